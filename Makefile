@@ -1,0 +1,112 @@
+# Every recipe makes what it needs from nothing: `make demo` and `make test` work in a fresh clone.
+# Variables: PYTHON=python3.13   CXX=clang++   ISAS=v3 (build one instruction set only)   ARGS="-k config" (for pytest)
+
+PYTHON ?= python3
+ISAS ?=
+ARGS ?=
+ifeq ($(origin CXX),default)
+CXX := $(firstword $(foreach name,c++ g++ clang++,$(shell sh -c 'command -v $(name)')))
+endif
+export CXX
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src core -not -name '*.so' -not -name '*.pyc' -not -name __pycache__)
+PYTHON_FOLDERS := $(wildcard src tests bench examples)
+CPP_FILES := $(wildcard core/*.hpp core/*.cpp)
+step = @printf '==> %s\n' "$(1)"
+installed = .linnet-$(or $(ISAS),all)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench sanitize clean
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SECONDARY:
+
+help:
+	@echo "make demo      build linnet and see it work"
+	@echo "make test      build linnet and run the tests"
+	@echo "make check     linters, types, import rules, formatting"
+	@echo "make format    put the formatting right"
+	@echo "make bench     compare with other libraries (large downloads)"
+	@echo "make sanitize  run the contract tests with the address and undefined behaviour sanitizers"
+	@echo "make clean     remove everything that was built"
+
+demo: .venv/$(installed)
+	@.venv/bin/linnet demo
+
+test: .venv/$(installed) .venv/.group-test
+	$(call step,tests)
+	@.venv/bin/python -m pytest $(ARGS)
+
+check: .venv/$(installed) .venv/.group-check
+	$(call step,ruff)
+	@.venv/bin/ruff check
+	@.venv/bin/ruff format --check
+	$(call step,mypy)
+	@.venv/bin/mypy $(PYTHON_FOLDERS)
+	$(call step,import-linter)
+	@PYTHONPATH=src .venv/bin/lint-imports --no-logo
+	$(call step,clang-format)
+	@.venv/bin/clang-format --dry-run -Werror $(CPP_FILES)
+
+format: .venv/.group-check
+	@.venv/bin/ruff check --fix-only
+	@.venv/bin/ruff format
+	@.venv/bin/clang-format -i $(CPP_FILES)
+
+bench: .venv-bench/$(installed) .venv-bench/.peers
+	$(call step,benchmarks)
+	@.venv-bench/bin/python bench/run.py $(ARGS)
+
+# The sanitizers must be loaded before Python; libstdc++ with them, or they miss its exceptions. Leaks are not looked
+# for: the interpreter itself never frees all it has.
+sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
+	$(call step,tests under the sanitizers)
+	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  .venv-sanitize/bin/python -m pytest tests/test_native.py $(wildcard tests/contracts) $(ARGS)
+
+clean:
+	rm -rf .venv .venv-bench .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests $(wildcard bench examples) -name __pycache__ -prune -exec rm -rf {} +
+
+# How an environment comes about: Python and pip, then the build tools, then linnet; groups of tools beside it.
+
+%/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo >&2 \
+	  "error: linnet needs Python 3.11 or newer, and $(PYTHON) is missing or older: try make PYTHON=python3.13"; exit 1; }
+	@command -v $(or $(firstword $(CXX)),no-compiler) >/dev/null || { echo >&2 \
+	  "error: linnet needs a C++20 compiler (GCC 11, Clang 14 or newer), and found none: try make CXX=..."; exit 1; }
+	$(call step,Python environment in $*)
+	@$(PYTHON) -m venv --clear $*
+	@$*/bin/python -m pip install --quiet 'pip>=25.1'
+	@touch $@
+
+%/.group-build: %/.created pyproject.toml
+	$(call step,build tools into $*)
+	@$*/bin/python -m pip install --quiet --group build
+	@touch $@
+
+%/.group-test: %/.created pyproject.toml
+	$(call step,test tools into $*)
+	@$*/bin/python -m pip install --quiet --group test
+	@touch $@
+
+%/.group-check: %/.created pyproject.toml
+	$(call step,checking tools into $*)
+	@$*/bin/python -m pip install --quiet --group check
+	@touch $@
+
+.venv-bench/.peers: .venv-bench/.created bench/requirements.txt
+	$(call step,other libraries into .venv-bench)
+	@.venv-bench/bin/python -m pip install --quiet -r bench/requirements.txt
+	@touch $@
+
+# Without build isolation the tools keep their place, so that only what changed in the core is compiled again.
+.venv-sanitize/%: BUILD_FLAGS := -Ccmake.build-type=Debug -Ccmake.define.LINNET_SANITIZE=ON
+%/$(installed): %/.group-build $(SOURCES)
+	$(call step,linnet into $*)
+	@rm -f $*/.linnet-*
+	@$*/bin/python -m pip install --quiet --no-build-isolation \
+	  -Cbuild-dir=build/$(patsubst .venv%,core%,$*) -Ccmake.define.LINNET_ISAS=$(ISAS) $(BUILD_FLAGS) .
+	@touch $@

@@ -1,0 +1,323 @@
+// The one file that knows Python: arrays in, arrays out. Its module is called LINNET_MODULE (_core_v2, _core_v3, ...),
+// as it is built once for every instruction set. Types for Python's checkers: src/linnet/_core.pyi. Arrays are checked
+// here for shape and type only; what they mean is checked in Python, where errors can name columns and rows.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <tuple>
+
+#include "cpu.hpp"
+#include "objective.hpp"
+#include "train.hpp"
+
+namespace nb = nanobind;
+using namespace linnet;
+
+#if defined(__clang__)
+constexpr const char* compiler = "clang " __clang_version__;
+#else
+constexpr const char* compiler = "gcc " __VERSION__;
+#endif
+
+namespace {
+
+using Table = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+Design design_of(const Table& x) {
+  Design d;
+  if (x.dtype() == nb::dtype<float>())
+    d.kind = Design::Kind::f32;
+  else if (x.dtype() == nb::dtype<double>())
+    d.kind = Design::Kind::f64;
+  else if (x.dtype() == nb::dtype<std::uint8_t>())
+    d.kind = Design::Kind::u8;
+  else
+    throw std::invalid_argument("x must be float32, float64 or uint8");
+  d.data = x.data();
+  d.rows = static_cast<std::int64_t>(x.shape(0));
+  d.cols = static_cast<int>(x.shape(1));
+  d.row_stride = x.stride(0);
+  d.col_stride = x.stride(1);
+  return d;
+}
+
+// Targets and weights as they come from Python: labels or values, one of the two. None arrives as an invalid array.
+template <class T>
+struct Answers {
+  Vector<std::int32_t> labels;
+  Matrix<T> values;
+  Vector<T> weights;
+
+  Targets<T> targets(const Network& net, std::int64_t rows) const {
+    require(labels.is_valid() != values.is_valid(), "give labels or values");
+    if (weights.is_valid()) require(static_cast<std::int64_t>(weights.shape(0)) == rows, "weights: one a row");
+    if (labels.is_valid()) {
+      require(static_cast<std::int64_t>(labels.shape(0)) == rows, "labels: one a row");
+      return {labels.data(), nullptr};
+    }
+    require(static_cast<std::int64_t>(values.shape(0)) == rows && static_cast<int>(values.shape(1)) == net.outputs(),
+            "values: rows x outputs");
+    return {nullptr, values.data()};
+  }
+  const T* weight_data() const { return weights.is_valid() ? weights.data() : nullptr; }
+};
+
+// A trainer and the arrays it reads, kept alive as long as it.
+template <class T>
+struct PyTrainer {
+  Trainer<T> trainer;
+  Table x;
+  Answers<T> answers;
+  OutMatrix<T> fitted;
+};
+
+template <class T>
+void bind(nb::module_& m, const char* objective_name, const char* trainer_name) {
+  using Labels = Vector<std::int32_t>;
+  using Values = Matrix<T>;
+  using Weights = Vector<T>;
+
+  nb::class_<Objective<T>>(m, objective_name)
+      .def(nb::init<const Network&, int>(), nb::arg("network"), nb::arg("threads"))
+      .def(
+          "set_theta",
+          [](Objective<T>& self, Vector<T> theta) {
+            require(static_cast<std::ptrdiff_t>(theta.size()) == self.network().parameters(), "theta: wrong length");
+            self.set_theta(theta.data());
+          },
+          nb::arg("theta"))
+      .def(
+          "sums",
+          [](Objective<T>& self, Table x, Labels labels, Values values, Weights weights, std::int64_t first,
+             std::int64_t rows, OutVector<double> grad) {
+            const Design design = design_of(x);
+            const Answers<T> answers{labels, values, weights};
+            require(design.cols == self.network().inputs(), "x: wrong number of columns");
+            require(first >= 0 && rows >= 1 && first + rows <= design.rows, "rows out of range");
+            const Batch<T> batch{
+                &design, answers.targets(self.network(), design.rows), answers.weight_data(), nullptr, first, 0};
+            if (grad.is_valid())
+              require(static_cast<std::ptrdiff_t>(grad.size()) == self.network().parameters(), "grad: wrong length");
+            nb::gil_scoped_release free;
+            const Sums sums = self.sums(batch, rows, grad.is_valid() ? grad.data() : nullptr);
+            return std::make_tuple(sums.loss, sums.weight);
+          },
+          nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(), nb::arg("first"),
+          nb::arg("rows"), nb::arg("grad").none())
+      .def(
+          "predict",
+          [](Objective<T>& self, Table x, std::int64_t first, std::int64_t rows, bool mean, OutMatrix<T> out) {
+            const Design design = design_of(x);
+            require(design.cols == self.network().inputs(), "x: wrong number of columns");
+            require(first >= 0 && rows >= 1 && first + rows <= design.rows, "rows out of range");
+            require(static_cast<std::int64_t>(out.shape(0)) == rows &&
+                        static_cast<int>(out.shape(1)) == self.network().outputs(),
+                    "out: rows x outputs");
+            nb::gil_scoped_release free;
+            self.predict(design, first, rows, mean, out.data());
+          },
+          nb::arg("x"), nb::arg("first"), nb::arg("rows"), nb::arg("mean"), nb::arg("out"));
+
+  nb::class_<PyTrainer<T>>(m, trainer_name)
+      .def(
+          "__init__",
+          [](PyTrainer<T>* self, const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads) {
+            require(threads >= 1, "threads: at least 1");
+            new (self) PyTrainer<T>{Trainer<T>(net, optimizer, seed, threads), {}, {}, {}};
+          },
+          nb::arg("network"), nb::arg("optimizer"), nb::arg("seed"), nb::arg("threads"))
+      .def(
+          "set_data",
+          [](PyTrainer<T>& self, Table x, Labels labels, Values values, Weights weights, int batch_rows, bool shuffle,
+             double scale) {
+            const Design design = design_of(x);
+            const Network& net = self.trainer.network();
+            self.answers = {labels, values, weights};
+            self.x = x;
+            require(design.cols == net.inputs(), "x: wrong number of columns");
+            require(design.rows >= 1 && design.rows < (std::int64_t{1} << 32), "x: between 1 and 2^32 rows");
+            require(batch_rows >= 1, "batch_rows: at least 1");
+            self.trainer.set_data(design, self.answers.targets(net, design.rows), self.answers.weight_data(),
+                                  batch_rows, shuffle, scale);
+          },
+          nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
+          nb::arg("batch_rows"), nb::arg("shuffle"), nb::arg("scale"))
+      .def(
+          "set_fitted",
+          [](PyTrainer<T>& self, OutMatrix<T> fitted) {
+            require(self.x.is_valid(), "set_data first");
+            if (fitted.is_valid())
+              require(fitted.shape(0) == self.x.shape(0) &&
+                          static_cast<int>(fitted.shape(1)) == self.trainer.network().outputs(),
+                      "fitted: rows x outputs");
+            self.fitted = fitted;
+            self.trainer.set_fitted(fitted.is_valid() ? fitted.data() : nullptr);
+          },
+          nb::arg("fitted").none())
+      .def(
+          "begin_epoch",
+          [](PyTrainer<T>& self, std::int64_t epoch) {
+            require(self.x.is_valid(), "set_data first");
+            self.trainer.begin_epoch(epoch);
+          },
+          nb::arg("epoch"))
+      .def(
+          "run",
+          [](PyTrainer<T>& self, Vector<double> rates, double seconds) {
+            require(self.x.is_valid() && static_cast<std::int64_t>(rates.size()) >= self.trainer.steps(),
+                    "rates: one a step");
+            nb::gil_scoped_release free;
+            return self.trainer.run(rates.data(), seconds);
+          },
+          nb::arg("rates"), nb::arg("seconds"))
+      .def(
+          "read",
+          [](const PyTrainer<T>& self, int array, OutVector<T> out) {
+            require(array >= 0 && array <= self.trainer.arrays(), "no such array");
+            require(static_cast<std::ptrdiff_t>(out.size()) == self.trainer.network().parameters(), "wrong length");
+            self.trainer.read(array, out.data());
+          },
+          nb::arg("array"), nb::arg("out"))
+      .def(
+          "write",
+          [](PyTrainer<T>& self, int array, Vector<T> values) {
+            require(array >= 0 && array <= self.trainer.arrays(), "no such array");
+            require(static_cast<std::ptrdiff_t>(values.size()) == self.trainer.network().parameters(), "wrong length");
+            self.trainer.write(array, values.data());
+          },
+          nb::arg("array"), nb::arg("values"))
+      .def_prop_ro("steps", [](const PyTrainer<T>& self) { return self.trainer.steps(); })
+      .def_prop_ro("arrays", [](const PyTrainer<T>& self) { return self.trainer.arrays(); })
+      .def_prop_rw(
+          "updates", [](const PyTrainer<T>& self) { return self.trainer.updates(); },
+          [](PyTrainer<T>& self, std::int64_t n) { self.trainer.set_updates(n); });
+}
+
+}  // namespace
+
+NB_MODULE(LINNET_MODULE, m) {
+  m.doc() = "linnet's native core, built for one instruction set";
+  m.attr("isa") = LINNET_ISA;
+  m.attr("compiler") = compiler;
+  m.attr("vector_bytes") = vector_bytes;
+
+  m.def("supported", &supported_isas, "The instruction sets this processor can run, in rising order.");
+
+  nb::enum_<Activation>(m, "Activation")
+      .value("identity", Activation::identity)
+      .value("sigmoid", Activation::sigmoid)
+      .value("tanh", Activation::tanh)
+      .value("relu", Activation::relu)
+      .value("leaky_relu", Activation::leaky_relu)
+      .value("elu", Activation::elu)
+      .value("selu", Activation::selu)
+      .value("gelu", Activation::gelu)
+      .value("silu", Activation::silu)
+      .value("softplus", Activation::softplus)
+      .value("exponential", Activation::exponential)
+      .value("softmax", Activation::softmax);
+  nb::enum_<Family>(m, "Family")
+      .value("normal", Family::normal)
+      .value("laplace", Family::laplace)
+      .value("bernoulli", Family::bernoulli)
+      .value("categorical", Family::categorical)
+      .value("poisson", Family::poisson)
+      .value("perceptron", Family::perceptron);
+  nb::enum_<Rule>(m, "Rule")
+      .value("sgd", Rule::sgd)
+      .value("momentum", Rule::momentum)
+      .value("nesterov", Rule::nesterov)
+      .value("adagrad", Rule::adagrad)
+      .value("rmsprop", Rule::rmsprop)
+      .value("adam", Rule::adam)
+      .value("adamw", Rule::adamw);
+
+  nb::class_<LayerSpec>(m, "LayerSpec")
+      .def(
+          "__init__",
+          [](LayerSpec* self, int inputs, int outputs, Activation activation, double leak, double dropout, double l1,
+             double l2, bool bias) {
+            require(inputs >= 1 && outputs >= 1, "a layer needs inputs and outputs");
+            require(dropout >= 0 && dropout < 1, "dropout: in [0, 1)");
+            new (self) LayerSpec{inputs, outputs, activation, leak, dropout, {l1, l2}, bias};
+          },
+          nb::arg("inputs"), nb::arg("outputs"), nb::arg("activation"), nb::arg("leak"), nb::arg("dropout"),
+          nb::arg("l1"), nb::arg("l2"), nb::arg("bias"));
+  nb::class_<Network>(m, "Network")
+      .def(
+          "__init__",
+          [](Network* self, const std::vector<LayerSpec>& layers, Family family) {
+            require(!layers.empty(), "a network needs a layer");
+            for (std::size_t l = 1; l < layers.size(); ++l)
+              require(layers[l].inputs == layers[l - 1].outputs, "layers do not fit together");
+            new (self) Network{layers, family};
+          },
+          nb::arg("layers"), nb::arg("family"))
+      .def_prop_ro("parameters", &Network::parameters);
+  nb::class_<OptimizerSpec>(m, "OptimizerSpec")
+      .def(nb::init<>())
+      .def_rw("rule", &OptimizerSpec::rule)
+      .def_rw("momentum", &OptimizerSpec::momentum)
+      .def_rw("beta1", &OptimizerSpec::beta1)
+      .def_rw("beta2", &OptimizerSpec::beta2)
+      .def_rw("epsilon", &OptimizerSpec::epsilon)
+      .def_rw("initial_accumulator", &OptimizerSpec::initial_accumulator)
+      .def_rw("decay", &OptimizerSpec::decay)
+      .def_rw("clip_norm", &OptimizerSpec::clip_norm);
+  nb::class_<Progress>(m, "Progress")
+      .def_ro("step", &Progress::step)
+      .def_ro("steps", &Progress::steps)
+      .def_ro("loss_sum", &Progress::loss_sum)
+      .def_ro("penalty_sum", &Progress::penalty_sum)
+      .def_ro("diverged", &Progress::diverged);
+
+  bind<float>(m, "ObjectiveF32", "TrainerF32");
+  bind<double>(m, "ObjectiveF64", "TrainerF64");
+
+  m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));
+  m.def(
+      "first_nonfinite",
+      [](Table x) {
+        const Design d = design_of(x);
+        if (d.kind == Design::Kind::u8) return std::make_tuple(std::int64_t{-1}, std::int64_t{-1});
+        nb::gil_scoped_release free;
+        const Cell cell =
+            d.kind == Design::Kind::f32
+                ? first_nonfinite(static_cast<const float*>(d.data), d.rows, d.cols, d.row_stride, d.col_stride)
+                : first_nonfinite(static_cast<const double*>(d.data), d.rows, d.cols, d.row_stride, d.col_stride);
+        return std::make_tuple(cell.row, cell.col);
+      },
+      nb::arg("x"), "Row and column of the first NaN or infinity, or (-1, -1).");
+  m.def(
+      "uniform",
+      [](std::uint64_t seed, std::uint64_t stream, OutVector<double> out) {
+        const std::uint64_t key = random_key(seed, Purpose::initial, stream);
+        for (std::size_t i = 0; i < out.size(); ++i) out.data()[i] = random_uniform(key, i);
+      },
+      nb::arg("seed"), nb::arg("stream"), nb::arg("out"), "Uniform numbers in [0, 1), a function of seed and stream.");
+  m.def(
+      "permutation",
+      [](std::uint64_t seed, std::uint64_t epoch,
+         nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+        random_permutation(out.data(), static_cast<std::uint32_t>(out.size()),
+                           random_key(seed, Purpose::shuffle, epoch));
+      },
+      nb::arg("seed"), nb::arg("epoch"), nb::arg("out"), "The order of rows in an epoch.");
+}

@@ -1,0 +1,144 @@
+// What a network is, and how its parameters lie in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "family.hpp"
+#include "optimizer.hpp"
+#include "thin.hpp"
+
+namespace linnet {
+
+struct LayerSpec {
+  int inputs = 0, outputs = 0;
+  Activation activation = Activation::identity;
+  double leak = 0;     // slope of leaky_relu below zero
+  double dropout = 0;  // rate at which this layer's INPUTS are dropped in training
+  Penalty penalty;     // on the weights
+  bool bias = true;    // false: the biases stay as they are, at zero
+};
+
+struct Network {
+  std::vector<LayerSpec> layers;
+  Family family = Family::normal;
+
+  int inputs() const { return layers.front().inputs; }
+  int outputs() const { return layers.back().outputs; }
+
+  std::ptrdiff_t parameters() const {
+    std::ptrdiff_t n = 0;
+    for (const auto& layer : layers) n += (layer.inputs + std::ptrdiff_t{1}) * layer.outputs;
+    return n;
+  }
+};
+
+// Where the parameters of one layer lie in `packed`:
+//   in panels (product.hpp): inputs + 1 rows a panel, the last row the biases;
+//   thin (thin.hpp): outputs rows of padded inputs, then one row of biases.
+// Padding is zero and stays zero.
+template <class T>
+struct LayerLayout {
+  bool thin = false;
+  int inputs = 0, outputs = 0;
+  std::ptrdiff_t start = 0, size = 0;
+
+  std::ptrdiff_t panel(int p) const { return start + p * (inputs + std::ptrdiff_t{1}) * lanes<T>; }
+  std::ptrdiff_t row(int output) const { return start + output * std::ptrdiff_t{Thin<T>::padded(inputs)}; }
+  std::ptrdiff_t biases() const { return row(outputs); }  // of a thin layer
+};
+
+// Neighbouring parameters of one kind.
+struct Stretch {
+  int layer;
+  bool bias;
+  std::ptrdiff_t start, count;
+};
+
+template <class T>
+struct Layout {
+  std::vector<LayerLayout<T>> layers;
+  std::ptrdiff_t size = 0;
+
+  explicit Layout(const Network& net) {
+    for (const LayerSpec& spec : net.layers) {
+      LayerLayout<T> layer;
+      // few outputs on a first layer of some width, whose inputs are the user's own rows
+      layer.thin =
+          layers.empty() && spec.outputs <= Thin<T>::most_outputs && spec.inputs >= Thin<T>::line && spec.dropout == 0;
+      layer.inputs = spec.inputs;
+      layer.outputs = spec.outputs;
+      layer.start = size;
+      if (layer.thin)
+        layer.size = spec.outputs * std::ptrdiff_t{Thin<T>::padded(spec.inputs)} + Thin<T>::padded(spec.outputs);
+      else
+        layer.size = panels_of<T>(spec.outputs) * (spec.inputs + std::ptrdiff_t{1}) * lanes<T>;
+      size += layer.size;
+      layers.push_back(layer);
+    }
+  }
+
+  // All parameters, padding included, as stretches of weights or of biases.
+  std::vector<Stretch> stretches() const {
+    std::vector<Stretch> all;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const LayerLayout<T>& layer = layers[l];
+      const int index = static_cast<int>(l);
+      if (layer.thin) {
+        for (int o = 0; o < layer.outputs; ++o)
+          all.push_back({index, false, layer.row(o), Thin<T>::padded(layer.inputs)});
+        all.push_back({index, true, layer.biases(), Thin<T>::padded(layer.outputs)});
+      } else {
+        for (int p = 0; p < panels_of<T>(layer.outputs); ++p) {
+          const std::ptrdiff_t weights = std::ptrdiff_t{layer.inputs} * lanes<T>;
+          all.push_back({index, false, layer.panel(p), weights});
+          all.push_back({index, true, layer.panel(p) + weights, lanes<T>});
+        }
+      }
+    }
+    return all;
+  }
+
+  // Visits every parameter as f(index in theta, index in packed).
+  template <class F>
+  void each(F&& f) const {
+    constexpr int V = lanes<T>;
+    std::ptrdiff_t flat = 0;
+    for (const LayerLayout<T>& layer : layers) {
+      for (std::ptrdiff_t i = 0; i <= layer.inputs; ++i) {
+        for (int o = 0; o < layer.outputs; ++o) {
+          if (layer.thin)
+            f(flat++, i < layer.inputs ? layer.row(o) + i : layer.biases() + o);
+          else
+            f(flat++, layer.panel(o / V) + i * V + o % V);
+        }
+      }
+    }
+  }
+};
+
+// Memory at a cache line's edge, zeroed.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::ptrdiff_t n)
+      : data_(static_cast<T*>(::operator new[](n * sizeof(T) + cache_line, std::align_val_t(cache_line)))), size_(n) {
+    std::memset(static_cast<void*>(data_.get()), 0, n * sizeof(T) + cache_line);
+  }
+  T* get() const { return data_.get(); }
+  T& operator[](std::ptrdiff_t i) const { return data_.get()[i]; }
+  std::ptrdiff_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { ::operator delete[](static_cast<void*>(p), std::align_val_t(cache_line)); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::ptrdiff_t size_ = 0;
+};
+
+}  // namespace linnet

@@ -1,0 +1,393 @@
+// One network: forward and backward over the flat parameter vector. A generalized linear model is a network of one
+// layer. Parameters live in two forms: `theta`, the user's (per layer the weights, inputs x outputs in row order, then
+// the biases), and `packed`, the core's (layout.hpp).
+#pragma once
+
+#include <vector>
+
+#include "design.hpp"
+#include "layout.hpp"
+#include "random.hpp"
+#include "team.hpp"
+
+namespace linnet {
+
+// What one pass over a chunk of rows needs besides the parameters.
+struct PassMode {
+  bool gradient = false;  // compute the deltas as well
+  bool dropout = false;   // drop units, keyed by `key`, the layer and the row's position
+  std::uint64_t key = 0;
+  std::uint64_t position = 0;  // of the chunk's first row in the epoch
+};
+
+// Forward and backward over chunks of at most `capacity` rows by a team of `threads`. Every member calls the same
+// methods with its rank; a method leaves all members free to go on only where it says so.
+template <class T>
+class Pass {
+ public:
+  static constexpr int chunk_rows = 512;  // a larger batch is summed chunk by chunk
+
+  Pass(const Network& net, int capacity, int threads)
+      : net_(net), layout_(net), threads_(threads), rows_by_thread_(true), loss_(capacity + lanes<T>) {
+    constexpr int V = lanes<T>;
+    // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
+    ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
+    auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
+    if (thin())
+      rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
+    else
+      x_ = matrix(net.inputs());
+    std::ptrdiff_t transposed = 0;
+    int widest = net.inputs();
+    for (const auto& layer : net.layers) {
+      widest = std::max(widest, layer.outputs);
+      const bool keeps_z = layer.activation == Activation::gelu || layer.activation == Activation::silu;
+      z_.push_back(matrix(layer.outputs));
+      h_.push_back(keeps_z ? matrix(layer.outputs) : Buffer<T>());
+      d_.push_back(matrix(layer.outputs));
+      dropped_.push_back(layer.dropout > 0 ? matrix(layer.inputs) : Buffer<T>());
+      transposed_offset_.push_back(transposed);
+      if (&layer != &net.layers.front()) transposed += panels_of<T>(layer.inputs) * V * panels_of<T>(layer.outputs) * V;
+    }
+    for (const auto& layer : layout_.layers)
+      if (layer.size * sizeof(T) > 131072 && !layer.thin) rows_by_thread_ = false;
+    if (!rows_by_thread_) transposed = static_cast<std::ptrdiff_t>(Tile<T>::panels) * V * panels_of<T>(widest) * V;
+    for (int rank = 0; rank < threads; ++rank) {
+      transposed_.emplace_back(transposed);
+      lanes_.emplace_back(2 * panels_of<T>(widest) * V * V);
+      tile_.emplace_back(
+          std::max<int>(Tile<T>::panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
+    }
+    plan_gradient();
+  }
+
+  const Network& network() const { return net_; }
+  const T* losses() const { return loss_.get(); }
+
+  // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
+  // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null.
+  void run(Team& team, int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted) {
+    const int last = static_cast<int>(net_.layers.size()) - 1;
+    const int grain = std::max(lanes<T>, Tile<T>::rows);
+    const Part mine = part_of(batch.rows, grain, rank, threads_);
+    if (rows_by_thread_) {  // small network: a block of rows goes through all layers while it is in the cache
+      if (mode.gradient)
+        for (int l = 1; l <= last; ++l) transpose(rank, packed, l, 0, panels_of<T>(net_.layers[l].inputs));
+      for (int r0 = mine.first; r0 < mine.last; r0 += row_block) {
+        const int r1 = std::min(mine.last, r0 + row_block);
+        enter(batch, mode, r0, r1);
+        for (int l = 0; l <= last; ++l)
+          forward(packed, l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].outputs)}, rank);
+        head(batch, mode, fitted, r0, r1, rank);
+        if (mode.gradient)
+          for (int l = last; l >= 1; --l)
+            backward(l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].inputs)}, transposed_of(rank, l), rank);
+      }
+      return;
+    }
+    enter(batch, mode, mine.first, mine.last);
+    team.barrier();
+    for (int l = 0; l <= last;
+         ++l) {  // large network: each member takes columns of every layer, or rows if few columns
+      const auto [rows, panels] = share(batch.rows, net_.layers[l].outputs, rank, net_.layers[l]);  // thin: rows
+      forward(packed, l, mode, rows, panels, rank);
+      team.barrier();
+    }
+    head(batch, mode, fitted, mine.first, mine.last, rank);
+    team.barrier();
+    if (!mode.gradient) return;
+    for (int l = last; l >= 1; --l) {
+      const auto [rows, panels] = share(batch.rows, net_.layers[l].inputs, rank, net_.layers[l - 1]);
+      for (int p = panels.first; p < panels.last; p += Tile<T>::panels) {
+        const int p1 = std::min(panels.last, p + Tile<T>::panels);
+        transpose(rank, packed, l, p, p1);
+        backward(l, mode, rows, {p, p1}, transposed_[rank].get(), rank);
+      }
+      team.barrier();
+    }
+  }
+
+  // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.
+  void prefetch(const Batch<T>& next, int rank) const {
+    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144) return;
+    const Part mine = part_of(next.rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_);
+    prefetch_rows(next, mine.first, mine.last);
+  }
+
+  // The gradient sums of this member's part of the parameters, as emit(layer, offset in packed, sums, count, is_bias):
+  // pieces of `count` neighbouring parameters. In a batch of one row a thin layer's gradient is a multiple of that row:
+  // an Emit with `takes_row` gets emit.row(offset, inputs, factor, count) instead.
+  template <class Emit>
+  void gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
+    constexpr int V = lanes<T>, C = Tile<T>::panels;
+    T* tile = tile_[rank].get();
+    for (std::size_t l = 0; l < net_.layers.size(); ++l) {
+      const LayerSpec& layer = net_.layers[l];
+      const Part inputs = owned_[rank][l];
+      const LayerLayout<T>& place = layout_.layers[l];
+      const T* d = d_[l].get();
+      const int panels = panels_of<T>(layer.outputs);
+      if (layer.bias && inputs.last == layer.inputs && inputs.first < inputs.last) {
+        T* sums = lanes_[rank].get();
+        column_sums(sums, d, ld_, rows, panels);
+        for (int p = 0; p < panels; ++p)
+          emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
+      }
+      if constexpr (requires { emit.takes_row; }) {
+        if (place.thin && rows == 1 && emit.takes_row) {
+          for (int o = 0; o < layer.outputs; ++o)
+            emit.row(place.row(o) + inputs.first, rows_[0] + inputs.first, d[o / V * ld_ * V + o % V],
+                     inputs.last - inputs.first);
+          continue;
+        }
+      }
+      if (place.thin) {
+        for (int i = inputs.first; i < inputs.last; i += thin_gradient_inputs) {
+          const int n = std::min(thin_gradient_inputs, inputs.last - i);
+          thin_gradient(tile, thin_gradient_inputs, rows_.data(), d, ld_, rows, i, i + n, layer.outputs);
+          for (int o = 0; o < layer.outputs; ++o)
+            emit(l, place.row(o) + i, tile + o * thin_gradient_inputs, Thin<T>::padded(n), false);
+        }
+        continue;
+      }
+      const T* a = input_of(l, mode);
+      // blocks of a that stay in L2 while all of d passes by
+      const int block = std::max(gradient_rows, 131072 / (rows * vector_bytes) * V / gradient_rows * gradient_rows);
+      for (int ib = inputs.first; ib < inputs.last; ib += block) {
+        for (int p = 0; p < panels; p += C) {
+          const int count = std::min(C, panels - p);
+          for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {
+            const int n = std::min({gradient_rows, inputs.last - i, ib + block - i});
+            outer_product(tile, gradient_rows, a, ld_, d + p * ld_ * V, ld_, rows, i, n, count);
+            for (int c = 0; c < count; ++c)
+              emit(l, place.panel(p + c) + i * V, tile + c * gradient_rows * V, n * V, false);
+          }
+        }
+      }
+    }
+  }
+
+  // The last layer's output of the chunk, row by row: the mean, or z itself.
+  void output(T* out, int outputs, int r0, int r1, bool mean, int rank) {
+    for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* z, int r) {
+      if (mean) mean_lanes(net_.family, z, z, outputs);
+      for (int lane = 0; lane < std::min(lanes<T>, r1 - r); ++lane)
+        for (int k = 0; k < outputs; ++k) out[std::ptrdiff_t{r + lane} * outputs + k] = z[k * lanes<T> + lane];
+      return false;
+    });
+  }
+
+ private:
+  static constexpr int row_block = 64;      // rows that pass a small network together
+  static constexpr int gradient_rows = 32;  // inputs whose gradient is handed over together
+  static constexpr int thin_gradient_inputs = 128;
+
+  bool thin() const { return layout_.layers.front().thin; }
+
+  const T* output_matrix() const { return h_.back().get() ? h_.back().get() : z_.back().get(); }
+
+  // What layer l reads: its inputs after dropout.
+  const T* input_of(int l, const PassMode& mode) const {
+    if (mode.dropout && net_.layers[l].dropout > 0) return dropped_[l].get();
+    return l == 0 ? x_.get() : h_[l - 1].get() ? h_[l - 1].get() : z_[l - 1].get();
+  }
+
+  // Rows of the table into the first layer's inputs.
+  void enter(const Batch<T>& batch, const PassMode& mode, int r0, int r1) {
+    if (thin()) {
+      point_at_rows(rows_.data(), converted_, batch, r0, r1);
+      return;
+    }
+    gather(x_.get(), ld_, batch, r0, r1);
+    drop_inputs(0, x_.get(), mode, {r0, r1}, {0, panels_of<T>(net_.inputs())});
+  }
+
+  // Dropout on part of the inputs of layer l, by whoever has just computed that part.
+  void drop_inputs(std::size_t l, const T* from, const PassMode& mode, Part rows, Part panels) {
+    if (!mode.dropout || l >= net_.layers.size() || net_.layers[l].dropout <= 0) return;
+    dropout(dropped_[l].get(), from, ld_, net_.layers[l].dropout, mode.key + l, mode.position, rows.first, rows.last,
+            panels.first, panels.last);
+  }
+
+  T* transposed_of(int rank, int l) const { return transposed_[rank].get() + transposed_offset_[l]; }
+
+  std::pair<Part, Part> share(int rows, int cols, int rank, const LayerSpec& layer) const {
+    const int panels = panels_of<T>(cols);
+    if (panels >= 2 * Tile<T>::panels * threads_ && layer.activation != Activation::softmax)
+      return {{0, rows}, part_of(panels, Tile<T>::panels, rank, threads_)};
+    return {part_of(rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_), {0, panels}};
+  }
+
+  // Inputs of every layer cut into threads_ parts of equal work.
+  void plan_gradient() {
+    owned_.assign(threads_, std::vector<Part>(net_.layers.size()));
+    double total = 0, before = 0;
+    for (const auto& layer : net_.layers) total += static_cast<double>(layer.inputs) * layer.outputs;
+    for (std::size_t l = 0; l < net_.layers.size(); ++l) {
+      const LayerSpec& layer = net_.layers[l];
+      const double work = static_cast<double>(layer.inputs) * layer.outputs;
+      for (int rank = 0; rank < threads_; ++rank) {
+        auto cut = [&](int r) {
+          const double share = std::clamp((total * r / threads_ - before) / work, 0.0, 1.0);
+          const int grain = layout_.layers[l].thin ? Thin<T>::line : lanes<T>;
+          return std::min(layer.inputs, static_cast<int>(share * layer.inputs / grain + 0.5) * grain);
+        };
+        owned_[rank][l] = {cut(rank), rank + 1 == threads_ ? layer.inputs : cut(rank + 1)};
+      }
+      before += work;
+    }
+  }
+
+  // Calls work(block, r) for groups of V rows with the columns of `panels` as vectors, a row a lane; the block is
+  // written back when work returns true.
+  template <class Work>
+  void for_lanes(const T* panels, int cols, int r0, int r1, int rank, Work&& work) {
+    constexpr int V = lanes<T>;
+    T* block = lanes_[rank].get();
+    for (int r = r0; r < r1; r += V) {
+      for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(block + p * V * V, panels + (p * ld_ + r) * V);
+      if (work(block, r)) store_lanes(const_cast<T*>(panels), block, cols, r);
+    }
+  }
+
+  void store_lanes(T* panels, T* block, int cols, int r) {
+    constexpr int V = lanes<T>;
+    for (int k = cols; k < panels_of<T>(cols) * V; ++k) store(block + k * V, Vec<T>{});  // padding stays zero
+    for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(panels + (p * ld_ + r) * V, block + p * V * V);
+  }
+
+  void forward(const T* packed, int l, const PassMode& mode, Part rows, Part panels, int rank) {
+    constexpr int V = lanes<T>;
+    const LayerSpec& layer = net_.layers[l];
+    const LayerLayout<T>& place = layout_.layers[l];
+    const T* w = packed + place.start;
+    T* z = z_[l].get();
+    T* h = h_[l].get() ? h_[l].get() : z;
+    if (place.thin) {
+      thin_forward(z, ld_, rows_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
+                   rows.last);
+    } else {
+      const std::ptrdiff_t w_ld = layer.inputs + 1;
+      product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, rows.first, rows.last,
+              panels.first, panels.last);
+    }
+    if (layer.activation == Activation::softmax) {
+      for_lanes(z, layer.outputs, rows.first, rows.last, rank, [&](T* block, int) {
+        softmax_lanes(block, block, layer.outputs);
+        return true;
+      });
+    } else {
+      for (int p = panels.first; p < panels.last; ++p) {
+        const std::ptrdiff_t at = (p * ld_ + rows.first) * V;
+        activation_forward(h + at, z + at, std::ptrdiff_t{rows.last - rows.first} * V, layer.activation, layer.leak);
+      }
+    }
+    drop_inputs(l + 1, h, mode, rows, panels);
+  }
+
+  // Loss and dloss/dz of the last layer.
+  void head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1, int rank) {
+    constexpr int V = lanes<T>;
+    const int l = static_cast<int>(net_.layers.size()) - 1, outputs = net_.outputs();
+    const LayerSpec& layer = net_.layers[l];
+    if (!batch.t.labels && !batch.t.values) return;
+    T* scratch = lanes_[rank].get() + panels_of<T>(outputs) * V * V;
+    for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* block, int r) {
+      std::int64_t row[V];
+      for (int lane = 0; lane < V; ++lane) row[lane] = batch.row(std::min(r + lane, batch.rows - 1));
+      Vec<T> weight = broadcast(T(1));
+      if (batch.weights)
+        for (int lane = 0; lane < V; ++lane) weight[lane] = batch.weights[row[lane]];
+      if (fitted) {
+        mean_lanes(net_.family, scratch, block, outputs);
+        for (int lane = 0; lane < std::min(V, r1 - r); ++lane)
+          for (int k = 0; k < outputs; ++k) fitted[row[lane] * outputs + k] = scratch[k * V + lane];
+      }
+      Vec<T> loss;
+      if (batch.t.labels) {
+        IVec<T> label;
+        for (int lane = 0; lane < V; ++lane) label[lane] = batch.t.labels[row[lane]];
+        const Vec<T> no = broadcast(T(net_.family == Family::perceptron ? -1 : 0));
+        loss = family_lanes<T>(
+            net_.family, block, block, outputs, [&](int k) { return label == k ? broadcast(T(1)) : no; }, weight);
+      } else {
+        for (int k = 0; k < outputs; ++k)
+          for (int lane = 0; lane < V; ++lane) scratch[k * V + lane] = batch.t.values[row[lane] * outputs + k];
+        loss =
+            family_lanes<T>(net_.family, block, block, outputs, [&](int k) { return load(scratch + k * V); }, weight);
+      }
+      store(loss_.get() + r, loss);
+      if (mode.gradient) store_lanes(d_[l].get(), block, outputs, r);
+      return false;
+    });
+    if (mode.gradient) through_activation(l, layer, {r0, r1}, {0, panels_of<T>(outputs)}, rank);
+  }
+
+  // wt = the transposed weights of layer l for panels [p0..p1) of its inputs.
+  void transpose(int rank, const T* packed, int l, int p0, int p1) {
+    constexpr int V = lanes<T>;
+    const LayerSpec& layer = net_.layers[l];
+    const int out_panels = panels_of<T>(layer.outputs);
+    T* wt = rows_by_thread_ ? transposed_of(rank, l) : transposed_[rank].get();
+    for (int p = p0; p < p1; ++p) {
+      for (int o = 0; o < out_panels; ++o) {
+        const T* from = packed + layout_.layers[l].panel(o) + p * V * V;
+        T* to = wt + (static_cast<std::ptrdiff_t>(p - p0) * out_panels + o) * V * V;
+        if ((p + 1) * V <= layer.inputs) {
+          transpose_square(to, from);
+        } else {
+          for (int i = 0; i < V; ++i)
+            for (int k = 0; k < V; ++k) to[k * V + i] = p * V + i < layer.inputs ? from[i * V + k] : T(0);
+        }
+      }
+    }
+  }
+
+  // d of the layer below l: (d W') through dropout and the activation of that layer. wt: W' for these panels.
+  void backward(int l, const PassMode& mode, Part rows, Part panels, const T* wt, int rank) {
+    constexpr int V = lanes<T>;
+    const LayerSpec& layer = net_.layers[l];
+    T* d = d_[l - 1].get();
+    product<T>(d + panels.first * ld_ * V, ld_, nullptr, 0, d_[l].get(), ld_, wt,
+               panels_of<T>(layer.outputs) * std::ptrdiff_t{V}, layer.outputs, rows.first, rows.last, 0,
+               panels.last - panels.first);
+    if (mode.dropout && layer.dropout > 0)
+      dropout(d, d, ld_, layer.dropout, mode.key + l, mode.position, rows.first, rows.last, panels.first, panels.last);
+    through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
+  }
+
+  void through_activation(int l, const LayerSpec& layer, Part rows, Part panels, int rank) {
+    constexpr int V = lanes<T>;
+    T *d = d_[l].get(), *z = z_[l].get();
+    const T* h = h_[l].get() ? h_[l].get() : z;
+    if (layer.activation == Activation::softmax) {
+      T* p = lanes_[rank].get() + panels_of<T>(layer.outputs) * V * V;
+      for_lanes(d, layer.outputs, rows.first, rows.last, rank, [&](T* block, int r) {
+        for (int q = 0; q < panels_of<T>(layer.outputs); ++q) transpose_square(p + q * V * V, h + (q * ld_ + r) * V);
+        softmax_backward_lanes(block, p, layer.outputs);
+        return true;
+      });
+      return;
+    }
+    for (int q = panels.first; q < panels.last; ++q) {
+      const std::ptrdiff_t at = (q * ld_ + rows.first) * V;
+      activation_backward(d + at, z + at, h + at, std::ptrdiff_t{rows.last - rows.first} * V, layer.activation,
+                          layer.leak);
+    }
+  }
+
+  const Network net_;
+  const Layout<T> layout_;
+  const int threads_;
+  bool rows_by_thread_;
+  std::ptrdiff_t ld_ = 0;
+  std::vector<std::ptrdiff_t> transposed_offset_;
+  Buffer<T> x_, loss_;
+  std::vector<const T*> rows_;                        // of a thin first layer: where each row of the chunk lies
+  std::vector<T> converted_;                          // ... when the user's table has another type
+  std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
+  std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
+  std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates
+};
+
+}  // namespace linnet

@@ -1,0 +1,77 @@
+#include "objective.hpp"
+
+namespace linnet {
+
+template <class T>
+void Objective<T>::set_theta(const T* theta) {
+  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[at] = theta[flat]; });
+}
+
+template <class T>
+Pass<T>& Objective<T>::pass(std::int64_t rows) {
+  const int wanted = static_cast<int>(std::min<std::int64_t>(rows, Pass<T>::chunk_rows));
+  if (!pass_ || wanted > pass_rows_) {
+    pass_ = std::make_unique<Pass<T>>(net_, wanted, threads_);
+    pass_rows_ = wanted;
+  }
+  return *pass_;
+}
+
+template <class T>
+Sums Objective<T>::sums(const Batch<T>& whole, std::int64_t rows, double* grad) {
+  Pass<T>& pass = this->pass(rows);
+  Sums sums;
+  Buffer<double> total(grad ? packed_.size() : 0);
+  Team team(threads_);
+  team.run([&](int rank) {
+    for (std::int64_t first = 0; first < rows; first += Pass<T>::chunk_rows) {
+      Batch<T> batch = whole;
+      batch.first += first;
+      batch.rows = static_cast<int>(std::min<std::int64_t>(Pass<T>::chunk_rows, rows - first));
+      const PassMode mode{grad != nullptr, false, 0, 0};
+      pass.run(team, rank, packed_.get(), batch, mode, nullptr);
+      team.barrier();
+      if (rank == 0) {
+        for (int r = 0; r < batch.rows; ++r) {
+          sums.loss += static_cast<double>(pass.losses()[r]);
+          sums.weight += batch.weights ? static_cast<double>(batch.weights[batch.row(r)]) : 1.0;
+        }
+      }
+      if (grad) {
+        pass.gradient(rank, batch.rows, mode, [&](std::size_t, std::ptrdiff_t at, const T* g, int count, bool) {
+          for (int i = 0; i < count; ++i) total[at + i] += static_cast<double>(g[i]);
+        });
+      }
+      team.barrier();
+    }
+  });
+  if (grad) layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { grad[flat] = total[at]; });
+  return sums;
+}
+
+template <class T>
+void Objective<T>::predict(const Design& x, std::int64_t first_row, std::int64_t rows, bool mean, T* out) {
+  Pass<T>& pass = this->pass(rows);
+  const int outputs = net_.outputs();
+  Team team(threads_);
+  team.run([&](int rank) {
+    for (std::int64_t first = 0; first < rows; first += Pass<T>::chunk_rows) {
+      Batch<T> batch{&x,
+                     {},
+                     nullptr,
+                     nullptr,
+                     first_row + first,
+                     static_cast<int>(std::min<std::int64_t>(Pass<T>::chunk_rows, rows - first))};
+      pass.run(team, rank, packed_.get(), batch, {}, nullptr);
+      team.barrier();
+      const Part mine = part_of(batch.rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_);
+      pass.output(out + first * outputs, outputs, mine.first, mine.last, mean, rank);
+      team.barrier();
+    }
+  });
+}
+
+template class Objective<float>;
+template class Objective<double>;
+
+}  // namespace linnet

@@ -1,0 +1,41 @@
+// The network on given parameters: sums of losses and gradients, and predictions. Nothing here divides by a number of
+// rows or adds a penalty: sums add over chunks, files and machines.
+#pragma once
+
+#include <memory>
+
+#include "network.hpp"
+
+namespace linnet {
+
+struct Sums {
+  double loss = 0;    // sum over rows of weight x loss
+  double weight = 0;  // sum of weights
+};
+
+template <class T>
+class Objective {
+ public:
+  Objective(const Network& net, int threads) : net_(net), layout_(net), threads_(threads), packed_(layout_.size) {}
+
+  const Network& network() const { return net_; }
+  void set_theta(const T* theta);
+
+  // Sums over the batch; grad (as long as theta, in double) is overwritten with the gradient sum when not null.
+  Sums sums(const Batch<T>& batch, std::int64_t rows, double* grad);
+
+  // out (rows x outputs) = the mean of each row's distribution, or the last layer's output when `mean` is false.
+  void predict(const Design& x, std::int64_t first, std::int64_t rows, bool mean, T* out);
+
+ private:
+  Pass<T>& pass(std::int64_t rows);
+
+  const Network net_;
+  const Layout<T> layout_;
+  const int threads_;
+  Buffer<T> packed_;
+  std::unique_ptr<Pass<T>> pass_;
+  int pass_rows_ = 0;
+};
+
+}  // namespace linnet

@@ -1,0 +1,179 @@
+// Optimizers as one vector update each: (g, w, s1, s2) -> (w, s1, s2), on any stretch of the flat arrays. The same
+// function serves the fused step (g fresh from a register tile) and the plain one (g from a buffer), so both give the
+// same bytes. To add one: a name in `Rule`, a case in `with_rule`, a struct with `operator()`.
+//
+//   sgd        w -= r g
+//   momentum   v = m v - r g;  w += v                        nesterov   w += m v - r g
+//   adagrad    s += g^2;  w -= r g / sqrt(s + e)
+//   rmsprop    s = rho s + (1 - rho) g^2;  w -= r g / sqrt(s + e)
+//   adam       m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;  w -= r_t m / (sqrt(v) + e),
+//              r_t = r sqrt(1 - b2^t) / (1 - b1^t)           adamw      w -= r decay w first (weights, never biases)
+#pragma once
+
+#include <cmath>
+
+#include "simd.hpp"
+
+namespace linnet {
+
+enum class Rule { sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw };
+
+struct OptimizerSpec {
+  Rule rule = Rule::sgd;
+  double momentum = 0.9;              // momentum, nesterov; rho of rmsprop
+  double beta1 = 0.9, beta2 = 0.999;  // adam
+  double epsilon = 1e-7;
+  double initial_accumulator = 0.1;  // adagrad
+  double decay = 0;                  // adamw: decoupled weight decay
+  double clip_norm = 0;              // 0: none; else the gradient is scaled down to this norm
+
+  int states() const {  // arrays as long as theta that the rule keeps
+    switch (rule) {
+      case Rule::sgd:
+        return 0;
+      case Rule::adam:
+      case Rule::adamw:
+        return 2;
+      default:
+        return 1;
+    }
+  }
+};
+
+// b^n by repeated squaring: the same bits on every machine, unlike pow.
+inline double power(double b, long n) {
+  double result = 1;
+  for (; n > 0; n /= 2, b *= b)
+    if (n % 2) result *= b;
+  return result;
+}
+
+// One step's numbers: gradient = shrink * (scale * sum + l2 w + l1 sign(w)), then the rule at rate `rate`.
+template <class T>
+struct StepSize {
+  T scale, shrink = 1, rate, decay, momentum, beta1, beta2, epsilon;
+
+  StepSize(const OptimizerSpec& spec, double learning_rate, long step, double scale)
+      : scale(static_cast<T>(scale)),
+        rate(static_cast<T>(learning_rate)),
+        decay(static_cast<T>(spec.rule == Rule::adamw ? learning_rate * spec.decay : 0)),
+        momentum(static_cast<T>(spec.momentum)),
+        beta1(static_cast<T>(spec.beta1)),
+        beta2(static_cast<T>(spec.beta2)),
+        epsilon(static_cast<T>(spec.epsilon)) {
+    if (spec.rule == Rule::adam || spec.rule == Rule::adamw)
+      rate = static_cast<T>(learning_rate * std::sqrt(1 - power(spec.beta2, step)) / (1 - power(spec.beta1, step)));
+  }
+};
+
+struct Penalty {
+  double l1 = 0, l2 = 0;
+};
+
+template <class T, Rule rule>
+LINNET_INLINE void update_vector(Vec<T>& w, Vec<T>& s1, Vec<T>& s2, Vec<T> g, const StepSize<T>& step) {
+  if constexpr (rule == Rule::sgd) {
+    w = w - step.rate * g;
+  } else if constexpr (rule == Rule::momentum || rule == Rule::nesterov) {
+    s1 = step.momentum * s1 - step.rate * g;
+    w = rule == Rule::momentum ? w + s1 : w + (step.momentum * s1 - step.rate * g);
+  } else if constexpr (rule == Rule::adagrad) {
+    s1 = s1 + g * g;
+    w = w - step.rate * g / sqrt(s1 + step.epsilon);
+  } else if constexpr (rule == Rule::rmsprop) {
+    s1 = step.momentum * s1 + (T(1) - step.momentum) * (g * g);
+    w = w - step.rate * g / sqrt(s1 + step.epsilon);
+  } else {
+    s1 = s1 + (g - s1) * (T(1) - step.beta1);
+    s2 = s2 + (g * g - s2) * (T(1) - step.beta2);
+    w = w - step.rate * s1 / (sqrt(s2) + step.epsilon);
+  }
+}
+
+template <class F>
+LINNET_INLINE void with_rule(Rule rule, F&& f) {
+  switch (rule) {
+#define LINNET_RULE(name) \
+  case Rule::name:        \
+    return f(std::integral_constant<Rule, Rule::name>{});
+    LINNET_RULE(sgd)
+    LINNET_RULE(momentum)
+    LINNET_RULE(nesterov)
+    LINNET_RULE(adagrad)
+    LINNET_RULE(rmsprop)
+    LINNET_RULE(adam)
+    LINNET_RULE(adamw)
+#undef LINNET_RULE
+  }
+}
+
+// The gradient of the objective at V parameters, from their gradient sums: data term plus penalty.
+template <class T>
+LINNET_INLINE Vec<T> penalised(Vec<T> sum, Vec<T> w, T scale, T l1, T l2) {
+  Vec<T> g = scale * sum;
+  if (l2 != T(0)) g = g + l2 * w;
+  if (l1 != T(0)) g = g + (w > T(0) ? broadcast(l1) : (w < T(0) ? broadcast(-l1) : Vec<T>{}));
+  return g;
+}
+
+// Updates `count` parameters (a multiple of the vector length) from their gradient sums g. Biases come with a zero
+// penalty and `decayed` false.
+template <class T>
+void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, const StepSize<T>& step, Penalty penalty,
+            bool decayed) {
+  constexpr int V = lanes<T>;
+  const T l1 = static_cast<T>(penalty.l1), l2 = static_cast<T>(penalty.l2);
+  const T keep = decayed ? T(1) - step.decay : T(1);
+  with_rule(rule, [&](auto r) {
+    constexpr Rule known = decltype(r)::value;
+    constexpr bool adam = known == Rule::adam || known == Rule::adamw;
+    for (std::ptrdiff_t i = 0; i < count; i += V) {
+      Vec<T> w_i = load(w + i), a{}, b{};
+      const Vec<T> g_i = step.shrink * penalised(load(g + i), w_i, step.scale, l1, l2);
+      if constexpr (known != Rule::sgd) a = load(s1 + i);
+      if constexpr (adam) b = load(s2 + i);
+      if constexpr (known == Rule::adamw) w_i = w_i * keep;
+      update_vector<T, known>(w_i, a, b, g_i, step);
+      store(w + i, w_i);
+      if constexpr (known != Rule::sgd) store(s1 + i, a);
+      if constexpr (adam) store(s2 + i, b);
+    }
+  });
+}
+
+// Plain sgd on `count` weights whose gradient is factor * x: w -= (rate scale factor) x, in one pass.
+template <class T>
+void update_by_row(T* w, const T* x, T factor, int count, const StepSize<T>& step) {
+  constexpr int V = lanes<T>;
+  const T c = -(step.rate * (step.scale * factor));
+  const Vec<T> by = broadcast(c);
+  int i = 0;
+  for (; i + V <= count; i += V) store(w + i, fma(by, load(x + i), load(w + i)));
+  for (; i < count; ++i) w[i] = fused(c, x[i], w[i]);
+}
+
+// Sum of squares of the penalised gradient, for clipping; in double, lane by lane, then over the lanes.
+template <class T>
+double squared_norm(const T* w, const T* g, std::ptrdiff_t count, double scale, Penalty penalty) {
+  double sum = 0;
+  for (std::ptrdiff_t i = 0; i < count; i += lanes<T>) {
+    const Vec<T> v = penalised(load(g + i), load(w + i), static_cast<T>(scale), static_cast<T>(penalty.l1),
+                               static_cast<T>(penalty.l2));
+    for (int lane = 0; lane < lanes<T>; ++lane) sum += static_cast<double>(v[lane]) * v[lane];
+  }
+  return sum;
+}
+
+// l1 |w| + l2 w^2 / 2, summed in double over `count` parameters.
+template <class T>
+double penalty_value(const T* w, std::ptrdiff_t count, Penalty penalty) {
+  double absolute = 0, squared = 0;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const double v = w[i];
+    absolute += v < 0 ? -v : v;
+    squared += v * v;
+  }
+  return penalty.l1 * absolute + penalty.l2 * squared / 2;
+}
+
+}  // namespace linnet

@@ -1,0 +1,200 @@
+// Matrix products on panels.
+//
+// A matrix of `rows` x `cols` is stored as panels of V columns, V = lanes<T>: element (r, c) lies at
+// ((c / V) * ld + r) * V + c % V, where ld >= rows is the number of rows allocated. Weights (inputs x outputs) and
+// activations (batch x units) are both stored so. That one layout makes all three products of a layer stream through
+// memory without packing: a broadcast operand reads V neighbours, a vector operand one whole panel row.
+//
+//   product            z[b][o]  = start[o] + sum_k a[b][k] w[k][o]     forward, and (with a transposed slab) delta
+//   outer_product      g[i][o]  = sum_b a[b][i] d[b][o]                weight gradient
+//   column_sums        g[o]     = sum_b d[b][o]                        bias gradient
+//
+// Every output element is one chain of fused multiply-adds in ascending order of the summed index. Tiles, blocks and
+// threads decide who computes an element and when, never its value: that is what makes results independent of the
+// number of threads and of the vector width.
+#pragma once
+
+#include <algorithm>
+
+#include "simd.hpp"
+
+namespace linnet {
+
+// Register tile: rows x panels. 16 vector registers hold 4 x 3 sums, 3 operands and a broadcast; 32 hold 8 x 3.
+template <class T>
+struct Tile {
+  static constexpr bool many_registers = vector_bytes == 64 || (vector_bytes == 16 && !LINNET_X86);
+  static constexpr int rows = many_registers ? 8 : 4;
+  static constexpr int panels = vector_bytes == 16 && LINNET_X86 ? 2 : 3;
+  static constexpr int inputs = rows < lanes<T> ? rows : lanes<T>;  // of a gradient tile: must divide lanes<T>
+};
+
+template <class T>
+constexpr int panels_of(int cols) {
+  return (cols + lanes<T> - 1) / lanes<T>;
+}
+
+// z (R x C panels) = init + a (R x depth) w (depth x C panels); init is a row per panel, or z itself when null.
+template <class T, int R, int C>
+LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::ptrdiff_t init_ld, const T* a,
+                                std::ptrdiff_t a_ld, const T* w, std::ptrdiff_t w_ld, int depth) {
+  constexpr int V = lanes<T>;
+  Vec<T> sum[R][C];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int c = 0; c < C; ++c) sum[r][c] = init ? load(init + c * init_ld * V) : load(z + (c * z_ld + r) * V);
+
+  auto step = [&](const T* a_k, const T* w_k) {
+    Vec<T> row[C];
+#pragma GCC unroll 3
+    for (int c = 0; c < C; ++c) row[c] = load(w_k + c * w_ld * V);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const Vec<T> x = broadcast(a_k[r * V]);
+#pragma GCC unroll 3
+      for (int c = 0; c < C; ++c) sum[r][c] = fma(x, row[c], sum[r][c]);
+    }
+  };
+  const int whole = depth / V * V;
+  for (int k = 0; k < whole; k += V, a += a_ld * V) {
+#pragma GCC unroll 4
+    for (int lane = 0; lane < V; ++lane, w += V) step(a + lane, w);
+  }
+  for (int lane = 0; lane < depth - whole; ++lane, w += V) step(a + lane, w);
+
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int c = 0; c < C; ++c) store(z + (c * z_ld + r) * V, sum[r][c]);
+}
+
+// Calls f(integral_constant<n>) for a run-time n in 1..Max.
+template <int Max, class F>
+LINNET_INLINE void with_constant(int n, F&& f) {
+  if constexpr (Max == 1) {
+    f(std::integral_constant<int, 1>{});
+  } else {
+    if (n == Max)
+      f(std::integral_constant<int, Max>{});
+    else
+      with_constant<Max - 1>(n, f);
+  }
+}
+
+// z[r0..r1) x panels [p0..p1) = start + a w, start one row of panels (the bias) or zero when null.
+// a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
+template <class T>
+void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld, const T* a, std::ptrdiff_t a_ld,
+             const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1) {
+  constexpr int V = lanes<T>, R = Tile<T>::rows, C = Tile<T>::panels;
+  constexpr int depth_block = 1024 / static_cast<int>(sizeof(T));  // block of w: depth_block x C panels, in L1
+  constexpr int row_block = 256;                                   // block of a: row_block x depth_block, in L2
+  static const Vec<T> zero[1] = {Vec<T>{}};
+  if (!start) start = reinterpret_cast<const T*>(zero), start_ld = 0;
+  for (int rb = r0; rb < r1; rb += row_block) {
+    const int r_end = std::min(r1, rb + row_block);
+    for (int k = 0; k == 0 || k < depth; k += depth_block) {
+      const int k_count = std::min(depth_block, depth - k);
+      for (int p = p0; p < p1; p += C) {
+        with_constant<C>(std::min(C, p1 - p), [&](auto c) {
+          const T* init = k == 0 ? start + p * start_ld * V : nullptr;
+          for (int r = rb; r < r_end; r += R) {
+            with_constant<R>(std::min(R, r_end - r), [&](auto n) {
+              product_tile<T, n.value, c.value>(z + (p * z_ld + r) * V, z_ld, init, start_ld,
+                                                a + (k / V * a_ld + r) * V, a_ld, w + (p * w_ld + k) * V, w_ld,
+                                                k_count);
+            });
+          }
+        });
+      }
+    }
+  }
+}
+
+// g (R rows x C panels) = sum over b of a[b][0..R) x d[b][C panels].
+template <class T, int R, int C>
+LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d, std::ptrdiff_t d_ld, int batch) {
+  constexpr int V = lanes<T>;
+  Vec<T> sum[R][C];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int c = 0; c < C; ++c) sum[r][c] = Vec<T>{};
+#pragma GCC unroll 2
+  for (int b = 0; b < batch; ++b, a += V, d += V) {
+    Vec<T> row[C];
+#pragma GCC unroll 3
+    for (int c = 0; c < C; ++c) row[c] = load(d + c * d_ld * V);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const Vec<T> x = broadcast(a[r]);
+#pragma GCC unroll 3
+      for (int c = 0; c < C; ++c) sum[r][c] = fma(x, row[c], sum[r][c]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int c = 0; c < C; ++c) store(g + (c * g_ld + r) * V, sum[r][c]);
+}
+
+// g (rows 0..count) = sum_b a[b][i0 + row] d[b][..] for `panels` <= Tile::panels panels of d; i0 a multiple of V.
+template <class T>
+void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
+                   int batch, int i0, int count, int panels) {
+  constexpr int V = lanes<T>, R = Tile<T>::inputs;
+  with_constant<Tile<T>::panels>(panels, [&](auto c) {
+    for (int i = i0; i < i0 + count; i += R) {
+      with_constant<R>(std::min(R, i0 + count - i), [&](auto n) {
+        outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch);
+      });
+    }
+  });
+}
+
+// g (one row of `panels` panels, V apart) = sum_b d[b][..]: the gradient of the biases.
+template <class T>
+void column_sums(T* g, const T* d, std::ptrdiff_t d_ld, int batch, int panels) {
+  constexpr int V = lanes<T>, C = 8;  // enough independent sums to hide the latency of an addition
+  for (int p = 0; p < panels; p += C) {
+    with_constant<C>(std::min(C, panels - p), [&](auto c) {
+      Vec<T> sum[c.value];
+#pragma GCC unroll 8
+      for (int q = 0; q < c.value; ++q) sum[q] = Vec<T>{};
+      for (int b = 0; b < batch; ++b)
+#pragma GCC unroll 8
+        for (int q = 0; q < c.value; ++q) sum[q] = sum[q] + load(d + ((p + q) * d_ld + b) * V);
+#pragma GCC unroll 8
+      for (int q = 0; q < c.value; ++q) store(g + (p + q) * V, sum[q]);
+    });
+  }
+}
+
+// out (V rows of V lanes) = in (V rows of V lanes) transposed, in log2(V) rounds of pairwise exchanges.
+template <class T>
+LINNET_INLINE void transpose_square(T* out, const T* in) {
+  constexpr int V = lanes<T>;
+  Vec<T> m[V];
+#pragma GCC unroll 16
+  for (int r = 0; r < V; ++r) m[r] = load(in + r * V);
+#pragma GCC unroll 4
+  for (int d = V / 2; d > 0; d /= 2) {
+    IVec<T> low, high;
+    for (int lane = 0; lane < V; ++lane) {
+      low[lane] = lane & d ? V + lane - d : lane;
+      high[lane] = lane & d ? V + lane : lane + d;
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < V; ++r) {
+      if (r & d) continue;
+      const Vec<T> x = m[r], y = m[r + d];
+      m[r] = __builtin_shuffle(x, y, low);
+      m[r + d] = __builtin_shuffle(x, y, high);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < V; ++r) store(out + r * V, m[r]);
+}
+
+}  // namespace linnet

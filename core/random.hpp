@@ -1,0 +1,76 @@
+// Counter-based random numbers: a number is a pure function of a key and a counter, so there is no generator state to
+// save, and any thread may compute any number in any order. Shuffles, dropout masks and initial weights all come from
+// here. The generator is SplitMix64 (Steele, Lea, Flood 2014) read at position `counter`.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "simd.hpp"
+
+namespace linnet {
+
+LINNET_INLINE std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+LINNET_INLINE std::uint64_t random64(std::uint64_t key, std::uint64_t counter) {
+  return mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
+}
+
+// What a stream of numbers is for: streams with different purposes or indices never share a key.
+enum class Purpose : std::uint64_t { shuffle = 1, dropout = 2, initial = 3, sample = 4 };
+
+inline std::uint64_t random_key(std::uint64_t seed, Purpose purpose, std::uint64_t a = 0, std::uint64_t b = 0) {
+  return mix(mix(mix(mix(seed + 0x632be59bd9b4e019ull) + static_cast<std::uint64_t>(purpose)) + a) + b);
+}
+
+// Uniform in [0, 1), 53 bits.
+inline double random_uniform(std::uint64_t key, std::uint64_t counter) {
+  return static_cast<double>(random64(key, counter) >> 11) * 0x1p-53;
+}
+
+// order = a uniformly random permutation of 0..n-1 (Fisher-Yates).
+inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint64_t key) {
+  for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
+  for (std::uint32_t i = n; i > 1; --i) {
+    const auto j = static_cast<std::uint32_t>((static_cast<unsigned __int128>(random64(key, i)) * i) >> 64);
+    std::swap(order[i - 1], order[j]);
+  }
+}
+
+// A 32-bit hash of (row key, unit) in every lane; the mask of a unit depends on the two alone, not on the vector width.
+template <class T>
+LINNET_INLINE UVec<T> random_lanes(std::uint32_t row_key, std::uint32_t first_unit) {
+  UVec<T> x;
+  for (int lane = 0; lane < lanes<T>; ++lane) x[lane] = row_key + (first_unit + lane) * 0x9e3779b9u;
+  auto low = [](UVec<T> v) { return v & 0xffffffffu; };  // no-op for float, keeps 64-bit lanes at 32 bits for double
+  x ^= x >> 16;
+  x = low(x * 0x21f0aaadu);
+  x ^= x >> 15;
+  x = low(x * 0xd35a2d97u);
+  x ^= x >> 15;
+  return x;
+}
+
+// out = in * mask / (1 - rate) on rows [r0..r1) and panels [p0..p1); the mask of an element is drawn for the key, the
+// row `first` + r and the column. The same call on a gradient is the backward pass. out may be in.
+template <class T>
+void dropout(T* out, const T* in, std::ptrdiff_t ld, double rate, std::uint64_t key, std::uint64_t first, int r0,
+             int r1, int p0, int p1) {
+  constexpr int V = lanes<T>;
+  const auto threshold = static_cast<std::uint32_t>(rate * 0x1p32);  // a unit is dropped when its number is below
+  const Vec<T> scale = broadcast(static_cast<T>(1.0 / (1.0 - rate)));
+  for (int r = r0; r < r1; ++r) {
+    const auto row_key = static_cast<std::uint32_t>(random64(key, first + r) >> 32);
+    for (int p = p0; p < p1; ++p) {
+      const std::ptrdiff_t at = (p * ld + r) * V;
+      const UVec<T> u = random_lanes<T>(row_key, p * V);
+      store(out + at, u >= (UVec<T>{} + threshold) ? load(in + at) * scale : Vec<T>{});
+    }
+  }
+}
+
+}  // namespace linnet

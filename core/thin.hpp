@@ -1,0 +1,181 @@
+// A first layer with few outputs, such as softmax regression on images. Here vectors run along the INPUTS: the user's
+// rows are read in place, without gathering, and no register lane is spent on outputs that do not exist.
+//
+//   thin_forward     z[b][o] = bias[o] + sum_i x[b][i] w[o][i]
+//   thin_gradient    g[o][i] = sum_b d[b][o] x[b][i]
+//
+// Weights lie as outputs x inputs, every row padded with zeros to whole lines (64 bytes). z and d are in panels (see
+// product.hpp). A sum over inputs is kept in one partial sum per lane of a line and folded by halves at the end, so
+// that its value does not depend on the vector width.
+#pragma once
+
+#include <cstring>
+
+#include "product.hpp"
+
+namespace linnet {
+
+template <class T>
+struct Thin {
+  static constexpr int line = cache_line / static_cast<int>(sizeof(T));  // values
+  static constexpr int vectors = cache_line / vector_bytes;              // of a line
+  static constexpr int most_outputs = 16;
+  // forward tile: rows x outputs (x vectors) sums in registers; a single row takes more outputs at once
+  static constexpr int rows = vectors == 1 ? 4 : vectors == 2 ? 3 : 1;
+  static constexpr int outputs = vectors == 1 ? 5 : 2;
+  static constexpr int outputs_of_one_row = vectors == 1 ? 10 : vectors == 2 ? 5 : 2;
+  // gradient tile: outputs x lines
+  static constexpr int gradient_outputs = vectors == 1 ? 8 : vectors == 2 ? 5 : 2;
+  static constexpr int gradient_lines = vectors == 1 ? 2 : 1;
+
+  static constexpr int padded(int inputs) { return (inputs + line - 1) / line * line; }
+};
+
+// The sum of a line's values: lane i + lane i + n/2, again and again.
+template <class T>
+LINNET_INLINE T fold(const T* sum) {
+  constexpr int L = Thin<T>::line;
+  T s[L];
+#pragma GCC unroll 16
+  for (int i = 0; i < L; ++i) s[i] = sum[i];
+#pragma GCC unroll 4
+  for (int half = L / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) s[i] += s[i + half];
+  return s[0];
+}
+
+// sums (R rows x C outputs, a line each, a row `sums_ld` lines apart) += x w over `count` inputs.
+template <class T, int R, int C>
+LINNET_INLINE void thin_forward_tile(T* sums, int sums_ld, const T* const* x, const T* w, std::ptrdiff_t w_ld, int from,
+                                     int count, bool first) {
+  constexpr int L = Thin<T>::line, V = lanes<T>, N = Thin<T>::vectors;
+  Vec<T> sum[R][C][N];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 10
+    for (int c = 0; c < C; ++c)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) sum[r][c][n] = first ? Vec<T>{} : load(sums + (r * sums_ld + c) * L + n * V);
+  auto step = [&](auto&& row, int i) {
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) {
+      Vec<T> a[R];
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) a[r] = in_register(load(row(r) + n * V));
+#pragma GCC unroll 10
+      for (int c = 0; c < C; ++c) {
+        const Vec<T> b = load(w + c * w_ld + i + n * V);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r) sum[r][c][n] = fma(a[r], b, sum[r][c][n]);
+      }
+    }
+  };
+  const int whole = from + count / L * L;
+  for (int i = from; i < whole; i += L) step([&](int r) { return x[r] + i; }, i);
+  if (whole < from + count) {
+    alignas(cache_line) T tail[R][L] = {};
+    for (int r = 0; r < R; ++r) std::memcpy(tail[r], x[r] + whole, (from + count - whole) * sizeof(T));
+    step([&](int r) { return static_cast<const T*>(tail[r]); }, whole);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 10
+    for (int c = 0; c < C; ++c)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) store(sums + (r * sums_ld + c) * L + n * V, sum[r][c][n]);
+}
+
+// x: one pointer a row of the batch. Blocks of rows and inputs are such that a block of w stays in L1.
+template <class T>
+void thin_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* w, const T* bias, int inputs, int outputs,
+                  int r0, int r1) {
+  constexpr int V = lanes<T>, L = Thin<T>::line, R = Thin<T>::rows, row_block = 2 * R;
+  const std::ptrdiff_t w_ld = Thin<T>::padded(inputs);
+  const int block = std::max(1, 16384 / (outputs * cache_line)) * L;
+  alignas(cache_line) T sums[row_block * Thin<T>::most_outputs * L];
+  auto tiles = [&](auto n, auto most, int rb, int r, int i, int count) {
+    for (int o = 0; o < outputs; o += most.value) {
+      with_constant<most.value>(std::min<int>(most.value, outputs - o), [&](auto c) {
+        thin_forward_tile<T, n.value, c.value>(sums + ((r - rb) * outputs + o) * L, outputs, x + r, w + o * w_ld, w_ld,
+                                               i, count, i == 0);
+      });
+    }
+  };
+  for (int rb = r0; rb < r1; rb += row_block) {
+    const int r_end = std::min(r1, rb + row_block);
+    for (int i = 0; i < inputs; i += block) {
+      const int count = std::min(block, inputs - i);
+      for (int r = rb; r < r_end; r += R) {
+        if (r_end - r == 1)
+          tiles(std::integral_constant<int, 1>{}, std::integral_constant<int, Thin<T>::outputs_of_one_row>{}, rb, r, i,
+                count);
+        else
+          with_constant<R>(std::min(R, r_end - r),
+                           [&](auto n) { tiles(n, std::integral_constant<int, Thin<T>::outputs>{}, rb, r, i, count); });
+      }
+    }
+    for (int r = rb; r < r_end; ++r)
+      for (int o = 0; o < outputs; ++o)
+        z[(o / V * z_ld + r) * V + o % V] = fold(sums + ((r - rb) * outputs + o) * L) + bias[o];
+  }
+}
+
+// g (C outputs, g_ld apart, x `lines` lines) = sum_b d[b][o..] x[b][i..]; `count` inputs of the last line are real.
+template <class T, int C, int Lines>
+LINNET_INLINE void thin_gradient_tile(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std::ptrdiff_t d_ld,
+                                      int batch, int i, int first, int count) {
+  constexpr int L = Thin<T>::line, V = lanes<T>, N = Thin<T>::vectors * Lines;
+  Vec<T> sum[C][N];
+#pragma GCC unroll 8
+  for (int c = 0; c < C; ++c)
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) sum[c][n] = Vec<T>{};
+  std::ptrdiff_t at[C];
+  for (int c = 0; c < C; ++c) at[c] = ((first + c) / V * d_ld) * V + (first + c) % V;
+  auto step = [&](const T* row, int b) {
+    Vec<T> a[N];
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) a[n] = load(row + n * V);
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) {
+      const Vec<T> e = broadcast(d[at[c] + b * V]);
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) sum[c][n] = fma(e, a[n], sum[c][n]);
+    }
+  };
+  if (count == L) {
+    for (int b = 0; b < batch; ++b) step(x[b] + i, b);
+  } else {
+    alignas(cache_line) T tail[Lines * L] = {};
+    for (int b = 0; b < batch; ++b) {
+      std::memcpy(tail, x[b] + i, ((Lines - 1) * L + count) * sizeof(T));
+      step(tail, b);
+    }
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < C; ++c)
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) store(g + c * g_ld + n * V, sum[c][n]);
+}
+
+// g (outputs, g_ld apart) for inputs [i0..i1), i0 at a line's start; the lanes past the last input come out zero.
+template <class T>
+void thin_gradient(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std::ptrdiff_t d_ld, int batch, int i0,
+                   int i1, int outputs) {
+  constexpr int L = Thin<T>::line, C = Thin<T>::gradient_outputs;
+  for (int i = i0; i < i1;) {
+    const int lines = std::min(Thin<T>::gradient_lines, (i1 - i + L - 1) / L);
+    const int count = std::min(L, i1 - i - (lines - 1) * L);
+    with_constant<Thin<T>::gradient_lines>(lines, [&](auto n) {
+      for (int o = 0; o < outputs; o += C) {
+        with_constant<C>(std::min(C, outputs - o), [&](auto c) {
+          thin_gradient_tile<T, c.value, n.value>(g + o * g_ld + (i - i0), g_ld, x, d, d_ld, batch, i, o, count);
+        });
+      }
+    });
+    i += lines * L;
+  }
+}
+
+}  // namespace linnet

@@ -1,0 +1,192 @@
+#include "train.hpp"
+
+#include <chrono>
+
+namespace linnet {
+
+namespace {
+
+// Applies the optimizer to each piece of the gradient as it comes.
+template <class T>
+struct Apply {
+  const Network& net;
+  const OptimizerSpec& optimizer;
+  const StepSize<T>& size;
+  T *w, *s1, *s2;
+  bool takes_row;
+
+  void operator()(std::size_t layer, std::ptrdiff_t at, const T* g, int count, bool bias) const {
+    update(optimizer.rule, w + at, s1 + at, s2 + at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty,
+           !bias);
+  }
+  void row(std::ptrdiff_t at, const T* x, T factor, int count) const { update_by_row(w + at, x, factor, count, size); }
+};
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+int useful_threads(const Network& net, int rows, int limit) {
+  double work = 0;  // multiply-adds of a step
+  for (const auto& layer : net.layers) work += 3.0 * rows * layer.inputs * layer.outputs;
+  return rows == 1 ? 1 : std::clamp(static_cast<int>(work / 150000), 1, limit);
+}
+
+template <class T>
+Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads)
+    : net_(net), layout_(net), optimizer_(optimizer), seed_(seed), threads_(threads), stretches_(layout_.stretches()) {
+  for (int array = 0; array <= optimizer.states(); ++array) packed_[array] = Buffer<T>(layout_.size);
+  for (const LayerSpec& layer : net.layers) {
+    penalised_ = penalised_ || layer.penalty.l1 != 0 || layer.penalty.l2 != 0;
+    dropping_ = dropping_ || layer.dropout > 0;
+  }
+  partial_.resize(stretches_.size());
+  if (optimizer.rule == Rule::adagrad)
+    std::fill_n(packed_[1].get(), packed_[1].size(), static_cast<T>(optimizer.initial_accumulator));
+}
+
+template <class T>
+void Trainer<T>::read(int array, T* out) const {
+  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { out[flat] = packed_[array][at]; });
+}
+
+template <class T>
+void Trainer<T>::write(int array, const T* in) {
+  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[array][at] = in[flat]; });
+}
+
+template <class T>
+void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights, int batch_rows, bool shuffle,
+                          double scale) {
+  x_ = x;
+  t_ = t;
+  weights_ = weights;
+  batch_rows_ = batch_rows;
+  shuffle_ = shuffle;
+  scale_ = scale;
+  const int rows = std::min(batch_rows, Pass<T>::chunk_rows);
+  if (!pass_ || rows > pass_rows_) {
+    pass_ = std::make_unique<Pass<T>>(net_, rows, threads_);
+    pass_rows_ = rows;
+  }
+  order_.clear();
+  if (shuffle) order_.resize(x.rows);
+  if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0) sums_ = Buffer<T>(packed_[0].size());
+}
+
+template <class T>
+void Trainer<T>::begin_epoch(std::int64_t epoch) {
+  epoch_ = epoch;
+  chunk_ = 0;
+  progress_ = {};
+  progress_.steps = (x_.rows + batch_rows_ - 1) / batch_rows_;
+  if (shuffle_)
+    random_permutation(order_.data(), static_cast<std::uint32_t>(x_.rows), random_key(seed_, Purpose::shuffle, epoch));
+}
+
+template <class T>
+Progress Trainer<T>::run(const double* rates, double seconds) {
+  stop_ = false;
+  Team team(threads_);
+  team.run([&](int rank) { member(team, rank, rates, seconds); });
+  return progress_;
+}
+
+// What every member of the team does until the epoch, the time or the patience with infinities is over. Between two
+// barriers members write to different places only; rank 0 alone keeps the books.
+template <class T>
+void Trainer<T>::member(Team& team, int rank, const double* rates, double seconds) {
+  const double deadline = seconds_now() + seconds;
+  const std::uint64_t dropout_key = random_key(seed_, Purpose::dropout, epoch_);
+  Pass<T>& pass = *pass_;
+  T* const w = packed_[0].get();
+  T* const s1 = packed_[1].get();
+  T* const s2 = packed_[2].get();
+  std::int64_t step = progress_.step;
+  std::int64_t updates = updates_;
+  int chunk = chunk_;
+  const std::int64_t steps = progress_.steps;
+  for (int turn = 0; step < steps && !stop_; ++turn) {
+    const std::int64_t first = step * batch_rows_;
+    const int rows = static_cast<int>(std::min<std::int64_t>(batch_rows_, x_.rows - first));
+    const int chunks = (rows + Pass<T>::chunk_rows - 1) / Pass<T>::chunk_rows;
+    const bool last = chunk + 1 == chunks;
+    const int skipped = chunk * Pass<T>::chunk_rows;
+    const Batch<T> batch{&x_,
+                         t_,
+                         weights_,
+                         shuffle_ ? order_.data() : nullptr,
+                         first + skipped,
+                         std::min(Pass<T>::chunk_rows, rows - skipped)};
+    const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
+    pass.run(team, rank, w, batch, mode, fitted_);
+    if (penalised_ && chunk == 0)
+      for (std::size_t s = rank; s < stretches_.size(); s += threads_)
+        partial_[s] = penalty_value(w + stretches_[s].start, stretches_[s].count, penalty_on(stretches_[s]));
+    team.barrier();
+
+    if (rank == 0) {
+      double loss = 0;
+      for (int r = 0; r < batch.rows; ++r) loss += static_cast<double>(pass.losses()[r]);
+      progress_.loss_sum += loss;
+      if (penalised_ && chunk == 0)
+        for (const double p : partial_) progress_.penalty_sum += p * rows;
+      progress_.diverged = !std::isfinite(loss);
+    }
+    if (last && step + 1 < steps) {
+      Batch<T> next = batch;
+      next.first = first + batch_rows_;
+      next.rows = static_cast<int>(std::min<std::int64_t>({batch_rows_, x_.rows - next.first, Pass<T>::chunk_rows}));
+      pass.prefetch(next, rank);
+    }
+    StepSize<T> size(optimizer_, rates[step], updates + 1, scale_ / rows);
+    if (chunks == 1 && optimizer_.clip_norm <= 0) {
+      const bool takes_row = optimizer_.rule == Rule::sgd && !penalised_;
+      pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, takes_row});
+    } else {
+      T* const sums = sums_.get();
+      pass.gradient(rank, batch.rows, mode, [&](std::size_t, std::ptrdiff_t at, const T* g, int count, bool) {
+        for (int i = 0; i < count; i += lanes<T>)
+          store(sums + at + i, chunk == 0 ? load(g + i) : load(sums + at + i) + load(g + i));
+      });
+      if (last) {
+        team.barrier();
+        if (optimizer_.clip_norm > 0) {
+          for (std::size_t s = rank; s < stretches_.size(); s += threads_) {
+            const Stretch& part = stretches_[s];
+            partial_[s] = squared_norm(w + part.start, sums + part.start, part.count, scale_ / rows, penalty_on(part));
+          }
+          team.barrier();
+          double norm = 0;
+          for (const double p : partial_) norm += p;
+          norm = std::sqrt(norm);
+          if (norm > optimizer_.clip_norm) size.shrink = static_cast<T>(optimizer_.clip_norm / norm);
+        }
+        for (std::size_t s = rank; s < stretches_.size(); s += threads_) {
+          const Stretch& part = stretches_[s];
+          if (part.bias && !net_.layers[part.layer].bias) continue;
+          const std::ptrdiff_t at = part.start;
+          update(optimizer_.rule, w + at, s1 + at, s2 + at, sums + at, part.count, size, penalty_on(part), !part.bias);
+        }
+      }
+    }
+    chunk = last ? 0 : chunk + 1;
+    step += last;
+    updates += last;
+    // reading the clock costs as much as a tiny step
+    if (rank == 0) stop_ = progress_.diverged || ((turn % 16 == 15 || batch.rows > 16) && seconds_now() > deadline);
+    team.barrier();
+  }
+  if (rank == 0) {
+    updates_ = updates;
+    chunk_ = chunk;
+    progress_.step = step;
+  }
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+}  // namespace linnet

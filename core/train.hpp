@@ -1,0 +1,78 @@
+// Stochastic training: an epoch in slices. A slice runs as many steps as fit in the time it is given and returns, so
+// that Python can show progress and hear Ctrl-C; where a slice ends never changes a result.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "network.hpp"
+
+namespace linnet {
+
+struct Progress {
+  std::int64_t step = 0, steps = 0;  // done in this epoch, and in all
+  double loss_sum = 0;               // of the rows seen in this epoch, at the parameters each was seen with
+  double penalty_sum = 0;            // rows x penalty, likewise
+  bool diverged = false;             // the loss of step `step` was not finite
+};
+
+template <class T>
+class Trainer {
+ public:
+  Trainer(const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads);
+
+  const Network& network() const { return net_; }
+
+  // Parameters and optimizer state (0: theta, 1 and 2: the rule's arrays) in the user's order.
+  void read(int array, T* out) const;
+  void write(int array, const T* in);
+  int arrays() const { return optimizer_.states(); }
+  std::int64_t steps() const { return progress_.steps; }
+  std::int64_t updates() const { return updates_; }  // optimizer steps so far
+  void set_updates(std::int64_t n) { updates_ = n; }
+
+  // What to train on; the pointers must stay valid. The gradient of a step is scale / rows times the sum over its rows.
+  void set_data(const Design& x, const Targets<T>& t, const T* weights, int batch_rows, bool shuffle, double scale);
+  void set_fitted(T* fitted) {
+    fitted_ = fitted;
+  }  // rows x outputs: takes each row's mean as it is trained on, or null
+
+  void begin_epoch(std::int64_t epoch);
+  // rates: the learning rate of every step of the epoch.
+  Progress run(const double* rates, double seconds);
+
+ private:
+  Penalty penalty_on(const Stretch& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
+  void member(Team& team, int rank, const double* rates, double seconds);
+
+  const Network net_;
+  const Layout<T> layout_;
+  const OptimizerSpec optimizer_;
+  const std::uint64_t seed_;
+  const int threads_;
+  Buffer<T> packed_[3];  // theta and the rule's arrays
+  Buffer<T> sums_;       // gradient sums of a batch that cannot be applied tile by tile
+  std::vector<Stretch> stretches_;
+  std::vector<double> partial_;  // one a stretch: penalties or squared norms, summed in order
+  std::unique_ptr<Pass<T>> pass_;
+  int pass_rows_ = 0;
+
+  Design x_;
+  Targets<T> t_;
+  const T* weights_ = nullptr;
+  T* fitted_ = nullptr;
+  int batch_rows_ = 0;
+  bool shuffle_ = true, penalised_ = false, dropping_ = false;
+  double scale_ = 1;
+  std::vector<std::uint32_t> order_;
+
+  std::int64_t epoch_ = 0, updates_ = 0;
+  int chunk_ = 0;  // of the current step
+  Progress progress_;
+  bool stop_ = false;
+};
+
+// How many of `limit` threads pay for themselves on batches of `rows`.
+int useful_threads(const Network& net, int rows, int limit);
+
+}  // namespace linnet

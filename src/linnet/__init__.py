@@ -1,0 +1,76 @@
+"""From linear models to neural nets with one engine.
+
+Names are loaded when they are first used, so that `import linnet` costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from linnet import config, errors
+    from linnet.config import get_threads, set_threads, show_config, threads
+    from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
+    from linnet.estimators.sequential import Sequential
+    from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
+    from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, StepDecay
+    from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
+    from linnet.model.activations import LeakyReLU
+
+__all__ = [
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Constant",
+    "Cosine",
+    "Dense",
+    "Dropout",
+    "EarlyStopping",
+    "ExponentialDecay",
+    "Input",
+    "InverseScaling",
+    "LeakyReLU",
+    "RMSprop",
+    "ReduceLROnPlateau",
+    "Sequential",
+    "StepDecay",
+    "__version__",
+    "config",
+    "errors",
+    "get_threads",
+    "l1",
+    "l1_l2",
+    "l2",
+    "set_threads",
+    "show_config",
+    "threads",
+]
+
+_MODULES = ("config", "errors")
+_NAMES = {  # by the module they live in
+    "config": ("get_threads", "set_threads", "show_config", "threads"),
+    "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
+    "estimators.sequential": ("Sequential",),
+    "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "RMSprop"),
+    "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "StepDecay"),
+    "fit.stopping": ("EarlyStopping", "ReduceLROnPlateau"),
+    "model.activations": ("LeakyReLU",),
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+
+if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name in _HOME:
+            value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,109 @@
+"""Types of the native core: core/bindings.cpp, built as linnet._core_v2, linnet._core_v3, ...
+
+There is no module of this name at run time; `from linnet._native import core` gives the one in use.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Array = NDArray[Any]
+_Labels = NDArray[np.int32] | None
+
+isa: str
+compiler: str
+vector_bytes: int
+
+def supported() -> list[str]: ...
+
+class Activation: ...
+class Family: ...
+
+class Rule:
+    sgd: Rule
+    momentum: Rule
+    nesterov: Rule
+    adagrad: Rule
+    rmsprop: Rule
+    adam: Rule
+    adamw: Rule
+
+class LayerSpec:
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        activation: Activation,
+        leak: float,
+        dropout: float,
+        l1: float,
+        l2: float,
+        bias: bool,
+    ) -> None: ...
+
+class Network:
+    parameters: int
+    def __init__(self, layers: list[LayerSpec], family: Family) -> None: ...
+
+class OptimizerSpec:
+    rule: Rule
+    momentum: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    initial_accumulator: float
+    decay: float
+    clip_norm: float
+
+class Progress:
+    step: int
+    steps: int
+    loss_sum: float
+    penalty_sum: float
+    diverged: bool
+
+class ObjectiveF32:
+    def __init__(self, network: Network, threads: int) -> None: ...
+    def set_theta(self, theta: _Array) -> None: ...
+    def sums(
+        self,
+        x: _Array,
+        labels: _Labels,
+        values: _Array | None,
+        weights: _Array | None,
+        first: int,
+        rows: int,
+        grad: NDArray[np.float64] | None,
+    ) -> tuple[float, float]: ...
+    def predict(self, x: _Array, first: int, rows: int, mean: bool, out: _Array) -> None: ...
+
+class ObjectiveF64(ObjectiveF32): ...
+
+class TrainerF32:
+    steps: int
+    arrays: int
+    updates: int
+    def __init__(self, network: Network, optimizer: OptimizerSpec, seed: int, threads: int) -> None: ...
+    def set_data(
+        self,
+        x: _Array,
+        labels: _Labels,
+        values: _Array | None,
+        weights: _Array | None,
+        batch_rows: int,
+        shuffle: bool,
+        scale: float,
+    ) -> None: ...
+    def set_fitted(self, fitted: _Array | None) -> None: ...
+    def begin_epoch(self, epoch: int) -> None: ...
+    def run(self, rates: NDArray[np.float64], seconds: float) -> Progress: ...
+    def read(self, array: int, out: _Array) -> None: ...
+    def write(self, array: int, values: _Array) -> None: ...
+
+class TrainerF64(TrainerF32): ...
+
+def useful_threads(network: Network, rows: int, limit: int) -> int: ...
+def first_nonfinite(x: _Array) -> tuple[int, int]: ...
+def uniform(seed: int, stream: int, out: NDArray[np.float64]) -> None: ...
+def permutation(seed: int, epoch: int, out: NDArray[np.uint32]) -> None: ...

@@ -1,0 +1,49 @@
+"""The native core in the build for this processor: `core` is the module, `isa` the name of its instruction set.
+
+Every build holds the same functions. The environment variable LINNET_ISA asks for a given one.
+"""
+
+import importlib
+import importlib.util
+import os
+from typing import TYPE_CHECKING
+
+from linnet.errors import ConfigError, unknown_name
+
+__all__ = ["built", "core", "isa", "supported", "usable"]
+
+_ISAS = ("generic", "v2", "v3", "v4")  # rising: a processor that runs one also runs those before it
+
+
+def _module(isa: str) -> str:
+    return f"linnet._core_{isa}"
+
+
+built = tuple(isa for isa in _ISAS if importlib.util.find_spec(_module(isa)))
+if not built:
+    raise ImportError("linnet's native core is missing: install the package, for example with `pip install .`")
+
+# The lowest build answers for the processor, so that nothing is loaded that cannot run.
+supported = tuple(importlib.import_module(_module(built[0])).supported())
+usable = tuple(isa for isa in built if isa in supported)
+
+
+def _choose(wanted: str | None) -> str:
+    if not usable:
+        raise ConfigError(f"no build of linnet's core runs on this processor: built for {', '.join(built)}")
+    if not wanted:
+        return usable[-1]
+    if wanted not in _ISAS:
+        raise unknown_name("LINNET_ISA", wanted, usable)
+    if wanted not in usable:
+        reason = "this processor cannot run it" if wanted in built else "linnet was built without it"
+        raise ConfigError(f"LINNET_ISA={wanted}: {reason}; choose from: {', '.join(usable)}")
+    return wanted
+
+
+isa = _choose(os.environ.get("LINNET_ISA"))
+
+if TYPE_CHECKING:
+    from linnet import _core as core
+else:
+    core = importlib.import_module(_module(isa))

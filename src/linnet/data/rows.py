@@ -1,0 +1,43 @@
+"""Rows to learn from: inputs, targets and weights in the form the core reads."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linnet.data.table import Array
+from linnet.data.targets import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table, its targets (labels or values, one of the two) and, if not all one, its weights.
+
+    `values` and `weights` have the type that is computed in (float32 or float64); x may have another.
+    """
+
+    x: Array
+    labels: Labels | None = None
+    values: Array | None = None
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, part: slice) -> "Rows":
+        """Part of the rows, as views."""
+        cut = {name: value[part] for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        return Rows(**cut)
+
+    def weighted(self, weights: Array | None) -> "Rows":
+        """Return the same rows with other weights."""
+        return replace(self, weights=weights)
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights: the number of rows where there are none."""
+        return float(len(self)) if self.weights is None else float(self.weights.sum(dtype=np.float64))
+
+    def targets(self) -> Any:
+        """Labels or values, whichever there are."""
+        return self.labels if self.labels is not None else self.values

@@ -1,0 +1,110 @@
+"""The inputs: a two-dimensional array that the core can read in place, or an error that says what is wrong where."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.errors import DataError
+
+Array = NDArray[Any]
+
+_READ_IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+
+
+def as_table(x: object, *, columns: int | None = None, name: str = "x") -> Array:
+    """Return x as rows x columns of float32, float64 or uint8, a view of the caller's memory where that is possible.
+
+    `columns`: how many there must be, if known.
+    """
+    names = _column_names(x)
+    table = _numeric(x, name, names)
+    if table.ndim != 2:
+        raise DataError(_wrong_dimensions(table, name))
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise DataError(f"{name} is empty: it has {table.shape[0]} rows and {table.shape[1]} columns")
+    if columns is not None and table.shape[1] != columns:
+        raise DataError(f"{name} has {table.shape[1]} columns, but the model takes {columns}")
+    check_finite(table, name, names)
+    return table
+
+
+def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:
+    """Raise a DataError that names the first row and column with a NaN or an infinity."""
+    row, column = core.first_nonfinite(table)
+    if row >= 0:
+        where = f"column {column}" + (f" ({names[column]!r})" if names else "") if table.shape[1] > 1 else ""
+        raise DataError(
+            f"{name} contains {describe(table[row, column])} in row {row}{', ' + where if where else ''}: "
+            "fill in or drop missing values first"
+        )
+
+
+def check_fits_float32(table: Array, name: str) -> None:
+    """Raise a DataError where a float64 value is too large for training in float32."""
+    if table.dtype != np.float64:
+        return
+    largest = max(abs(float(table.max())), abs(float(table.min())))
+    if largest > np.finfo(np.float32).max:
+        row, column = np.unravel_index(int(np.abs(table).argmax()), table.shape)
+        raise DataError(
+            f"{name} contains {largest:.3g} in row {row}, column {column}, too large for float32: scale the column"
+        )
+
+
+def describe(value: object) -> str:
+    """Say NaN or infinity in words, any other value as it is."""
+    number = float(value)  # type: ignore[arg-type]
+    if np.isnan(number):
+        return "NaN"
+    return "infinity" if number > 0 else "minus infinity"
+
+
+def _column_names(x: object) -> list[str] | None:
+    columns = getattr(x, "columns", None)
+    return None if columns is None else [str(column) for column in columns]
+
+
+def _numeric(x: object, name: str, names: list[str] | None) -> Array:
+    try:
+        array: Array = np.asarray(x)
+    except ValueError as error:
+        raise DataError(f"{name} is not a table: its rows have different lengths") from error
+    if array.dtype in _READ_IN_PLACE:
+        return array if _aligned(array) else np.ascontiguousarray(array)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+    if array.dtype.kind in "OUS":
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(_not_a_number(array, name, names)) from None
+    raise DataError(f"{name} has type {array.dtype}: it must hold numbers")
+
+
+def _aligned(array: Array) -> bool:
+    """Whether the core can read it in place: native byte order, aligned, whole-element strides."""
+    return array.flags.aligned and array.dtype.isnative and all(s % array.dtype.itemsize == 0 for s in array.strides)
+
+
+def _not_a_number(array: Array, name: str, names: list[str] | None) -> str:
+    for index, value in np.ndenumerate(array):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            where = f"row {index[0]}"
+            if len(index) > 1:
+                where += f", column {index[1]}" + (f" ({names[index[1]]!r})" if names else "")
+            return f"{name} contains {value!r} in {where}: it must hold numbers; encode categories as numbers first"
+    return f"{name} must hold numbers"
+
+
+def _wrong_dimensions(table: Array, name: str) -> str:
+    if table.ndim == 1:
+        return f"{name} must have rows and columns, got one dimension: use {name}.reshape(-1, 1) for one column"
+    if table.ndim == 0:
+        return f"{name} must have rows and columns, got a single value"
+    return f"{name} must have rows and columns, got shape {table.shape}: use {name}.reshape(len({name}), -1)"

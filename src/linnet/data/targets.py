@@ -1,0 +1,97 @@
+"""The targets: what each head takes, checked so that an error names the row."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.table import Array, check_finite
+from linnet.errors import DataError
+
+Labels = NDArray[np.int32]
+
+
+def as_labels(y: object, classes: int, *, rows: int, name: str = "y") -> Labels:
+    """Return class numbers 0 .. classes - 1, one a row."""
+    column = _one_column(_array(y, name), rows, name)
+    labels: Array = column
+    if column.dtype.kind == "f":
+        check_finite(np.atleast_2d(column).T.astype(np.float64), name)
+        bad = column != np.floor(column)
+        if bad.any():
+            row = int(bad.argmax())
+            raise DataError(f"{name} contains {column[row]!r} in row {row}: class numbers must be whole")
+    elif column.dtype.kind not in "iub":
+        raise DataError(f"{name} has type {column.dtype}: it must hold class numbers 0 to {classes - 1}")
+    bad = (labels < 0) | (labels >= classes)
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(
+            f"{name} contains class {labels[row]} in row {row}, but the model has {classes} outputs: "
+            f"classes must be 0 to {classes - 1}"
+        )
+    return np.ascontiguousarray(labels, np.int32)
+
+
+def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y") -> Array:
+    """Return rows x outputs of finite numbers; one dimension will do for one output."""
+    values = _array(y, name)
+    if values.dtype.kind not in "iubf":
+        raise DataError(f"{name} has type {values.dtype}: it must hold numbers")
+    shape = values.shape
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.shape[1] != outputs:
+        raise DataError(f"{name} has shape {shape}, but the model has {outputs} output{'s' * (outputs > 1)}")
+    _check_rows(values, rows, name)
+    values = np.ascontiguousarray(values, dtype)
+    check_finite(values, name)
+    return values
+
+
+def check_between(values: Array, low: float, high: float, name: str, what: str) -> None:
+    """Raise a DataError naming the first row with a value outside [low, high]."""
+    bad = (values < low) | (values > high)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        where = f"row {row}" + (f", column {column}" if values.shape[1] > 1 else "")
+        raise DataError(f"{name} contains {values[row, column]:g} in {where}: {what}")
+
+
+def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight") -> Array:
+    """Return one finite weight of at least 0 a row, not all of them 0."""
+    column = _one_column(_array(weights, name), rows, name)
+    if column.dtype.kind not in "iubf":
+        raise DataError(f"{name} has type {column.dtype}: it must hold numbers")
+    column = np.ascontiguousarray(column, dtype)
+    check_finite(column[:, None], name)
+    if (column < 0).any():
+        row = int((column < 0).argmax())
+        raise DataError(f"{name} contains {column[row]:g} in row {row}: weights must be at least 0")
+    if not column.any():
+        raise DataError(f"{name} is zero for every row: nothing is left to learn from")
+    return column
+
+
+def _array(y: object, name: str) -> Array:
+    try:
+        array: Array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: its rows have different lengths") from error
+    if array.ndim == 0:
+        raise DataError(f"{name} must have one entry a row, got the single value {array!r}")
+    return array
+
+
+def _one_column(array: Array, rows: int, name: str) -> Array:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"{name} must have one number a row, got shape {array.shape}")
+    _check_rows(array, rows, name)
+    return array
+
+
+def _check_rows(array: Array, rows: int, name: str) -> None:
+    if len(array) != rows:
+        raise DataError(f"{name} has {len(array)} rows, but x has {rows}")

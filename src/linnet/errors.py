@@ -1,0 +1,33 @@
+"""What linnet raises. Each error is also the built-in one that users of scikit-learn expect."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class LinnetError(Exception):
+    """Any error raised by linnet on purpose."""
+
+
+class DataError(LinnetError, ValueError):
+    """The data cannot be used: names the column or row, what was found there, and the way out."""
+
+
+class ConfigError(LinnetError, ValueError):
+    """A parameter or setting has no meaning: names it, what was given, and what is possible."""
+
+
+class FitError(LinnetError, RuntimeError):
+    """A fit could not go on; the last good parameters are kept."""
+
+
+class FormatError(LinnetError, ValueError):
+    """A file is not what it should be: damaged, cut short, or of another kind or version."""
+
+
+def unknown_name(kind: str, name: object, choices: Iterable[str]) -> ConfigError:
+    """Build the error for a name that is not among the choices, with the nearest one as a suggestion."""
+    names = list(choices)
+    by_lower = {choice.lower(): choice for choice in names}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    hint = f"did you mean {by_lower[near[0]]!r}? " if near else ""
+    return ConfigError(f"unknown {kind} {name!r}: {hint}choose from: {', '.join(names)}")

@@ -1,0 +1,1 @@
+"""What a user holds: models with fit and predict."""

@@ -1,0 +1,125 @@
+"""Metrics by name, for the record of every epoch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import ConfigError, unknown_name
+from linnet.model.heads import Head
+
+
+@dataclass(frozen=True)
+class NamedMetric:
+    """A metric with its name and direction; `compute` takes the means (rows x outputs) and the rows."""
+
+    name: str
+    compute: Callable[[Array, Rows], float]
+    greater_is_better: bool = True
+
+    def __call__(self, mean: Array, rows: Rows) -> float:
+        """Its value."""
+        return self.compute(mean, rows)
+
+
+def true_labels(rows: Rows) -> NDArray[np.intp]:
+    """The class of each row: its label, or the largest of its target values."""
+    if rows.labels is not None:
+        return rows.labels.astype(np.intp)
+    assert rows.values is not None
+    return np.asarray(rows.values.argmax(axis=1), np.intp)
+
+
+def one_of_many_accuracy(mean: Array, rows: Rows) -> float:
+    """Part of the rows whose largest output is the true class."""
+    return float((mean.argmax(axis=1) == true_labels(rows)).mean())
+
+
+def yes_no_accuracy(mean: Array, rows: Rows) -> float:
+    """Part of all answers on the right side of 0.5."""
+    assert rows.values is not None
+    return float(((mean > 0.5) == (rows.values > 0.5)).mean())
+
+
+def sign_accuracy(mean: Array, rows: Rows) -> float:
+    """Part of all answers with the right sign."""
+    assert rows.values is not None
+    return float(((mean > 0) == (rows.values > 0)).mean())
+
+
+def mean_squared_error(mean: Array, rows: Rows) -> float:
+    """Mean over rows and outputs of (mean - t)²."""
+    return float(np.square(mean - _values(mean, rows), dtype=np.float64).mean())
+
+
+def mean_absolute_error(mean: Array, rows: Rows) -> float:
+    """Mean over rows and outputs of |mean - t|."""
+    return float(np.abs(mean - _values(mean, rows)).mean(dtype=np.float64))
+
+
+def macro_f1(mean: Array, rows: Rows) -> float:
+    """Mean over classes of F1 = 2TP / (2TP + FP + FN); a class neither present nor predicted counts as 0."""
+    if mean.shape[1] == 1:
+        assert rows.values is not None
+        pairs, classes = 2 * (rows.values[:, 0] > 0.5) + (mean[:, 0] > 0.5), 2
+    else:
+        classes = mean.shape[1]
+        pairs = classes * true_labels(rows) + mean.argmax(axis=1)
+    counts = np.bincount(pairs, minlength=classes * classes).reshape(classes, classes)
+    right = counts.diagonal()
+    both = counts.sum(axis=0) + counts.sum(axis=1)
+    return float(np.divide(2 * right, both, out=np.zeros(classes), where=both > 0).mean())
+
+
+def _values(mean: Array, rows: Rows) -> Array:
+    if rows.values is not None:
+        return rows.values
+    assert rows.labels is not None
+    one_hot: Array = rows.labels[:, None] == np.arange(mean.shape[1])
+    return one_hot.astype(mean.dtype)
+
+
+_ERRORS = {
+    "mse": mean_squared_error,
+    "mean_squared_error": mean_squared_error,
+    "mae": mean_absolute_error,
+    "mean_absolute_error": mean_absolute_error,
+}
+_ACCURACIES = {
+    "categorical_accuracy": one_of_many_accuracy,
+    "sparse_categorical_accuracy": one_of_many_accuracy,
+    "binary_accuracy": yes_no_accuracy,
+    "macro_f1": macro_f1,
+}
+NAMES = ("accuracy", "acc", *_ACCURACIES, *_ERRORS)
+
+
+def as_metric(metric: "str | NamedMetric | Callable[[Any, Any], float]", head: Head, outputs: int) -> NamedMetric:
+    """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
+
+    A function is taken to be better the greater it is; `NamedMetric` says otherwise.
+    """
+    if isinstance(metric, NamedMetric):
+        return metric
+    if callable(metric):
+        function = metric
+        name = getattr(metric, "__name__", type(metric).__name__)
+        return NamedMetric(name, lambda mean, rows: float(function(rows.targets(), mean)))
+    if not isinstance(metric, str):
+        raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
+    if metric in _ERRORS:
+        return NamedMetric(metric, _ERRORS[metric], greater_is_better=False)
+    if metric in _ACCURACIES:
+        if metric.endswith("categorical_accuracy") and outputs < 2:
+            raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
+        return NamedMetric(metric, _ACCURACIES[metric])
+    if metric not in ("accuracy", "acc"):
+        raise unknown_name("metric", metric, NAMES)
+    by_head = {"categorical": one_of_many_accuracy, "bernoulli": yes_no_accuracy, "perceptron": sign_accuracy}
+    if head.family == "perceptron" and outputs > 1:
+        return NamedMetric(metric, one_of_many_accuracy)
+    return NamedMetric(metric, by_head.get(head.family, one_of_many_accuracy if outputs > 1 else yes_no_accuracy))

@@ -1,0 +1,1 @@
+"""HOW it is fitted: optimizers, schedules, the training loop, stopping."""

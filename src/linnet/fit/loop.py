@@ -1,0 +1,268 @@
+"""Training as a stream of records. The core runs slices of an epoch; everything between slices is decided here."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.config import get_threads
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import ConfigError, FitError
+from linnet.fit.objective import Objective, penalty
+from linnet.fit.optimizers import Optimizer
+from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Watch
+from linnet.model.initialise import warn_if_hidden_zero
+from linnet.model.network import Network, Theta
+
+_SLICE_SECONDS = 0.05  # how long the core runs before Python may hear Ctrl-C
+
+
+class Metric(Protocol):
+    """A number computed from the predicted means (rows x outputs) and the rows they are for."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in the records."""
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Its direction."""
+
+    def __call__(self, mean: Array, rows: Rows) -> float:
+        """Its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Part of an epoch is done."""
+
+    epoch: int  # 1 is the first
+    step: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One epoch is done: its number (1 is the first), all its numbers by name, and how long it took.
+
+    `numbers` has "loss" (the objective: mean loss plus penalty, as met during the epoch), the metrics by name, and the
+    same for the validation rows with "val_" in front (at the parameters the epoch ended with).
+    """
+
+    epoch: int
+    numbers: Mapping[str, float]
+    learning_rate: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train."""
+
+    optimizer: Optimizer
+    epochs: int = 1
+    batch_size: int = 32
+    shuffle: bool = True
+    seed: int = 0
+    threads: int | None = None  # None: as many as pay
+    metrics: Sequence[Metric] = ()
+    stopping: EarlyStopping | None = None
+    plateau: ReduceLROnPlateau | None = None
+    tolerance: float | None = None  # converged when the loss changes by less than this part of itself in an epoch
+    loss_factor: float = 1.0  # the loss of a row is this times the head's
+    relative_weights: bool = True  # divide by the mean weight, so that only the weights' proportions matter
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if self.tolerance is not None and not 0 <= self.tolerance < float("inf"):
+            raise ConfigError(f"tolerance must be at least 0, got {self.tolerance!r}")
+
+
+@dataclass(slots=True)
+class OptimizerState:
+    """What an optimizer remembers: arrays as long as theta, the number of updates and epochs so far."""
+
+    arrays: list[Theta] = field(default_factory=list)
+    updates: int = 0
+    epochs: int = 0
+
+
+class Training:
+    """One run. Iterate over it to train: it yields a record an epoch. `theta` is the result so far.
+
+    The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C, and says which in
+    `stop_reason`. A loss that is no longer finite raises a FitError; `theta` then holds the last good parameters.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        theta: Theta,
+        rows: Rows,
+        plan: Plan,
+        validation: Rows | None = None,
+        state: OptimizerState | None = None,
+    ) -> None:
+        self.network = network
+        self.plan = plan
+        self.theta = theta.copy()
+        self.stop_reason = "not started"
+        self.interrupted = False
+        self._rows = rows
+        self._validation = validation
+        self._state = state or OptimizerState()
+        self._greater = self._directions()
+        self._stopping = Watch(plan.stopping, self._greater) if plan.stopping else None
+        self._plateau = Watch(plan.plateau, self._greater) if plan.plateau else None
+        self._slowdown = 1.0
+        self._cooldown = 0
+        self._best_theta: Theta | None = None
+        self._best_epoch = 0
+        warn_if_hidden_zero(network, theta)
+
+        native = network.to_core()
+        batch = min(plan.batch_size, len(rows))
+        threads = plan.threads or core.useful_threads(native, batch, get_threads())
+        kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
+        self._trainer = kind(native, plan.optimizer.to_core(), plan.seed, threads)
+        self._trainer.write(0, theta)
+        for index, array in enumerate(self._state.arrays):
+            self._trainer.write(index + 1, array)
+        self._trainer.updates = self._state.updates
+        self._trainer.set_data(
+            rows.x, rows.labels, rows.values, rows.weights, batch, plan.shuffle, plan.loss_factor / self._unit(rows)
+        )
+        self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if plan.metrics else None
+        self._trainer.set_fitted(self._fitted)
+        self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return (record for record in self.records() if isinstance(record, Epoch))
+
+    def records(self) -> Iterator[Slice | Epoch]:
+        """Train, yielding a record at every epoch and, inside long ones, every few hundredths of a second."""
+        first = self._state.epochs
+        previous = None
+        try:
+            for index in range(first, first + self.plan.epochs):
+                record = None
+                for record in self._one_epoch(index):
+                    if isinstance(record, Slice):
+                        yield record
+                assert isinstance(record, Epoch)
+                reason = self._verdict(record, previous)
+                previous = record.numbers["loss"]
+                if reason:
+                    self.stop_reason = reason
+                yield record
+                if reason:
+                    return
+            self.stop_reason = f"all {self.plan.epochs} epochs done"
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.stop_reason = "interrupted"
+            now = self._read(0)
+            if np.isfinite(now).all():
+                self.theta = now
+        finally:
+            if self._best_theta is not None:
+                self.theta = self._best_theta
+
+    def state(self) -> OptimizerState:
+        """What a later run needs to go on as if this one had not ended."""
+        arrays = [self._read(index + 1) for index in range(self._trainer.arrays)]
+        return OptimizerState(arrays, self._trainer.updates, self._state.epochs)
+
+    def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
+        began = perf_counter()
+        trainer = self._trainer
+        trainer.begin_epoch(index)
+        steps = trainer.steps
+        rates = self.plan.optimizer.schedule.rates(trainer.updates, steps, steps) * self._slowdown
+        while True:
+            progress = trainer.run(rates, _SLICE_SECONDS)
+            if progress.diverged:
+                raise self._diverged(f"loss became non-finite at epoch {index + 1}, step {progress.step}")
+            if progress.step == steps:
+                break
+            yield Slice(index + 1, progress.step, steps)
+        theta = self._read(0)
+        if not np.isfinite(theta).all():
+            raise self._diverged(f"parameters became non-finite in epoch {index + 1}")
+        self.theta = theta
+        self._state.epochs = index + 1
+
+        count = len(self._rows)
+        loss = progress.loss_sum * self.plan.loss_factor / (count * self._unit(self._rows))
+        numbers = {"loss": loss + progress.penalty_sum / count}
+        if self._fitted is not None:
+            numbers.update({metric.name: metric(self._fitted, self._rows) for metric in self.plan.metrics})
+        if self._validation is not None:
+            numbers.update(self._validate(self._validation))
+        yield Epoch(index + 1, numbers, float(rates[-1]), perf_counter() - began)
+
+    def _validate(self, rows: Rows) -> dict[str, float]:
+        assert self._objective is not None
+        sums = self._objective.sums(self.theta, rows)
+        loss = sums.loss * self.plan.loss_factor / (len(rows) * self._unit(rows))
+        numbers = {"val_loss": loss + penalty(self.network, self.theta)}
+        if self.plan.metrics:
+            mean = self._objective.predict(self.theta, rows.x)
+            numbers.update({"val_" + metric.name: metric(mean, rows) for metric in self.plan.metrics})
+        return numbers
+
+    def _verdict(self, record: Epoch, previous: float | None) -> str | None:
+        """Why to stop after this epoch, or None; slows down on a plateau."""
+        numbers, plan = record.numbers, self.plan
+        if self._plateau and plan.plateau:
+            self._plateau.improved(numbers)
+            if self._cooldown > 0:
+                self._cooldown -= 1
+                self._plateau.waited = 0
+            elif self._plateau.waited >= plan.plateau.patience and record.learning_rate > plan.plateau.min_lr:
+                lowest = plan.plateau.min_lr / record.learning_rate
+                self._slowdown *= max(plan.plateau.factor, lowest)
+                self._cooldown, self._plateau.waited = plan.plateau.cooldown, 0
+        if self._stopping and plan.stopping:
+            if self._stopping.improved(numbers):
+                self._best_epoch = record.epoch
+                if plan.stopping.restore_best_weights:
+                    self._best_theta = self.theta
+            elif self._stopping.waited >= plan.stopping.patience:
+                return (
+                    f"{plan.stopping.monitor} did not improve for {self._stopping.waited} epochs "
+                    f"(best {self._stopping.best:.6g} at epoch {self._best_epoch})"
+                )
+        loss = numbers["loss"]
+        if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
+            return f"converged: the loss changed by less than {plan.tolerance:g} of itself"
+        return None
+
+    def _diverged(self, what: str) -> FitError:
+        self.stop_reason = "diverged"
+        rate = self.plan.optimizer.learning_rate
+        return FitError(f"{what}; lower learning_rate from {rate:g}, or scale the inputs")
+
+    def _unit(self, rows: Rows) -> float:
+        """What the weight of one row is counted as."""
+        return rows.weight_sum / len(rows) if self.plan.relative_weights else 1.0
+
+    def _directions(self) -> dict[str, bool]:
+        """Every number a record will have, and whether greater is better."""
+        greater = {"loss": False, **{metric.name: metric.greater_is_better for metric in self.plan.metrics}}
+        if self._validation is not None:
+            greater.update({"val_" + name: direction for name, direction in list(greater.items())})
+        return greater
+
+    def _read(self, array: int) -> NDArray[Any]:
+        values = np.empty(self.network.size, self.theta.dtype)
+        self._trainer.read(array, values)
+        return values

@@ -1,0 +1,82 @@
+"""The network on given parameters: sums of losses, gradients and predictions over any number of rows.
+
+Sums, never means: they add over batches, files and machines, and one line elsewhere divides and adds the penalty. The
+rows are taken in slices of a few hundredths of a second, so that Ctrl-C is heard; where slices end depends on the
+shapes alone, so results do not depend on time or threads.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.config import get_threads
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.model.network import Network, Theta
+
+_SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
+_CHUNK = 512  # rows that the core sums before it adds to the total: slices end at multiples of it
+
+
+class Sums(NamedTuple):
+    """Sums over rows: of weight x loss, of weights, and of weight x gradient."""
+
+    loss: float
+    weight: float
+    gradient: NDArray[np.float64] | None
+
+
+class Objective:
+    """A network that computes in float32 or float64 (`dtype`)."""
+
+    def __init__(self, network: Network, dtype: Any, threads: int | None = None) -> None:
+        self.network = network
+        self.dtype = np.dtype(dtype)
+        kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
+        native = network.to_core()
+        limit = threads or core.useful_threads(native, _CHUNK, get_threads())
+        self._core = kind(native, limit)
+
+    def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> Sums:
+        """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""
+        self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
+        total = np.zeros(self.network.size) if gradient else None
+        part = np.empty(self.network.size) if gradient else None
+        loss = weight = 0.0
+        for first, count in self._slices(len(rows), 3):
+            sums = self._core.sums(rows.x, rows.labels, rows.values, rows.weights, first, count, part)
+            loss, weight = loss + sums[0], weight + sums[1]
+            if total is not None and part is not None:
+                total += part
+        return Sums(loss, weight, total)
+
+    def predict(self, theta: Theta, x: Array, *, mean: bool = True) -> Array:
+        """Rows x outputs: the mean of each row's distribution, or with mean=False what the head takes.
+
+        That is the last layer's linear output z, and a(z) for squared and absolute error over another activation a.
+        """
+        self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
+        out = np.empty((len(x), self.network.outputs), self.dtype)
+        for first, count in self._slices(len(x), 1):
+            self._core.predict(x, first, count, mean, out[first : first + count])
+        return out
+
+    def _slices(self, rows: int, passes: int) -> Iterator[tuple[int, int]]:
+        per_row = passes * self.network.products_per_row
+        size = max(1, _SLICE_PRODUCTS // (per_row * _CHUNK)) * _CHUNK
+        for first in range(0, rows, size):
+            yield first, min(size, rows - first)
+
+
+def penalty(network: Network, theta: Theta) -> float:
+    """Σ over layers of l1 Σ|w| + l2 Σw²/2, biases left out."""
+    total = 0.0
+    for layer, block in zip(network.layers, network.blocks(theta), strict=True):
+        if layer.l1:
+            total += layer.l1 * float(np.abs(block.weights).sum(dtype=np.float64))
+        if layer.l2:
+            total += layer.l2 / 2 * float(np.square(block.weights, dtype=np.float64).sum())
+    return total

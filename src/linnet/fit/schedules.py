@@ -1,0 +1,128 @@
+"""Learning-rate schedules: the rate as a function of time, time in epochs (a fraction inside an epoch).
+
+Time in epochs and not in steps makes a schedule independent of the batch size. Every schedule can start with a linear
+warm-up from zero over its first `warmup` epochs.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError
+
+Times = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Schedule(ABC):
+    """The learning rate at any time of a training run."""
+
+    learning_rate: float
+    warmup: float = 0.0
+
+    def __post_init__(self) -> None:
+        positive(self.learning_rate, "learning_rate")
+        _at_least_zero(self.warmup, "warmup")
+
+    @abstractmethod
+    def factor(self, time: Times) -> Times:
+        """What the learning rate is multiplied by at each time."""
+
+    def rates(self, first_step: int, steps: int, steps_per_epoch: int) -> Times:
+        """Return the learning rates of `steps` steps from `first_step` on (0 is the first of the run)."""
+        step = np.arange(first_step, first_step + steps)
+        rates = self.learning_rate * self.factor(step / steps_per_epoch)
+        if self.warmup:
+            rates *= np.minimum(1.0, (step + 1) / (self.warmup * steps_per_epoch))
+        return np.ascontiguousarray(np.broadcast_to(rates, steps))
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    """rate(t) = learning_rate."""
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        return np.ones_like(time)
+
+
+@dataclass(frozen=True)
+class StepDecay(Schedule):
+    """rate(t) = learning_rate · drop^floor(t / every): times `drop` every `every` epochs."""
+
+    drop: float = 0.5
+    every: float = 10.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.drop, "drop")
+        positive(self.every, "every")
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        return self.drop ** np.floor(time / self.every)
+
+
+@dataclass(frozen=True)
+class InverseScaling(Schedule):
+    """rate(t) = learning_rate / (1 + t)^power."""
+
+    power: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _at_least_zero(self.power, "power")
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        return (1 + time) ** -self.power
+
+
+@dataclass(frozen=True)
+class ExponentialDecay(Schedule):
+    """rate(t) = learning_rate · decay^t: times `decay` every epoch."""
+
+    decay: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.decay, "decay")
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        return self.decay**time
+
+
+@dataclass(frozen=True)
+class Cosine(Schedule):
+    """rate(t) = learning_rate · (final + (1 - final) (1 + cos(π t / epochs)) / 2), constant after `epochs`."""
+
+    epochs: float = 100.0
+    final: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.epochs, "epochs")
+        _at_least_zero(self.final, "final")
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        wave = (1 + np.cos(np.pi * np.minimum(time / self.epochs, 1.0))) / 2
+        return self.final + (1 - self.final) * wave
+
+
+def as_schedule(learning_rate: "float | Schedule") -> Schedule:
+    """Return a number as a constant schedule."""
+    return learning_rate if isinstance(learning_rate, Schedule) else Constant(learning_rate)
+
+
+def positive(value: float, name: str) -> None:
+    """Raise a ConfigError unless 0 < value < infinity."""
+    if not _is_number(value) or not 0 < value < float("inf"):
+        raise ConfigError(f"{name} must be above 0 and finite, got {value!r}")
+
+
+def _at_least_zero(value: float, name: str) -> None:
+    if not _is_number(value) or not 0 <= value < float("inf"):
+        raise ConfigError(f"{name} must be at least 0 and finite, got {value!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

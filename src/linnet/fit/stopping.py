@@ -1,0 +1,100 @@
+"""When to stop and when to slow down, decided from the numbers of each epoch's record."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from linnet.errors import ConfigError, unknown_name
+
+Mode = Literal["auto", "min", "max"]
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Stop when `monitor` has not improved by more than `min_delta` for `patience` epochs; keep the best epoch.
+
+    `mode` "auto" knows the direction of every loss and metric. With `restore_best_weights` (the default) training ends
+    with the parameters of the best epoch.
+    """
+
+    monitor: str = "val_loss"
+    patience: int = 0
+    min_delta: float = 0.0
+    mode: Mode = "auto"
+    restore_best_weights: bool = True
+
+    def __post_init__(self) -> None:
+        _check(self.patience, self.min_delta, self.mode)
+
+
+@dataclass(frozen=True)
+class ReduceLROnPlateau:
+    """Multiply the learning rate by `factor` when `monitor` has not improved for `patience` epochs, to `min_lr`."""
+
+    monitor: str = "val_loss"
+    factor: float = 0.1
+    patience: int = 10
+    min_delta: float = 1e-4
+    mode: Mode = "auto"
+    cooldown: int = 0
+    min_lr: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self.patience, self.min_delta, self.mode)
+        if not 0 < self.factor < 1:
+            raise ConfigError(f"factor must be between 0 and 1, got {self.factor!r}")
+        if self.cooldown < 0 or self.min_lr < 0:
+            raise ConfigError("cooldown and min_lr must be at least 0")
+
+
+class Watch:
+    """Follows one number over the epochs: the best so far, and how long ago that was."""
+
+    def __init__(self, rule: EarlyStopping | ReduceLROnPlateau, greater_is_better: Mapping[str, bool]) -> None:
+        if rule.monitor not in greater_is_better:
+            raise unknown_name("number to monitor", rule.monitor, greater_is_better)
+        greater = greater_is_better[rule.monitor] if rule.mode == "auto" else rule.mode == "max"
+        self.monitor = rule.monitor
+        self.waited = 0
+        self.best: float | None = None
+        self._sign = 1.0 if greater else -1.0
+        self._min_delta = rule.min_delta
+
+    def improved(self, numbers: Mapping[str, float]) -> bool:
+        """Take the next epoch's number; say whether it is the best so far. NaN never is."""
+        value = numbers[self.monitor]
+        if self.best is None and value == value:
+            better = True
+        else:
+            better = self.best is not None and self._sign * (value - self.best) > self._min_delta
+        if better:
+            self.best, self.waited = value, 0
+        else:
+            self.waited += 1
+        return better
+
+
+def choose_one(callbacks: Collection[object] | None) -> tuple[EarlyStopping | None, ReduceLROnPlateau | None]:
+    """Sort a list as Keras' `fit(callbacks=...)` takes it into the two rules it may hold."""
+    stopping: EarlyStopping | None = None
+    plateau: ReduceLROnPlateau | None = None
+    for item in callbacks or ():
+        if isinstance(item, EarlyStopping) and stopping is None:
+            stopping = item
+        elif isinstance(item, ReduceLROnPlateau) and plateau is None:
+            plateau = item
+        else:
+            raise ConfigError(
+                f"callbacks may hold one EarlyStopping and one ReduceLROnPlateau, got {item!r}; for anything else "
+                "read the history that fit returns"
+            )
+    return stopping, plateau
+
+
+def _check(patience: int, min_delta: float, mode: str) -> None:
+    if patience < 0:
+        raise ConfigError(f"patience must be at least 0, got {patience!r}")
+    if not min_delta >= 0:
+        raise ConfigError(f"min_delta must be at least 0, got {min_delta!r}")
+    if mode not in ("auto", "min", "max"):
+        raise unknown_name("mode", mode, ("auto", "min", "max"))

@@ -1,0 +1,1 @@
+"""WHAT is fitted: activations, heads, layers, the network they make, its parameters and their first values."""

@@ -1,0 +1,121 @@
+"""Heads: the distribution of the target, its activation and its loss in one object.
+
+A head is written in terms of the last layer's linear output z, so that for every canonical pair the gradient of the
+loss is "mean minus target" and nothing has to be clipped:
+
+| head | mean of z | loss of a row, constants dropped | dloss/dz |
+|---|---|---|---|
+| normal | z | (z - t)² / 2 | z - t |
+| laplace | z | abs(z - t) | sign(z - t) |
+| bernoulli | 1 / (1 + e^-z) | log(1 + e^z) - t z | mean - t |
+| categorical | softmax(z) | logsumexp(z) - z_t | mean - onehot(t) |
+| poisson | e^z | e^z - t z | mean - t |
+| perceptron | sign(z) | max(0, -t z), t = ±1 | -t where t z <= 0 |
+
+The loss of a row is the sum over its outputs. Squared and absolute error (normal, laplace) may also be taken after any
+other activation a: the mean is then a(z), and the gradient goes through a's own derivative. The formulas are
+computed in core/family.hpp.
+"""
+
+from dataclasses import dataclass
+
+from linnet.errors import ConfigError, unknown_name
+from linnet.model.activations import Activation, as_activation
+
+_CANONICAL = {
+    "normal": "identity",
+    "laplace": "identity",
+    "bernoulli": "sigmoid",
+    "categorical": "softmax",
+    "poisson": "exponential",
+    "perceptron": "identity",
+}
+HEADS = tuple(_CANONICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A distribution for the target and the activation that makes its mean from z.
+
+    `activation` None stands for the head's own: identity, sigmoid, softmax or exponential.
+    """
+
+    family: str
+    activation: Activation | None = None
+
+    def __post_init__(self) -> None:
+        if self.family not in _CANONICAL:
+            raise unknown_name("head", self.family, HEADS)
+        own = _CANONICAL[self.family]
+        given = self.activation
+        if given is None or given.name == own:
+            object.__setattr__(self, "activation", Activation(own))
+        elif self.family not in ("normal", "laplace"):
+            raise ConfigError(_wrong_pair(self.family, given.name))
+
+    @property
+    def output(self) -> Activation:
+        """The activation that makes the mean."""
+        assert self.activation is not None  # filled in above
+        return self.activation
+
+    @property
+    def fused(self) -> bool:
+        """Whether loss and activation are one function of z, so that the last layer itself has no activation."""
+        return self.output.name == _CANONICAL[self.family]
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target of a row is one class out of as many as there are outputs."""
+        return self.family == "categorical"
+
+
+def Normal(activation: str | Activation | None = None) -> Head:
+    """Return the head of squared error: (mean - t)² / 2."""
+    return Head("normal", None if activation is None else as_activation(activation))
+
+
+def Laplace(activation: str | Activation | None = None) -> Head:
+    """Return the head of absolute error: |mean - t|."""
+    return Head("laplace", None if activation is None else as_activation(activation))
+
+
+def Bernoulli() -> Head:
+    """Return the head of yes/no targets, one or many independent ones: log(1 + e^z) - t z."""
+    return Head("bernoulli")
+
+
+def Categorical() -> Head:
+    """Return the head of one class out of many: logsumexp(z) - z_t."""
+    return Head("categorical")
+
+
+def Poisson() -> Head:
+    """Return the head of counts: e^z - t z (log t! dropped)."""
+    return Head("poisson")
+
+
+def Perceptron() -> Head:
+    """Return the perceptron's head: max(0, -t z) with t = ±1, one against the rest for several classes."""
+    return Head("perceptron")
+
+
+_RIGHT_LOSS = {  # which loss an activation goes with
+    "sigmoid": "binary cross-entropy (Bernoulli)",
+    "softmax": "categorical cross-entropy (Categorical)",
+    "exponential": "Poisson loss",
+    "identity": "squared error (Normal) or absolute error (Laplace)",
+}
+_LOSS = {
+    "bernoulli": "binary cross-entropy",
+    "categorical": "categorical cross-entropy",
+    "poisson": "the Poisson loss",
+    "perceptron": "the perceptron's loss",
+}
+
+
+def _wrong_pair(family: str, activation: str) -> str:
+    message = f"{_LOSS[family]} needs activation {_CANONICAL[family]!r} on the last layer, got {activation!r}"
+    if activation in _RIGHT_LOSS:
+        message += f"; {activation!r} goes with {_RIGHT_LOSS[activation]}"
+    return message + "; squared or absolute error goes with any activation"

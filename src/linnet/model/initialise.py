@@ -1,0 +1,75 @@
+"""First values of the weights. Biases start at zero.
+
+| name | weights of a layer with M inputs and K outputs |
+|---|---|
+| uniform | uniform in ±1/sqrt(M) (the default) |
+| glorot_uniform, glorot_normal | variance 2 / (M + K) |
+| he_uniform, he_normal | variance 2 / M |
+| zeros | 0: right for a model without hidden layers, never for a hidden layer |
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from linnet._native import core
+from linnet.errors import unknown_name
+from linnet.model.network import Network, Theta
+
+Uniform = NDArray[np.float64]
+
+
+def _uniform(u: Uniform, bound: float) -> Uniform:
+    return (2 * u - 1) * bound
+
+
+def _normal(u: Uniform, deviation: float) -> Uniform:
+    from scipy.special import ndtri  # slow to load, and rarely needed
+
+    # half a step away from 0, whose quantile is minus infinity
+    return np.asarray(ndtri(u + 2.0**-54)) * deviation
+
+
+_INITIALISERS: dict[str, Callable[[Uniform, int, int], Uniform]] = {
+    "uniform": lambda u, inputs, outputs: _uniform(u, inputs**-0.5),
+    "glorot_uniform": lambda u, inputs, outputs: _uniform(u, (6 / (inputs + outputs)) ** 0.5),
+    "glorot_normal": lambda u, inputs, outputs: _normal(u, (2 / (inputs + outputs)) ** 0.5),
+    "he_uniform": lambda u, inputs, outputs: _uniform(u, (6 / inputs) ** 0.5),
+    "he_normal": lambda u, inputs, outputs: _normal(u, (2 / inputs) ** 0.5),
+    "zeros": lambda u, inputs, outputs: np.zeros_like(u),
+}
+INITIALISERS = tuple(_INITIALISERS)
+
+
+def check_initialiser(name: str) -> str:
+    """Return the name if there is such an initialiser."""
+    if name not in _INITIALISERS:
+        raise unknown_name("initialiser", name, INITIALISERS)
+    return name
+
+
+def initial_theta(network: Network, seed: int, dtype: DTypeLike, initialisers: Sequence[str]) -> Theta:
+    """Return the first theta: a function of the seed and the network's shape alone, one initialiser a layer."""
+    theta: NDArray[Any] = np.zeros(network.size, dtype)
+    for index, (block, name) in enumerate(zip(network.blocks(theta), initialisers, strict=True)):
+        inputs, outputs = block.weights.shape
+        u = np.empty(inputs * outputs)
+        core.uniform(seed, index, u)
+        block.weights[:] = _INITIALISERS[check_initialiser(name)](u, inputs, outputs).reshape(inputs, outputs)
+    return theta
+
+
+def warn_if_hidden_zero(network: Network, theta: Theta) -> None:
+    """Warn when a hidden layer's weights are all zero."""
+    for index, block in enumerate(network.blocks(theta)[:-1]):
+        if not block.weights.any():
+            warnings.warn(
+                f"all weights of hidden layer {index + 1} are zero: its units compute the same, get the same gradient "
+                "and stay the same for ever, so they can never learn different features; start from random weights, "
+                "such as kernel_initializer='uniform'",
+                UserWarning,
+                stacklevel=3,
+            )

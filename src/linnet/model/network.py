@@ -1,0 +1,125 @@
+"""The network as a frozen description, and the one flat vector of its parameters.
+
+`theta` holds, layer by layer, the weights W (inputs x outputs, in row order) and then the biases b, so that
+z = x W + b. A generalized linear model is a network of one layer.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.errors import ConfigError
+from linnet.model.activations import Activation
+from linnet.model.heads import Head
+
+if TYPE_CHECKING:
+    from linnet import _core
+
+Theta = NDArray[Any]  # float32 or float64
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer: h = activation(x W + b).
+
+    `dropout` is the rate at which the layer's INPUTS are dropped in training (those kept are divided by 1 - rate).
+    The penalty l1 Σ|w| + l2 Σw²/2 is on W, never on b.
+    """
+
+    units: int
+    activation: Activation = Activation("identity")  # noqa: RUF009 - frozen
+    dropout: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
+    bias: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.units, bool) or not isinstance(self.units, int | np.integer) or self.units < 1:
+            raise ConfigError(f"units must be a whole number of at least 1, got {self.units!r}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout!r}")
+        for name, value in (("l1", self.l1), ("l2", self.l2)):
+            if not 0 <= value < float("inf"):
+                raise ConfigError(f"{name} must be at least 0 and finite, got {value!r}")
+
+
+class Block(NamedTuple):
+    """One layer's parameters as views into theta."""
+
+    weights: Theta  # inputs x outputs
+    biases: Theta  # outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Layers on `inputs` columns, and a head on top. The last layer's activation is the head's."""
+
+    inputs: int
+    layers: tuple[Layer, ...]
+    head: Head
+
+    def __post_init__(self) -> None:
+        if self.inputs < 1:
+            raise ConfigError(f"a network needs at least one input, got {self.inputs!r}")
+        if not self.layers:
+            raise ConfigError("a network needs at least one layer")
+        if self.head.has_classes and self.outputs < 2:
+            raise ConfigError("softmax over one unit is always 1: use 2 units, or 1 unit with the sigmoid")
+
+    @property
+    def outputs(self) -> int:
+        """Units of the last layer."""
+        return self.layers[-1].units
+
+    @property
+    def shapes(self) -> list[tuple[int, int]]:
+        """Inputs and outputs of each layer."""
+        widths = [self.inputs, *(layer.units for layer in self.layers)]
+        return list(pairwise(widths))
+
+    @property
+    def size(self) -> int:
+        """Length of theta."""
+        return sum((inputs + 1) * outputs for inputs, outputs in self.shapes)
+
+    @property
+    def free_parameters(self) -> int:
+        """Length of theta without the biases that are held at zero."""
+        return self.size - sum(layer.units for layer in self.layers if not layer.bias)
+
+    @property
+    def products_per_row(self) -> int:
+        """Multiply-adds of one forward pass over one row."""
+        return sum(inputs * outputs for inputs, outputs in self.shapes)
+
+    def blocks(self, theta: Theta) -> list[Block]:
+        """Views of theta by layer: writing to them writes to theta."""
+        views, start = [], 0
+        for inputs, outputs in self.shapes:
+            middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
+            views.append(Block(theta[start:middle].reshape(inputs, outputs), theta[middle:end]))
+            start = end
+        return views
+
+    def to_core(self) -> "_core.Network":
+        """The same network for the native core."""
+        activations = [layer.activation for layer in self.layers[:-1]]
+        activations.append(Activation("identity") if self.head.fused else self.head.output)
+        specs = [
+            core.LayerSpec(
+                inputs=inputs,
+                outputs=outputs,
+                activation=getattr(core.Activation, activation.name),
+                leak=activation.slope,
+                dropout=layer.dropout,
+                l1=layer.l1,
+                l2=layer.l2,
+                bias=layer.bias,
+            )
+            for (inputs, outputs), layer, activation in zip(self.shapes, self.layers, activations, strict=True)
+        ]
+        return core.Network(specs, getattr(core.Family, self.head.family))

@@ -1,0 +1,130 @@
+"""What the battery runs over: heads, layers, shapes and rows. Every number is a float32, so float64 takes it exactly."""
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.rows import Rows
+from linnet.model.activations import ACTIVATIONS, Activation
+from linnet.model.heads import Bernoulli, Categorical, Head, Laplace, Normal, Perceptron, Poisson
+from linnet.model.network import Layer, Network
+
+Array = NDArray[Any]
+
+DTYPES = ("float32", "float64")
+# Largest error in units of the largest number of the same kind. float64: the core and the twin sum in different orders,
+# over up to 1300 rows. float32: 2^-24 for every rounding of a number, some tens of them a row and layer.
+TOLERANCE = {"float32": 2e-5, "float64": 1e-12}
+
+
+@dataclass(frozen=True)
+class HeadCase:
+    """A head and the kind of target it is given."""
+
+    name: str
+    head: Head
+    outputs: int
+    target: str  # labels, values, yes_no, soft, counts or signs
+
+    def __str__(self) -> str:
+        return self.name
+
+
+HEADS = (
+    HeadCase("normal", Normal(), 3, "values"),
+    HeadCase("laplace", Laplace(), 3, "values"),
+    HeadCase("bernoulli", Bernoulli(), 1, "yes_no"),
+    HeadCase("bernoulli-many", Bernoulli(), 5, "soft"),
+    HeadCase("categorical-labels", Categorical(), 10, "labels"),
+    HeadCase("categorical-soft", Categorical(), 3, "soft"),
+    HeadCase("poisson", Poisson(), 2, "counts"),
+    HeadCase("perceptron-labels", Perceptron(), 4, "labels"),
+    HeadCase("perceptron-signs", Perceptron(), 1, "signs"),
+)
+SQUARED_OVER = tuple(
+    HeadCase(f"normal-{name}", Normal(name), 3, "values") for name in ACTIVATIONS if name != "identity"
+)
+ABSOLUTE_OVER = tuple(
+    HeadCase(f"laplace-{name}", Laplace(name), 3, "values") for name in ACTIVATIONS if name != "identity"
+)
+ALL_HEADS = HEADS + SQUARED_OVER + ABSOLUTE_OVER
+
+# Inputs and hidden widths. Thin: a first layer of up to 16 outputs on 16 inputs or more has kernels of its own. Wide:
+# a layer of more than 128 KB is shared between threads by columns instead of rows.
+SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
+    "no hidden": (5, ()),
+    "one input": (1, ()),
+    "thin, no hidden": (64, ()),
+    "thin, 37 inputs": (37, ()),
+    "thin, hidden": (33, (16,)),
+    "17 outputs": (20, (17,)),
+    "one input, hidden": (1, (3,)),
+    "odd": (7, (13, 5)),
+    "three hidden": (9, (8, 11, 6)),
+    "wide": (200, (300,)),
+    "wide after thin": (19, (16, 300, 300)),
+}
+
+
+def numbers(seed: int, *shape: int, scale: float = 1.0) -> Array:
+    """Normal numbers that a float32 holds exactly, in float64."""
+    return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32).astype(np.float64)
+
+
+def seed_of(*what: object) -> int:
+    """A seed of its own for every case."""
+    return zlib.crc32(repr(what).encode())
+
+
+def make_network(
+    case: HeadCase, inputs: int, hidden: tuple[int, ...], names: tuple[str, ...] = ("tanh",), **layer: Any
+) -> Network:
+    """A network whose hidden activations go round through `names`; `layer` is for all its layers."""
+    layers = [Layer(units, Activation(names[i % len(names)]), **layer) for i, units in enumerate(hidden)]
+    return Network(inputs, (*layers, Layer(case.outputs, **layer)), case.head)
+
+
+def make_theta(network: Network, seed: int, scale: float = 1.0) -> Array:
+    """Weights of variance scale² / inputs and biases that are not zero."""
+    pieces = []
+    for index, (inputs, outputs) in enumerate(network.shapes):
+        pieces += [numbers(seed + index, inputs * outputs, scale=scale * inputs**-0.5)]
+        pieces += [numbers(seed + index + 100, outputs, scale=0.3 * network.layers[index].bias)]
+    return np.concatenate(pieces)
+
+
+def make_rows(case: HeadCase, inputs: int, n: int, dtype: str, seed: int, *, weighted: bool = False) -> Rows:
+    """Rows with targets of the head's kind; the weights have a zero among them."""
+    rng = np.random.default_rng(seed)
+    x = numbers(seed, n, inputs).astype(dtype)
+    k = case.outputs
+    weights = None
+    if weighted:
+        weights = rng.integers(0, 8, n).astype(dtype) / 2
+        weights[0] = 1
+    if case.target == "labels":
+        return Rows(x, labels=rng.integers(0, k, n).astype(np.int32), weights=weights)
+    values = {
+        "values": lambda: numbers(seed + 1, n, k),
+        "yes_no": lambda: rng.integers(0, 2, (n, k)),
+        "soft": lambda: rng.integers(0, 17, (n, k)) / 16,
+        "counts": lambda: rng.poisson(2, (n, k)),
+        "signs": lambda: rng.choice([-1, 1], (n, k)),
+    }[case.target]()
+    return Rows(x, values=np.ascontiguousarray(values, dtype), weights=weights)
+
+
+def row_weights(rows: Rows) -> Array:
+    return np.ones(len(rows)) if rows.weights is None else rows.weights.astype(np.float64)
+
+
+def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "", scale: float | None = None) -> None:
+    """Every element within tolerance x scale; scale is the largest expected number unless told."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape, what
+    scale = float(np.abs(expected).max()) if scale is None else scale
+    error = float(np.abs(actual - expected).max())
+    assert error <= tolerance * scale, f"{what}: off by {error:.3g}, allowed {tolerance:g} x {scale:.3g}"

@@ -1,0 +1,11 @@
+from collections.abc import Iterator
+
+import pytest
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread_in_numpy() -> Iterator[None]:
+    """The twin's products are small: threads of NumPy's own would cost more than they do, and take the core's cores."""
+    with threadpool_limits(1):
+        yield

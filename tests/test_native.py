@@ -1,0 +1,74 @@
+"""The choice of the native core, and what `import linnet` and the command line load; each in a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import linnet
+from linnet import _native
+
+CLI = "from linnet.cli import main; main()"
+
+
+def run(code: str, *args: str, isa: str = "") -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "LINNET_ISA": isa}
+    return subprocess.run(
+        [sys.executable, "-c", code, *args], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_best_usable_build_is_taken() -> None:
+    result = run("from linnet import _native; print(_native.isa)")
+    assert result.stdout.strip() == _native.usable[-1]
+
+
+@pytest.mark.parametrize("isa", _native.usable)
+def test_every_usable_build_loads(isa: str) -> None:
+    result = run("from linnet._native import core; print(core.isa, core.__name__, core.supported())", isa=isa)
+    assert result.stdout.strip() == f"{isa} linnet._core_{isa} {list(_native.supported)}", result.stderr
+
+
+def test_builds_live_side_by_side() -> None:
+    names = [f"linnet._core_{isa}" for isa in _native.usable]
+    result = run(f"import importlib; print(*(importlib.import_module(name).isa for name in {names}))")
+    assert result.stdout.split() == list(_native.usable), result.stderr
+
+
+def test_an_unknown_build_is_refused_with_the_choices() -> None:
+    result = run(CLI, "config", isa="v33")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: unknown LINNET_ISA 'v33': ")
+    assert result.stderr.endswith(f"choose from: {', '.join(_native.usable)}\n")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("isa", [isa for isa in _native.built if isa not in _native.supported])
+def test_a_build_the_processor_cannot_run_is_refused(isa: str) -> None:
+    result = run(CLI, "config", isa=isa)
+    assert result.returncode == 2
+    usable = ", ".join(_native.usable)
+    assert result.stderr == f"error: LINNET_ISA={isa}: this processor cannot run it; choose from: {usable}\n"
+
+
+@pytest.mark.parametrize("code", ["import linnet", "import linnet; linnet.get_threads()"])
+def test_import_loads_nothing_heavy(code: str) -> None:
+    heavy = ["sklearn", "scipy", "matplotlib", "rich", "typer", "pandas"]
+    result = run(f"{code}; import sys; print(*sorted(set({heavy}) & set(sys.modules)))")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == []
+
+
+def test_every_export_exists() -> None:
+    assert dir(linnet) == sorted(linnet.__all__)
+    for name in linnet.__all__:
+        assert getattr(linnet, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        linnet.nonsense  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_command_line_tells_its_version_and_config() -> None:
+    assert run(CLI, "--version").stdout == f"linnet {linnet.__version__}\n"
+    assert f"linnet           {linnet.__version__}\n" in run(CLI, "config").stdout
+    assert "config" in run(CLI, "--help").stdout
