@@ -131,10 +131,12 @@ class ScikitLearn(Peer):
 
 
 class Torch(Peer):
-    """Plain eager PyTorch with fused optimizers, on one or two threads."""
+    """Plain eager PyTorch on one or two threads, optimizer fused or parameter by parameter."""
+
+    VARIANTS = ((1, "fused"), (1, "plain"), (2, "fused"), (2, "plain"))
 
     def setup(self, workload: Workload) -> None:
-        """Choose the number of threads by a trial, then build the model."""
+        """Choose threads and optimizer form by a trial, then build the model."""
         import torch
 
         self.torch = torch
@@ -143,20 +145,22 @@ class Torch(Peer):
         self.x, self.y = torch.from_numpy(x), torch.from_numpy(y).long()
         few = np.arange(min(workload.rows, TRIAL_STEPS * workload.batch), dtype=np.int32)
 
-        def trial(threads: int) -> Callable[[], float]:
+        def trial(variant: tuple[int, str]) -> Callable[[], float]:
+            program = self._build(variant[1])
+
             def run() -> float:
-                torch.set_num_threads(threads)
+                torch.set_num_threads(variant[0])
+                self.program = program
                 return self.epoch(few)
 
             return run
 
-        self._build()
-        threads = _fastest((1, 2), trial)
+        threads, form = _fastest(self.VARIANTS, trial)
         torch.set_num_threads(threads)
-        self._build()
-        self.note = f"{threads} thread(s)"
+        self.program = self._build(form)
+        self.note = f"{threads} thread(s), {form} optimizer"
 
-    def _build(self) -> None:
+    def _build(self, form: str) -> tuple[Any, Any]:
         nn, optim = self.torch.nn, self.torch.optim
         activation = {"relu": nn.ReLU, "tanh": nn.Tanh}[self.workload.activation]
         layers: list[Any] = []
@@ -166,26 +170,25 @@ class Torch(Peer):
                 linear.weight.copy_(self.torch.from_numpy(kernel.T))
                 linear.bias.copy_(self.torch.from_numpy(bias))
             layers += [linear, activation()]
-        self.model = nn.Sequential(*layers[:-1])
-        parameters, lr = self.model.parameters(), self.workload.lr
+        model = nn.Sequential(*layers[:-1])
+        how: dict[str, Any] = {"fused": True} if form == "fused" else {"foreach": False}
+        how["lr"] = self.workload.lr
         if self.workload.optimizer == "sgd":
-            self.optimizer = optim.SGD(parameters, lr=lr, fused=True)
-        else:
-            betas = (BETA_1, BETA_2)
-            self.optimizer = optim.Adam(parameters, lr=lr, betas=betas, eps=EPSILON, fused=True)
+            return model, optim.SGD(model.parameters(), **how)
+        return model, optim.Adam(model.parameters(), betas=(BETA_1, BETA_2), eps=EPSILON, **how)
 
     def epoch(self, order: Integers) -> float:
         """Train one epoch."""
         torch, size = self.torch, self.workload.batch
+        model, optimizer = self.program
         rows = torch.from_numpy(order)
-        batches = zip(self.x[rows].split(size), self.y[rows].split(size), strict=True)
         cross_entropy = torch.nn.functional.cross_entropy
         total = torch.zeros(())
-        for x, y in batches:
-            self.optimizer.zero_grad()
-            loss = cross_entropy(self.model(x), y)
+        for x, y in zip(self.x[rows].split(size), self.y[rows].split(size), strict=True):
+            optimizer.zero_grad()
+            loss = cross_entropy(model(x), y)
             loss.backward()
-            self.optimizer.step()
+            optimizer.step()
             total += loss.detach()
         return float(total) * size / len(order)
 

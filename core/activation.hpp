@@ -127,7 +127,7 @@ auto with_activation(Activation activation, double leak, F&& f) {
 template <class T>
 void activation_forward(T* h, const T* z, std::ptrdiff_t count, Activation activation, double leak) {
   if (activation == Activation::identity && h == z) return;
-  with_activation<T>(activation, leak, [&](auto f) {
+  with_activation<T>(activation, leak, [=](auto f) {  // by value: a reference would be read again after every store
     for (std::ptrdiff_t i = 0; i < count; i += lanes<T>) store(h + i, f.forward(load(z + i)));
   });
 }
@@ -136,7 +136,7 @@ void activation_forward(T* h, const T* z, std::ptrdiff_t count, Activation activ
 template <class T>
 void activation_backward(T* d, const T* z, const T* h, std::ptrdiff_t count, Activation activation, double leak) {
   if (activation == Activation::identity) return;
-  with_activation<T>(activation, leak, [&](auto f) {
+  with_activation<T>(activation, leak, [=](auto f) {
     for (std::ptrdiff_t i = 0; i < count; i += lanes<T>) store(d + i, load(d + i) * f.slope(load(z + i), load(h + i)));
   });
 }

@@ -180,13 +180,14 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("epoch"))
       .def(
           "run",
-          [](PyTrainer<T>& self, Vector<double> rates, double seconds) {
+          [](PyTrainer<T>& self, Vector<double> rates, double seconds, int threads) {
             require(self.x.is_valid() && static_cast<std::int64_t>(rates.size()) >= self.trainer.steps(),
                     "rates: one a step");
+            require(threads >= 1 && threads <= self.trainer.most_threads(), "threads: out of range");
             nb::gil_scoped_release free;
-            return self.trainer.run(rates.data(), seconds);
+            return self.trainer.run(rates.data(), seconds, threads);
           },
-          nb::arg("rates"), nb::arg("seconds"))
+          nb::arg("rates"), nb::arg("seconds"), nb::arg("threads"))
       .def(
           "read",
           [](const PyTrainer<T>& self, int array, OutVector<T> out) {
@@ -284,6 +285,7 @@ NB_MODULE(LINNET_MODULE, m) {
   nb::class_<Progress>(m, "Progress")
       .def_ro("step", &Progress::step)
       .def_ro("steps", &Progress::steps)
+      .def_ro("rows", &Progress::rows)
       .def_ro("loss_sum", &Progress::loss_sum)
       .def_ro("penalty_sum", &Progress::penalty_sum)
       .def_ro("diverged", &Progress::diverged);

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "family.hpp"
@@ -118,27 +115,6 @@ struct Layout {
       }
     }
   }
-};
-
-// Memory at a cache line's edge, zeroed.
-template <class T>
-class Buffer {
- public:
-  Buffer() = default;
-  explicit Buffer(std::ptrdiff_t n)
-      : data_(static_cast<T*>(::operator new[](n * sizeof(T) + cache_line, std::align_val_t(cache_line)))), size_(n) {
-    std::memset(static_cast<void*>(data_.get()), 0, n * sizeof(T) + cache_line);
-  }
-  T* get() const { return data_.get(); }
-  T& operator[](std::ptrdiff_t i) const { return data_.get()[i]; }
-  std::ptrdiff_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(T* p) const { ::operator delete[](static_cast<void*>(p), std::align_val_t(cache_line)); }
-  };
-  std::unique_ptr<T, Free> data_;
-  std::ptrdiff_t size_ = 0;
 };
 
 }  // namespace linnet

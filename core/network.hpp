@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "buffer.hpp"
 #include "design.hpp"
 #include "layout.hpp"
 #include "random.hpp"
@@ -20,7 +21,7 @@ struct PassMode {
   std::uint64_t position = 0;  // of the chunk's first row in the epoch
 };
 
-// Forward and backward over chunks of at most `capacity` rows by a team of `threads`. Every member calls the same
+// Forward and backward over chunks of at most `capacity` rows by a team of up to `threads`. Every member calls the same
 // methods with its rank; a method leaves all members free to go on only where it says so.
 template <class T>
 class Pass {
@@ -28,7 +29,7 @@ class Pass {
   static constexpr int chunk_rows = 512;  // a larger batch is summed chunk by chunk
 
   Pass(const Network& net, int capacity, int threads)
-      : net_(net), layout_(net), threads_(threads), rows_by_thread_(true), loss_(capacity + lanes<T>) {
+      : net_(net), layout_(net), rows_by_thread_(true), loss_(capacity + lanes<T>) {
     constexpr int V = lanes<T>;
     // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
@@ -58,6 +59,13 @@ class Pass {
       tile_.emplace_back(
           std::max<int>(Tile<T>::panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
     }
+    use(threads);
+  }
+
+  // From now on teams have `threads` members, at most as many as the pass was made for.
+  void use(int threads) {
+    if (threads == threads_) return;
+    threads_ = threads;
     plan_gradient();
   }
 
@@ -108,7 +116,7 @@ class Pass {
   }
 
   // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.
-  void prefetch(const Batch<T>& next, int rank) const {
+  LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
     if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144) return;
     const Part mine = part_of(next.rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_);
     prefetch_rows(next, mine.first, mine.last);
@@ -378,7 +386,7 @@ class Pass {
 
   const Network net_;
   const Layout<T> layout_;
-  const int threads_;
+  int threads_ = 0;
   bool rows_by_thread_;
   std::ptrdiff_t ld_ = 0;
   std::vector<std::ptrdiff_t> transposed_offset_;

@@ -119,12 +119,12 @@ LINNET_INLINE Vec<T> penalised(Vec<T> sum, Vec<T> w, T scale, T l1, T l2) {
 // Updates `count` parameters (a multiple of the vector length) from their gradient sums g. Biases come with a zero
 // penalty and `decayed` false.
 template <class T>
-void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, const StepSize<T>& step, Penalty penalty,
+void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, StepSize<T> step, Penalty penalty,
             bool decayed) {
   constexpr int V = lanes<T>;
   const T l1 = static_cast<T>(penalty.l1), l2 = static_cast<T>(penalty.l2);
   const T keep = decayed ? T(1) - step.decay : T(1);
-  with_rule(rule, [&](auto r) {
+  with_rule(rule, [=](auto r) {  // by value: a reference would be read again after every store
     constexpr Rule known = decltype(r)::value;
     constexpr bool adam = known == Rule::adam || known == Rule::adamw;
     for (std::ptrdiff_t i = 0; i < count; i += V) {

@@ -36,7 +36,12 @@ int useful_threads(const Network& net, int rows, int limit) {
 
 template <class T>
 Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads)
-    : net_(net), layout_(net), optimizer_(optimizer), seed_(seed), threads_(threads), stretches_(layout_.stretches()) {
+    : net_(net),
+      layout_(net),
+      optimizer_(optimizer),
+      seed_(seed),
+      most_threads_(threads),
+      stretches_(layout_.stretches()) {
   for (int array = 0; array <= optimizer.states(); ++array) packed_[array] = Buffer<T>(layout_.size);
   for (const LayerSpec& layer : net.layers) {
     penalised_ = penalised_ || layer.penalty.l1 != 0 || layer.penalty.l2 != 0;
@@ -68,7 +73,7 @@ void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights
   scale_ = scale;
   const int rows = std::min(batch_rows, Pass<T>::chunk_rows);
   if (!pass_ || rows > pass_rows_) {
-    pass_ = std::make_unique<Pass<T>>(net_, rows, threads_);
+    pass_ = std::make_unique<Pass<T>>(net_, rows, most_threads_);
     pass_rows_ = rows;
   }
   order_.clear();
@@ -87,9 +92,10 @@ void Trainer<T>::begin_epoch(std::int64_t epoch) {
 }
 
 template <class T>
-Progress Trainer<T>::run(const double* rates, double seconds) {
+Progress Trainer<T>::run(const double* rates, double seconds, int threads) {
   stop_ = false;
-  Team team(threads_);
+  pass_->use(threads);
+  Team team(threads);
   team.run([&](int rank) { member(team, rank, rates, seconds); });
   return progress_;
 }
@@ -123,13 +129,14 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
     pass.run(team, rank, w, batch, mode, fitted_);
     if (penalised_ && chunk == 0)
-      for (std::size_t s = rank; s < stretches_.size(); s += threads_)
+      for (std::size_t s = rank; s < stretches_.size(); s += team.size())
         partial_[s] = penalty_value(w + stretches_[s].start, stretches_[s].count, penalty_on(stretches_[s]));
     team.barrier();
 
     if (rank == 0) {
       double loss = 0;
       for (int r = 0; r < batch.rows; ++r) loss += static_cast<double>(pass.losses()[r]);
+      progress_.rows += batch.rows;
       progress_.loss_sum += loss;
       if (penalised_ && chunk == 0)
         for (const double p : partial_) progress_.penalty_sum += p * rows;
@@ -154,7 +161,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
       if (last) {
         team.barrier();
         if (optimizer_.clip_norm > 0) {
-          for (std::size_t s = rank; s < stretches_.size(); s += threads_) {
+          for (std::size_t s = rank; s < stretches_.size(); s += team.size()) {
             const Stretch& part = stretches_[s];
             partial_[s] = squared_norm(w + part.start, sums + part.start, part.count, scale_ / rows, penalty_on(part));
           }
@@ -164,7 +171,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
           norm = std::sqrt(norm);
           if (norm > optimizer_.clip_norm) size.shrink = static_cast<T>(optimizer_.clip_norm / norm);
         }
-        for (std::size_t s = rank; s < stretches_.size(); s += threads_) {
+        for (std::size_t s = rank; s < stretches_.size(); s += team.size()) {
           const Stretch& part = stretches_[s];
           if (part.bias && !net_.layers[part.layer].bias) continue;
           const std::ptrdiff_t at = part.start;

@@ -11,6 +11,7 @@ namespace linnet {
 
 struct Progress {
   std::int64_t step = 0, steps = 0;  // done in this epoch, and in all
+  std::int64_t rows = 0;             // seen in this epoch
   double loss_sum = 0;               // of the rows seen in this epoch, at the parameters each was seen with
   double penalty_sum = 0;            // rows x penalty, likewise
   bool diverged = false;             // the loss of step `step` was not finite
@@ -22,6 +23,7 @@ class Trainer {
   Trainer(const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads);
 
   const Network& network() const { return net_; }
+  int most_threads() const { return most_threads_; }
 
   // Parameters and optimizer state (0: theta, 1 and 2: the rule's arrays) in the user's order.
   void read(int array, T* out) const;
@@ -38,8 +40,9 @@ class Trainer {
   }  // rows x outputs: takes each row's mean as it is trained on, or null
 
   void begin_epoch(std::int64_t epoch);
-  // rates: the learning rate of every step of the epoch.
-  Progress run(const double* rates, double seconds);
+  // rates: the learning rate of every step of the epoch. threads: at most as many as the trainer was made for; any
+  // number gives the same result.
+  Progress run(const double* rates, double seconds, int threads);
 
  private:
   Penalty penalty_on(const Stretch& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
@@ -49,7 +52,7 @@ class Trainer {
   const Layout<T> layout_;
   const OptimizerSpec optimizer_;
   const std::uint64_t seed_;
-  const int threads_;
+  const int most_threads_;
   Buffer<T> packed_[3];  // theta and the rule's arrays
   Buffer<T> sums_;       // gradient sums of a batch that cannot be applied tile by tile
   std::vector<Stretch> stretches_;

@@ -300,7 +300,7 @@ LINNET_INLINE V erf(V x) {
   using T = Scalar<V>;
   const V a = min(all<V>(Format<V>::erf_max), abs(x));
   const V z = a * a;
-  const auto [r, n] = exp_reduce(-z);
+  const auto [r, n] = exp_reduce(0 - z);  // -z would flip the sign of NaN, and it would be chance which sign wins
   const V tail = gauss_tail(T(1.4142135623730951) * a, r, n);
   const V y = a < T(0.5) ? fma(a, erf_series(z), a) : 1 - (tail + tail);
   return with_sign_of(x, y);

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from linnet import config, errors
     from linnet.config import get_threads, set_threads, show_config, threads
     from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
-    from linnet.estimators.sequential import Sequential
-    from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
-    from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, StepDecay
+    from linnet.estimators.sequential import History, Sequential
+    from linnet.evaluate.metrics import NamedMetric
+    from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+    from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
     from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
     from linnet.model.activations import LeakyReLU
 
@@ -29,11 +30,15 @@ __all__ = [
     "Dropout",
     "EarlyStopping",
     "ExponentialDecay",
+    "History",
     "Input",
     "InverseScaling",
     "LeakyReLU",
+    "NamedMetric",
+    "Optimizer",
     "RMSprop",
     "ReduceLROnPlateau",
+    "Schedule",
     "Sequential",
     "StepDecay",
     "__version__",
@@ -52,9 +57,10 @@ _MODULES = ("config", "errors")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
     "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
-    "estimators.sequential": ("Sequential",),
-    "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "RMSprop"),
-    "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "StepDecay"),
+    "estimators.sequential": ("History", "Sequential"),
+    "evaluate.metrics": ("NamedMetric",),
+    "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),
+    "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "Schedule", "StepDecay"),
     "fit.stopping": ("EarlyStopping", "ReduceLROnPlateau"),
     "model.activations": ("LeakyReLU",),
 }

@@ -17,7 +17,9 @@ class ConfigError(LinnetError, ValueError):
 
 
 class FitError(LinnetError, RuntimeError):
-    """A fit could not go on; the last good parameters are kept."""
+    """A fit could not go on; the last good parameters are kept, and `history` has what was recorded until then."""
+
+    history: object = None
 
 
 class FormatError(LinnetError, ValueError):

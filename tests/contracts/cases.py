@@ -1,4 +1,4 @@
-"""What the battery runs over: heads, layers, shapes and rows. Every number is a float32, so float64 takes it exactly."""
+"""What the battery runs over: heads, layers, shapes and rows. All numbers are float32s, so float64 has them exactly."""
 
 import zlib
 from dataclasses import dataclass
@@ -59,6 +59,7 @@ SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "one input": (1, ()),
     "thin, no hidden": (64, ()),
     "thin, 37 inputs": (37, ()),
+    "thin, 901 inputs": (901, ()),
     "thin, hidden": (33, (16,)),
     "17 outputs": (20, (17,)),
     "one input, hidden": (1, (3,)),
@@ -98,7 +99,7 @@ def make_theta(network: Network, seed: int, scale: float = 1.0) -> Array:
 
 def make_rows(case: HeadCase, inputs: int, n: int, dtype: str, seed: int, *, weighted: bool = False) -> Rows:
     """Rows with targets of the head's kind; the weights have a zero among them."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])
     x = numbers(seed, n, inputs).astype(dtype)
     k = case.outputs
     weights = None
@@ -107,14 +108,22 @@ def make_rows(case: HeadCase, inputs: int, n: int, dtype: str, seed: int, *, wei
         weights[0] = 1
     if case.target == "labels":
         return Rows(x, labels=rng.integers(0, k, n).astype(np.int32), weights=weights)
-    values = {
-        "values": lambda: numbers(seed + 1, n, k),
-        "yes_no": lambda: rng.integers(0, 2, (n, k)),
-        "soft": lambda: rng.integers(0, 17, (n, k)) / 16,
-        "counts": lambda: rng.poisson(2, (n, k)),
-        "signs": lambda: rng.choice([-1, 1], (n, k)),
-    }[case.target]()
-    return Rows(x, values=np.ascontiguousarray(values, dtype), weights=weights)
+    return Rows(x, values=_values(case.target, rng, (n, k)).astype(dtype), weights=weights)
+
+
+def _values(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    match kind:
+        case "values":
+            return rng.normal(size=shape).astype(np.float32)
+        case "yes_no":
+            return rng.integers(0, 2, shape)
+        case "soft":
+            return rng.integers(0, 17, shape) / 16
+        case "counts":
+            return rng.poisson(2, shape)
+        case "signs":
+            return rng.choice([-1, 1], shape)
+    raise AssertionError(kind)
 
 
 def row_weights(rows: Rows) -> Array:

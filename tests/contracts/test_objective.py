@@ -8,8 +8,8 @@ import pytest
 from linnet.data.rows import Rows
 from linnet.fit.objective import Objective
 from linnet.model.activations import ACTIVATIONS
-from linnet.model.network import Network
 
+from .agreement import assert_agrees
 from .cases import (
     ABSOLUTE_OVER,
     DTYPES,
@@ -27,7 +27,6 @@ from .cases import (
     row_weights,
     seed_of,
 )
-from .agreement import assert_agrees
 from .twin import Twin, dense_targets
 
 
@@ -69,7 +68,7 @@ def test_every_hidden_activation_in_every_shape(name: str, shape: str, dtype: st
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 2, 5, 33, 512, 513, 1300])
-@pytest.mark.parametrize("shape", ["thin, 37 inputs", "thin, hidden", "odd", "wide"])
+@pytest.mark.parametrize("shape", ["thin, 901 inputs", "thin, hidden", "odd", "wide"])
 def test_any_number_of_rows(shape: str, n: int, dtype: str) -> None:
     inputs, hidden = SHAPES[shape]
     case, seed = HEADS[4], seed_of(shape, n)

@@ -1,11 +1,11 @@
 """A plain twin of the core in NumPy and float64: every formula once, in its simplest form, with no thought of speed.
 
-Sums, never means, as in the core. `x` is rows x inputs, `t` rows x outputs, `w` one weight a row; `masks` holds what the
-inputs of each layer are multiplied by in training (None: no dropout there).
+Sums, never means, as in the core. `x` is rows x inputs, `t` rows x outputs, `w` one weight a row; `masks` holds what
+the inputs of each layer are multiplied by in training (None: no dropout there).
 """
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ from scipy.special import expit, log_softmax, ndtr, softmax
 from linnet.data.rows import Rows
 from linnet.model.network import Network
 
-Array = NDArray[Any]
+Array = NDArray[np.float64]
 Masks = Sequence[Array | None]
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934, 1.6732632423543772848
 
 
-def activation(name: str, slope: float, z: Array) -> Array:
+def activation(name: str, leak: float, z: Array) -> Array:
     """h of z, rows x units."""
     match name:
         case "identity":
@@ -32,7 +32,7 @@ def activation(name: str, slope: float, z: Array) -> Array:
         case "relu":
             return np.where(z > 0, z, 0.0)
         case "leaky_relu":
-            return np.where(z > 0, z, slope * z)
+            return np.where(z > 0, z, leak * z)
         case "elu":
             return np.where(z > 0, z, np.expm1(np.minimum(z, 0)))
         case "selu":
@@ -50,37 +50,40 @@ def activation(name: str, slope: float, z: Array) -> Array:
     raise AssertionError(name)
 
 
-def activation_backward(name: str, slope: float, z: Array, dh: Array) -> Array:
+def activation_backward(name: str, leak: float, z: Array, dh: Array) -> Array:
     """dz of dh: through the slope at z, or for softmax through the whole Jacobian of every row."""
-    s = np.asarray(expit(z))
+    s: Array = np.asarray(expit(z))
+    slope: Array
     match name:
         case "identity":
-            return dh
+            slope = np.ones_like(z)
         case "sigmoid":
-            return dh * s * np.asarray(expit(-z))
+            slope = s * np.asarray(expit(-z))
         case "tanh":
-            return dh / np.cosh(z) ** 2
+            slope = np.cosh(z) ** -2.0
         case "relu":
-            return dh * (z > 0)
+            slope = np.where(z > 0, 1.0, 0.0)
         case "leaky_relu":
-            return dh * np.where(z > 0, 1.0, slope)
+            slope = np.where(z > 0, 1.0, leak)
         case "elu":
-            return dh * np.where(z > 0, 1.0, np.exp(np.minimum(z, 0)))
+            slope = np.where(z > 0, 1.0, np.exp(np.minimum(z, 0)))
         case "selu":
-            return dh * SELU_SCALE * np.where(z > 0, 1.0, SELU_ALPHA * np.exp(np.minimum(z, 0)))
+            slope = SELU_SCALE * np.where(z > 0, 1.0, SELU_ALPHA * np.exp(np.minimum(z, 0)))
         case "gelu":
-            return dh * (np.asarray(ndtr(z)) + z * np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
+            slope = np.asarray(ndtr(z)) + z * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
         case "silu":
-            return dh * (s + z * s * (1 - s))
+            slope = s + z * s * (1 - s)
         case "softplus":
-            return dh * s
+            slope = s
         case "exponential":
-            return dh * np.exp(z)
+            slope = np.exp(z)
         case "softmax":
             p = np.asarray(softmax(z, axis=1))
             jacobians = [np.diag(row) - np.outer(row, row) for row in p]
             return np.stack([jacobian @ d for jacobian, d in zip(jacobians, dh, strict=True)])
-    raise AssertionError(name)
+        case _:
+            raise AssertionError(name)
+    return dh * slope
 
 
 def head_loss(family: str, z: Array, t: Array) -> Array:
@@ -104,20 +107,14 @@ def head_loss(family: str, z: Array, t: Array) -> Array:
 
 
 def head_dz(family: str, z: Array, t: Array) -> Array:
-    match family:
-        case "normal":
-            return z - t
-        case "laplace":
-            return np.sign(z - t)
-        case "bernoulli":
-            return np.asarray(expit(z)) - t
-        case "categorical":
-            return np.asarray(softmax(z, axis=1)) * t.sum(axis=1, keepdims=True) - t
-        case "poisson":
-            return np.exp(z) - t
-        case "perceptron":
-            return np.where(t * z <= 0, -t, 0.0)
-    raise AssertionError(family)
+    if family == "normal":
+        return z - t
+    if family == "laplace":
+        return np.sign(z - t)
+    if family == "perceptron":
+        return np.where(t * z <= 0, -t, 0.0)
+    total = t.sum(axis=1, keepdims=True) if family == "categorical" else 1.0  # of soft targets, which need not sum to 1
+    return head_mean(family, z) * total - t
 
 
 def head_mean(family: str, z: Array) -> Array:
@@ -136,7 +133,7 @@ def dense_targets(network: Network, rows: Rows) -> Array:
     if rows.values is not None:
         return rows.values.astype(np.float64)
     assert rows.labels is not None
-    hot: Array = rows.labels[:, None] == np.arange(network.outputs)
+    hot = rows.labels[:, None] == np.arange(network.outputs)
     return np.where(hot, 1.0, -1.0 if network.head.family == "perceptron" else 0.0)
 
 
@@ -146,8 +143,8 @@ class Twin:
     def __init__(self, network: Network) -> None:
         self.layers = network.layers
         self.family = network.head.family
-        widths = [network.inputs] + [layer.units for layer in network.layers]
-        self.shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        widths = [network.inputs, *(layer.units for layer in network.layers)]
+        self.shapes = list(pairwise(widths))
         last = "identity" if network.head.fused else network.head.output.name
         self.activations = [(layer.activation.name, layer.activation.slope) for layer in network.layers[:-1]]
         self.activations.append((last, network.head.output.slope))
@@ -211,7 +208,7 @@ class Twin:
             pieces += [(layer.l1 * np.sign(w) + layer.l2 * w).ravel(), np.zeros_like(b)]
         return np.concatenate(pieces)
 
-    def is_weight(self) -> Array:
+    def is_weight(self) -> NDArray[np.bool_]:
         """True for weights, False for biases, in the order of theta."""
         pieces = [np.repeat([True, False], [inputs * outputs, outputs]) for inputs, outputs in self.shapes]
         return np.concatenate(pieces)

@@ -46,7 +46,7 @@ def permutation(seed: int, epoch: int, n: int) -> list[int]:
     return order
 
 
-def dropout_mask(rate: float, seed: int, epoch: int, layer: int, positions: Array, inputs: int) -> Array:
+def dropout_mask(rate: float, seed: int, epoch: int, layer: int, positions: NDArray[np.intp], inputs: int) -> Array:
     """0 or 1 / (1 - rate) for the rows at these positions of the epoch x the inputs of a layer."""
     key = random_key(seed, DROPOUT, epoch) + layer
     row_keys = np.array([random64(key % WORD, int(position)) >> 32 for position in positions], np.uint32)
@@ -60,7 +60,7 @@ def dropout_mask(rate: float, seed: int, epoch: int, layer: int, positions: Arra
     return np.where(x >= int(rate * 2**32), 1 / (1 - rate), 0.0)
 
 
-def masks_of(network: Network, seed: int, epoch: int, positions: Array) -> list[Array | None]:
+def masks_of(network: Network, seed: int, epoch: int, positions: NDArray[np.intp]) -> list[Array | None]:
     widths = [inputs for inputs, _ in network.shapes]
     return [
         dropout_mask(layer.dropout, seed, epoch, index, positions, widths[index]) if layer.dropout else None
@@ -68,7 +68,9 @@ def masks_of(network: Network, seed: int, epoch: int, positions: Array) -> list[
     ]
 
 
-def optimizer_step(optimizer: Optimizer, is_weight: Array, size: int) -> Callable[[Array, Array, float], Array]:
+def optimizer_step(
+    optimizer: Optimizer, is_weight: NDArray[np.bool_], size: int
+) -> Callable[[Array, Array, float], Array]:
     """A function (theta, gradient, rate) -> theta that remembers what the optimizer remembers."""
     first, second, steps = np.zeros(size), np.zeros(size), 0
     if isinstance(optimizer, Adagrad):
@@ -78,8 +80,8 @@ def optimizer_step(optimizer: Optimizer, is_weight: Array, size: int) -> Callabl
         nonlocal first, second, steps
         steps += 1
         if optimizer.clip_norm:
-            norm = np.linalg.norm(g)
-            g = g * min(1.0, optimizer.clip_norm / norm) if norm > 0 else g
+            norm = float(np.linalg.norm(g))
+            g = g * (optimizer.clip_norm / norm) if norm > optimizer.clip_norm else g
         if isinstance(optimizer, SGD):
             if not optimizer.momentum:
                 return theta - rate * g
@@ -96,7 +98,7 @@ def optimizer_step(optimizer: Optimizer, is_weight: Array, size: int) -> Callabl
             theta = theta - rate * optimizer.weight_decay * np.where(is_weight, theta, 0)
         first = optimizer.beta_1 * first + (1 - optimizer.beta_1) * g
         second = optimizer.beta_2 * second + (1 - optimizer.beta_2) * g**2
-        corrected = rate * np.sqrt(1 - optimizer.beta_2**steps) / (1 - optimizer.beta_1**steps)
+        corrected = rate * float(np.sqrt(1 - optimizer.beta_2**steps)) / (1 - optimizer.beta_1**steps)
         return theta - corrected * first / (np.sqrt(second) + optimizer.epsilon)
 
     return step

@@ -25,8 +25,8 @@ constexpr bool fused = true;
 constexpr bool fused = false;
 #endif
 
-// Bit patterns from a fixed stride visit all signs, exponents, infinities and NaNs; as few doubles among those lie where
-// the functions do something, evenly spread values follow.
+// Bit patterns from a fixed stride visit all signs, exponents, infinities and NaNs; as few doubles among those lie
+// where the functions do something, evenly spread values follow.
 template <class T>
 std::vector<T> inputs() {
   using Limits = std::numeric_limits<T>;

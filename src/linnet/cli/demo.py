@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,20 +156,16 @@ def _train(choice: Choice, digits: Digits, epochs: int) -> Iterator[Result]:
     """Train, yielding the result so far after every epoch."""
     history: Numbers = {}
     began = perf_counter()
-    for _ in range(epochs):
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of Ctrl-C, which ends the demo here
-            epoch = choice.model.fit(
-                digits.train_x,
-                digits.train_y,
-                batch_size=choice.batch_size,
-                validation_data=(digits.test_x, digits.test_y),
-                verbose=0,
-                threads=1,  # models of this size gain nothing from more
-            )
-        if epoch.stop_reason == "interrupted":
-            raise KeyboardInterrupt
-        for name, values in epoch.history.items():
-            history.setdefault(name, []).extend(values)
+    records = choice.model.fit_stream(
+        digits.train_x,
+        digits.train_y,
+        batch_size=choice.batch_size,
+        epochs=epochs,
+        validation_data=(digits.test_x, digits.test_y),
+    )
+    for record in records:
+        for name, value in record.numbers.items():
+            history.setdefault(name, []).append(value)
         yield Result(choice.name, choice.loss, choice.model.count_params(), perf_counter() - began, history)
 
 

@@ -21,7 +21,7 @@ def as_table(x: object, *, columns: int | None = None, name: str = "x") -> Array
     names = _column_names(x)
     table = _numeric(x, name, names)
     if table.ndim != 2:
-        raise DataError(_wrong_dimensions(table, name))
+        raise DataError(_wrong_dimensions(table, name, columns))
     if table.shape[0] == 0 or table.shape[1] == 0:
         raise DataError(f"{name} is empty: it has {table.shape[0]} rows and {table.shape[1]} columns")
     if columns is not None and table.shape[1] != columns:
@@ -46,7 +46,7 @@ def check_fits_float32(table: Array, name: str) -> None:
     if table.dtype != np.float64:
         return
     largest = max(abs(float(table.max())), abs(float(table.min())))
-    if largest > np.finfo(np.float32).max:
+    if largest > float(np.finfo(np.float32).max):
         row, column = np.unravel_index(int(np.abs(table).argmax()), table.shape)
         raise DataError(
             f"{name} contains {largest:.3g} in row {row}, column {column}, too large for float32: scale the column"
@@ -71,8 +71,10 @@ def _numeric(x: object, name: str, names: list[str] | None) -> Array:
         array: Array = np.asarray(x)
     except ValueError as error:
         raise DataError(f"{name} is not a table: its rows have different lengths") from error
+    if array.ndim == 0:
+        raise DataError(_wrong_dimensions(array, name, None))
     if array.dtype in _READ_IN_PLACE:
-        return array if _aligned(array) else np.ascontiguousarray(array)
+        return array if _aligned(array) else array.copy()
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     if array.dtype.kind in "iuf":
@@ -91,7 +93,7 @@ def _aligned(array: Array) -> bool:
 
 
 def _not_a_number(array: Array, name: str, names: list[str] | None) -> str:
-    for index, value in np.ndenumerate(array):
+    for index, value in np.ndenumerate(array.astype(object)):  # not NumPy's strings, for their repr
         try:
             float(value)
         except (TypeError, ValueError):
@@ -102,7 +104,9 @@ def _not_a_number(array: Array, name: str, names: list[str] | None) -> str:
     return f"{name} must hold numbers"
 
 
-def _wrong_dimensions(table: Array, name: str) -> str:
+def _wrong_dimensions(table: Array, name: str, columns: int | None) -> str:
+    if table.ndim == 1 and len(table) == columns:
+        return f"{name} must have rows and columns, got one dimension: use {name}.reshape(1, -1) for one row"
     if table.ndim == 1:
         return f"{name} must have rows and columns, got one dimension: use {name}.reshape(-1, 1) for one column"
     if table.ndim == 0:

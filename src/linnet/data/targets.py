@@ -1,12 +1,13 @@
 """The targets: what each head takes, checked so that an error names the row."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.table import Array, check_finite
-from linnet.errors import DataError
+from linnet.errors import ConfigError, DataError
 
 Labels = NDArray[np.int32]
 
@@ -20,9 +21,12 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y") -> Labels:
         bad = column != np.floor(column)
         if bad.any():
             row = int(bad.argmax())
-            raise DataError(f"{name} contains {column[row]!r} in row {row}: class numbers must be whole")
+            raise DataError(f"{name} contains {column[row]:g} in row {row}: class numbers must be whole")
     elif column.dtype.kind not in "iub":
-        raise DataError(f"{name} has type {column.dtype}: it must hold class numbers 0 to {classes - 1}")
+        raise DataError(
+            f"{name} has type {column.dtype}: it must hold class numbers 0 to {classes - 1}; "
+            f"names, {name} = np.unique({name}, return_inverse=True) numbers names"
+        )
     bad = (labels < 0) | (labels >= classes)
     if bad.any():
         row = int(bad.argmax())
@@ -49,11 +53,10 @@ def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y"
     return values
 
 
-def check_between(values: Array, low: float, high: float, name: str, what: str) -> None:
-    """Raise a DataError naming the first row with a value outside [low, high]."""
-    bad = (values < low) | (values > high)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
+def check_values(values: Array, good: Array, name: str, what: str) -> None:
+    """Raise a DataError naming the first row and column where `good` is false."""
+    if not good.all():
+        row, column = np.argwhere(~good)[0]
         where = f"row {row}" + (f", column {column}" if values.shape[1] > 1 else "")
         raise DataError(f"{name} contains {values[row, column]:g} in {where}: {what}")
 
@@ -73,13 +76,37 @@ def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_we
     return column
 
 
+def class_weights(classes: Array, count: int, wanted: "Mapping[int, float] | str", dtype: Any) -> Array:
+    """Return the weight of each row's class out of `count`: as wanted (1 if not named), or "balanced".
+
+    "balanced" gives class k the weight rows / (count · rows of class k), so that all classes weigh the same together.
+    """
+    if isinstance(wanted, str):
+        if wanted != "balanced":
+            raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
+        rows_of = np.bincount(classes, minlength=count)
+        by_class = len(classes) / (count * np.maximum(rows_of, 1))
+        return by_class[classes].astype(dtype)
+    by_class = np.ones(count)
+    for label, weight in wanted.items():
+        if label not in range(count):
+            raise ConfigError(f"class_weight names class {label!r}, but the classes are 0 to {count - 1}")
+        if not 0 <= weight < float("inf"):
+            raise ConfigError(f"class_weight of class {label} must be at least 0 and finite, got {weight!r}")
+        by_class[label] = weight
+    weights = by_class[classes].astype(dtype)
+    if not weights.any():
+        raise DataError("class_weight leaves every row with weight 0: nothing is left to learn from")
+    return weights
+
+
 def _array(y: object, name: str) -> Array:
     try:
         array: Array = np.asarray(y)
     except ValueError as error:
         raise DataError(f"{name} is not an array: its rows have different lengths") from error
     if array.ndim == 0:
-        raise DataError(f"{name} must have one entry a row, got the single value {array!r}")
+        raise DataError(f"{name} must have one entry a row, got the single value {array.item()!r}")
     return array
 
 

@@ -74,6 +74,9 @@ class Dense:
         self.columns = None if shape is None else _columns(shape)
         self.to_layer(0.0)  # bad parameters are reported here, where they are written
 
+    def __repr__(self) -> str:
+        return f"Dense({self.units}, {self.activation.name!r})"
+
     def to_layer(self, dropout: float) -> Layer:
         """The layer as the engine knows it, its inputs dropped at the given rate."""
         penalty = self.kernel_regularizer or Regularizer()
@@ -88,6 +91,9 @@ class Dropout:
             raise ConfigError(f"Dropout's rate must be at least 0 and below 1, got {rate!r}")
         self.rate = float(rate)
         self.columns = None if input_shape is None else _columns(input_shape)
+
+    def __repr__(self) -> str:
+        return f"Dropout({self.rate:g})"
 
 
 def _columns(shape: int | Sequence[int]) -> int:

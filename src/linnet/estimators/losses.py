@@ -18,7 +18,7 @@ import numpy as np
 
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.targets import Labels, as_labels, as_values, check_between
+from linnet.data.targets import Labels, as_labels, as_values, check_values
 from linnet.errors import DataError, unknown_name
 from linnet.model.activations import Activation
 from linnet.model.heads import Head
@@ -61,7 +61,14 @@ class Loss:
         """The table with its targets, checked for this loss."""
         count = len(x)
         family = _FAMILY[self.name]
-        if self.name == "sparse_categorical_crossentropy":
+        if self.name == "sparse_categorical_crossentropy" or (
+            family == "perceptron" and outputs > 1 and _one_number_a_row(y)
+        ):
+            if family == "categorical" and np.asarray(y).shape == (count, outputs) and outputs > 1:
+                raise DataError(
+                    f"{name} has one column a class, but sparse_categorical_crossentropy takes one class number a row: "
+                    "use loss='categorical_crossentropy'"
+                )
             return Rows(x, labels=as_labels(y, outputs, rows=count, name=name))
         if family == "categorical" and outputs > 1 and _one_number_a_row(y):
             raise DataError(
@@ -70,15 +77,15 @@ class Loss:
             )
         values = as_values(y, outputs, dtype, rows=count, name=name)
         if family == "categorical":
-            check_between(values, 0, float("inf"), name, "class memberships must be at least 0")
+            check_values(values, values >= 0, name, "class memberships must be at least 0")
             labels = _one_hot_labels(values)
             return Rows(x, values=values) if labels is None else Rows(x, labels=labels)
         if family == "bernoulli":
-            check_between(values, 0, 1, name, "yes/no targets must be between 0 and 1")
+            check_values(values, (values >= 0) & (values <= 1), name, "yes/no targets must be between 0 and 1")
         if family == "poisson":
-            check_between(values, 0, float("inf"), name, "counts must be at least 0")
+            check_values(values, values >= 0, name, "counts must be at least 0")
         if family == "perceptron":
-            check_between(values, -1, 1, name, "targets must be -1 or 1, or 0 or 1")
+            check_values(values, np.isin(values, (-1, 0, 1)), name, "targets must be -1 or 1, or 0 or 1")
             values = (values > 0) * values.dtype.type(2) - values.dtype.type(1)
         return Rows(x, values=values)
 

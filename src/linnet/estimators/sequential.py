@@ -2,29 +2,32 @@
 
 import math
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from linnet.data.rows import Rows
 from linnet.data.table import Array, as_table, check_fits_float32
-from linnet.data.targets import as_weights
-from linnet.errors import ConfigError, DataError
+from linnet.data.targets import as_weights, class_weights
+from linnet.errors import ConfigError, DataError, FitError
 from linnet.estimators.layers import Dense, Dropout, Input
 from linnet.estimators.losses import Loss
-from linnet.evaluate.metrics import NamedMetric, as_metric
-from linnet.fit.loop import OptimizerState, Plan, Training
+from linnet.estimators.stack import Stack
+from linnet.estimators.summary import summary
+from linnet.evaluate.metrics import NamedMetric, as_metrics
+from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective, penalty
 from linnet.fit.optimizers import Optimizer, as_optimizer
-from linnet.fit.progress import follow
-from linnet.fit.stopping import choose_one
+from linnet.fit.progress import Verbose, follow
+from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 
 _DTYPE = "float32"  # as in Keras
 
 MetricLike = str | NamedMetric | Callable[[Any, Any], float]
+Validation = tuple[object, object] | tuple[object, object, object]
 
 
 class History:
@@ -34,7 +37,11 @@ class History:
         self.history: dict[str, list[float]] = {}
         self.epoch: list[int] = []
         self.params = params
-        self.stop_reason = ""
+        self.stop_reason = "not started"
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{name} {values[-1]:.4g}" for name, values in self.history.items())
+        return f"<History of {len(self.epoch)} epochs ({self.stop_reason}): {last}>"
 
 
 class Sequential:
@@ -53,32 +60,31 @@ class Sequential:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
             raise ConfigError(f"seed must be a whole number from 0 to 2^64 - 1, got {seed!r}")
         self.seed = int(seed)
-        self.layers: list[Dense | Dropout] = []
-        self._columns: int | None = None
+        self._stack = Stack()
         self._network: Network | None = None
         self._theta: Theta | None = None
         self._optimizer: Optimizer | None = None
         self._loss: Loss | None = None
         self._metrics: list[MetricLike] = []
         self._state = OptimizerState()
+        if not isinstance(layers, Sequence):
+            raise ConfigError(f"layers must be a list, such as Sequential([Dense(3)]), got {layers!r}")
         for layer in layers:
             self.add(layer)
 
+    def __repr__(self) -> str:
+        return f"Sequential({self._stack.layers!r})"
+
     # ---- building ----
+
+    @property
+    def layers(self) -> list[Dense | Dropout]:
+        """The layers, from the bottom up."""
+        return list(self._stack.layers)
 
     def add(self, layer: Input | Dense | Dropout) -> None:
         """Put a layer on top."""
-        if not isinstance(layer, Input | Dense | Dropout):
-            raise ConfigError(f"a Sequential model is made of Input, Dense and Dropout, got {layer!r}")
-        if layer.columns is not None:
-            if self.layers and layer.columns != self._width():
-                raise ConfigError(
-                    f"the layer says it has {layer.columns} inputs, but the one below has {self._width()}"
-                )
-            if not self.layers:
-                self._columns = layer.columns
-        if not isinstance(layer, Input):
-            self.layers.append(layer)
+        self._stack.add(layer)
         self._network = self._theta = None
         self._state = OptimizerState()
 
@@ -86,7 +92,7 @@ class Sequential:
         self,
         optimizer: str | Optimizer = "rmsprop",
         loss: str | None = None,
-        metrics: Sequence[MetricLike] | None = None,
+        metrics: str | Sequence[MetricLike] | None = None,
     ) -> None:
         """Choose optimizer, loss and metrics. A loss that has no meaning over the last layer's activation is an error.
 
@@ -96,38 +102,23 @@ class Sequential:
         if loss is None:
             raise ConfigError("compile needs a loss, such as loss='categorical_crossentropy'")
         chosen = Loss(loss)
-        dense = self._dense()
-        head = chosen.head(dense[-1].activation)
-        for metric in metrics or ():
-            as_metric(metric, head, dense[-1].units)
+        top = self._stack.dense()[-1]
+        as_metrics(metrics, chosen.head(top.activation), top.units)
         self._optimizer = as_optimizer(optimizer)
         self._loss = chosen
-        self._metrics = list(metrics or ())
+        self._metrics = [metrics] if isinstance(metrics, str) else list(metrics or ())
         self._network = None
         self._state = OptimizerState()
 
     def build(self, input_shape: int | Sequence[int | None] | None = None) -> None:
         """Make the parameters, for inputs of the given shape: (columns,) or (None, columns)."""
         if input_shape is not None:
-            sizes = (
-                [input_shape] if isinstance(input_shape, int) else [size for size in input_shape if size is not None]
-            )
-            columns = Input(sizes).columns
-            if self._columns not in (None, columns):
-                raise ConfigError(f"the model takes {self._columns} columns, not {columns}")
-            self._columns = columns
-        if self._columns is None:
-            raise ConfigError(
-                "the number of columns is not known yet: give the first layer input_dim, or fit the model"
-            )
-        dense = self._dense()
+            self._stack.set_input(input_shape)
         # before compile only the shapes matter, and squared error goes with any activation
-        head = (self._loss or Loss("mse")).head(dense[-1].activation)
-        rates = self._dropout_rates()
-        layers = tuple(layer.to_layer(rate) for layer, rate in zip(dense, rates, strict=True))
-        self._network = Network(self._columns, layers, head)
+        loss = self._loss or Loss("mse")
+        self._network = self._stack.network(loss.head(self._stack.dense()[-1].activation))
         if self._theta is None:
-            names = [layer.kernel_initializer for layer in dense]
+            names = [layer.kernel_initializer for layer in self._stack.dense()]
             self._theta = initial_theta(self._network, self.seed, _DTYPE, names)
 
     # ---- training ----
@@ -138,12 +129,12 @@ class Sequential:
         y: object,
         batch_size: int | None = None,
         epochs: int = 1,
-        verbose: Literal["auto", 0, 1, 2] = "auto",
-        callbacks: Collection[object] | None = None,
+        verbose: Verbose = "auto",
+        callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None = None,
         validation_split: float = 0.0,
-        validation_data: tuple[object, object] | tuple[object, object, object] | None = None,
+        validation_data: Validation | None = None,
         shuffle: bool = True,
-        class_weight: Mapping[int, float] | None = None,
+        class_weight: Mapping[int, float] | str | None = None,
         sample_weight: object = None,
         *,
         tolerance: float | None = None,
@@ -153,51 +144,40 @@ class Sequential:
 
         `batch_size` None is 32. `verbose`: 1 a progress bar, 2 a line an epoch, 0 nothing, "auto" a bar on a terminal.
         `callbacks` may hold EarlyStopping and ReduceLROnPlateau. `validation_split` holds out the last of the rows.
-        Row weights multiply each row's loss; the loss is divided by the number of rows (Keras' convention). With
-        `tolerance` training also ends when the loss changes by less than this part of itself in an epoch.
+        Row weights multiply each row's loss; the loss is divided by the number of rows (Keras' convention).
+        `class_weight` is a dict of class: weight, or "balanced". With `tolerance` training also ends when the loss
+        changes by less than this part of itself in an epoch. `threads` None takes as many as pay.
 
         Ctrl-C ends training with a warning and leaves the model usable. A loss that becomes infinite raises FitError,
         and the model keeps the parameters of the last good epoch.
         """
-        optimizer, loss = self._compiled()
         if verbose not in ("auto", 0, 1, 2):
             raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
-        stopping, plateau = choose_one(callbacks)
-        table = self._table(x)
-        if self._network is None or self._theta is None:
-            self.build(table.shape[1])
-        network = self._built()
-        rows = self._weighted(loss.rows(table, y, network.outputs, _DTYPE), sample_weight, class_weight)
-        validation = None
-        if validation_data is not None:
-            validation = self._validation_rows(validation_data)
-        elif validation_split:
-            rows, validation = self._split(rows, validation_split)
-        plan = Plan(
-            optimizer=optimizer,
+        training = self._training(
+            x,
+            y,
+            batch_size=batch_size,
             epochs=epochs,
-            batch_size=32 if batch_size is None else batch_size,
+            callbacks=callbacks,
+            validation_split=validation_split,
+            validation_data=validation_data,
             shuffle=shuffle,
-            seed=self.seed,
-            threads=threads,
-            metrics=[as_metric(metric, network.head, network.outputs) for metric in self._metrics],
-            stopping=stopping,
-            plateau=plateau,
+            class_weight=class_weight,
+            sample_weight=sample_weight,
             tolerance=tolerance,
-            loss_factor=loss.factor(network.outputs),
-            relative_weights=False,
+            threads=threads,
         )
-        training = Training(network, self._weights(), rows, plan, validation, self._state)
-        steps = math.ceil(len(rows) / min(plan.batch_size, len(rows)))
-        result = History({"epochs": epochs, "steps": steps, "verbose": verbose})
+        result = History({"epochs": epochs, "steps": training.steps, "verbose": verbose})
         try:
-            for record in follow(training, verbose):
-                result.epoch.append(len(result.epoch))
-                for name, value in record.numbers.items():
-                    result.history.setdefault(name, []).append(value)
+            for record in follow(self._follow(training), training.plan.epochs, verbose):
+                if isinstance(record, Epoch):
+                    result.epoch.append(len(result.epoch))
+                    for name, value in record.numbers.items():
+                        result.history.setdefault(name, []).append(value)
+        except FitError as error:
+            error.history = result
+            raise
         finally:
-            self._theta = training.theta
-            self._state = training.state()
             result.stop_reason = training.stop_reason
         if training.interrupted:
             warnings.warn(
@@ -207,37 +187,90 @@ class Sequential:
             )
         return result
 
+    def fit_stream(self, x: object, y: object, **options: Any) -> Iterator[Epoch]:
+        """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
+
+        Leaving the loop early ends the training, as does Ctrl-C, which is passed on; the model keeps what it learned.
+        """
+        training = self._training(x, y, **options)  # now, so that errors come before the first record is asked for
+
+        def records() -> Iterator[Epoch]:
+            for record in self._follow(training):
+                if isinstance(record, Epoch):
+                    yield record
+            if training.interrupted:
+                raise KeyboardInterrupt
+
+        return records()
+
+    @overload
     def evaluate(
-        self, x: object, y: object, sample_weight: object = None, *, return_dict: bool = False
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        sample_weight: object = None,
+        *,
+        return_dict: Literal[True],
+    ) -> dict[str, float]: ...
+
+    @overload
+    def evaluate(
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        sample_weight: object = None,
+        *,
+        return_dict: Literal[False] = False,
+    ) -> float | list[float]: ...
+
+    def evaluate(
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        sample_weight: object = None,
+        *,
+        return_dict: bool = False,
     ) -> float | list[float] | dict[str, float]:
-        """Loss and metrics on given rows: one number, a list (loss first), or a dict."""
+        """Loss and metrics on given rows: one number, a list (loss first), or a dict.
+
+        `batch_size` and `verbose` are Keras' and change nothing.
+        """
         _, loss = self._compiled()
         table = self._table(x)
-        network, theta = self._built(), self._weights()
-        rows = self._weighted(loss.rows(table, y, network.outputs, _DTYPE), sample_weight, None)
+        rows = self._weighted(loss.rows(table, y, self._outputs(), _DTYPE), sample_weight, None)
+        network, theta = self._parameters(table)
         objective = Objective(network, _DTYPE)
         mean_loss = objective.sums(theta, rows).loss * loss.factor(network.outputs) / len(rows)
         numbers = {"loss": mean_loss + penalty(network, theta)}
-        if self._metrics:
+        if metrics := as_metrics(self._metrics, network.head, network.outputs):
             mean = objective.predict(theta, rows.x)
-            for metric in (as_metric(metric, network.head, network.outputs) for metric in self._metrics):
-                numbers[metric.name] = metric(mean, rows)
+            numbers.update({metric.name: metric(mean, rows) for metric in metrics})
         if return_dict:
             return numbers
         values = list(numbers.values())
         return values if len(values) > 1 else values[0]
 
-    def predict(self, x: object) -> Array:
-        """The last layer's output, rows x units: probabilities, rates or numbers (for the perceptron its scores)."""
+    def predict(self, x: object, batch_size: int | None = None, verbose: Verbose = "auto") -> Array:
+        """The last layer's output, rows x units: probabilities, rates or numbers (for the perceptron its scores).
+
+        `batch_size` and `verbose` are Keras' and change nothing.
+        """
         table = self._table(x)
-        return Objective(self._built(), _DTYPE).predict(self._weights(), table)
+        network, theta = self._parameters(table)
+        return Objective(network, _DTYPE).predict(theta, table)
 
     # ---- parameters ----
 
     def get_weights(self) -> list[Array]:
         """Copies of W (inputs x units) and b (units) of every Dense layer, in order."""
         arrays = []
-        for layer, block in zip(self._dense(), self._built().blocks(self._weights()), strict=True):
+        for layer, block in zip(self._stack.dense(), self._built().blocks(self._weights()), strict=True):
             arrays.append(block.weights.copy())
             if layer.use_bias:
                 arrays.append(block.biases.copy())
@@ -251,7 +284,7 @@ class Sequential:
         if [array.shape for array in given] != wanted:
             raise DataError(f"weights must have the shapes {wanted}, got {[array.shape for array in given]}")
         arrays = iter(given)
-        for layer, block in zip(self._dense(), self._built().blocks(theta), strict=True):
+        for layer, block in zip(self._stack.dense(), self._built().blocks(theta), strict=True):
             block.weights[:] = next(arrays)
             if layer.use_bias:
                 block.biases[:] = next(arrays)
@@ -265,32 +298,9 @@ class Sequential:
 
     def summary(self, print_fn: Callable[[str], object] = print) -> None:
         """Print the layers, their output shapes and their numbers of parameters."""
-        print_fn(_summary(self.layers, self._built()))
+        print_fn(summary(self._stack.layers, self._built()))
 
     # ---- inside ----
-
-    def _dense(self) -> list[Dense]:
-        dense = [layer for layer in self.layers if isinstance(layer, Dense)]
-        if not dense:
-            raise ConfigError("the model has no Dense layer yet: add one")
-        if isinstance(self.layers[-1], Dropout):
-            raise ConfigError("Dropout has no meaning on top of the last layer: it would drop answers")
-        return dense
-
-    def _dropout_rates(self) -> list[float]:
-        """The rate on the inputs of each Dense layer; of two Dropouts in a row both must keep a unit."""
-        rates, keep = [], 1.0
-        for layer in self.layers:
-            if isinstance(layer, Dropout):
-                keep *= 1 - layer.rate
-            else:
-                rates.append(1 - keep)
-                keep = 1.0
-        return rates
-
-    def _width(self) -> int | None:
-        dense = [layer for layer in self.layers if isinstance(layer, Dense)]
-        return dense[-1].units if dense else self._columns
 
     def _compiled(self) -> tuple[Optimizer, Loss]:
         if self._optimizer is None or self._loss is None:
@@ -308,63 +318,102 @@ class Sequential:
         assert self._theta is not None
         return self._theta
 
+    def _outputs(self) -> int:
+        return self._stack.dense()[-1].units
+
     def _table(self, x: object, name: str = "x") -> Array:
-        table = as_table(x, columns=self._columns, name=name)
+        table = as_table(x, columns=self._stack.columns, name=name)
         check_fits_float32(table, name)
         return table
 
-    def _weighted(self, rows: Rows, sample_weight: object, class_weight: Mapping[int, float] | None) -> Rows:
+    def _parameters(self, table: Array) -> tuple[Network, Theta]:
+        """The network for a table and its parameters, made now if need be."""
+        if self._network is None or self._theta is None:
+            self.build(table.shape[1])
+        return self._built(), self._weights()
+
+    def _training(
+        self,
+        x: object,
+        y: object,
+        *,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None = None,
+        validation_split: float = 0.0,
+        validation_data: Validation | None = None,
+        shuffle: bool = True,
+        class_weight: Mapping[int, float] | str | None = None,
+        sample_weight: object = None,
+        tolerance: float | None = None,
+        threads: int | None = None,
+    ) -> Training:
+        """Check everything, then and only then make the parameters and the run."""
+        optimizer, loss = self._compiled()
+        outputs = self._outputs()
+        stopping, plateau = choose_one(callbacks)
+        table = self._table(x)
+        rows = self._weighted(loss.rows(table, y, outputs, _DTYPE), sample_weight, class_weight)
+        validation = None
+        if validation_data is not None:
+            validation = self._validation_rows(validation_data, table.shape[1])
+        elif validation_split:
+            rows, validation = _split(rows, validation_split)
+        plan = Plan(
+            optimizer=optimizer,
+            epochs=epochs,
+            batch_size=32 if batch_size is None else batch_size,
+            shuffle=shuffle,
+            seed=self.seed,
+            threads=threads,
+            metrics=as_metrics(self._metrics, loss.head(self._stack.dense()[-1].activation), outputs),
+            stopping=stopping,
+            plateau=plateau,
+            tolerance=tolerance,
+            loss_factor=loss.factor(outputs),
+            relative_weights=False,
+        )
+        network, theta = self._parameters(table)
+        return Training(network, theta, rows, plan, validation, self._state)
+
+    def _follow(self, training: Training) -> Iterator[Slice | Epoch]:
+        """The run's records; whenever and however it ends, the model takes over its parameters."""
+        try:
+            yield from training.records()
+        finally:
+            self._theta = training.theta
+            self._state = training.state()
+
+    def _weighted(self, rows: Rows, sample_weight: object, class_weight: Mapping[int, float] | str | None) -> Rows:
         weights = None if sample_weight is None else as_weights(sample_weight, _DTYPE, rows=len(rows))
         if class_weight is not None:
-            by_class = _class_weights(rows, class_weight)
+            by_class = class_weights(*_classes(rows), class_weight, _DTYPE)
             weights = by_class if weights is None else weights * by_class
         return rows.weighted(weights)
 
-    def _validation_rows(self, data: tuple[object, object] | tuple[object, object, object]) -> Rows:
+    def _validation_rows(self, data: Validation, columns: int) -> Rows:
         if not isinstance(data, tuple | list) or len(data) not in (2, 3):
             raise ConfigError("validation_data must be (x, y) or (x, y, sample_weight)")
         _, loss = self._compiled()
-        table = self._table(data[0], "validation x")
-        rows = loss.rows(table, data[1], self._built().outputs, _DTYPE, "validation y")
+        table = as_table(data[0], columns=columns, name="validation x")
+        check_fits_float32(table, "validation x")
+        rows = loss.rows(table, data[1], self._outputs(), _DTYPE, "validation y")
         return self._weighted(rows, data[2] if len(data) == 3 else None, None)
 
-    def _split(self, rows: Rows, part: float) -> tuple[Rows, Rows]:
-        if not 0 < part < 1:
-            raise ConfigError(f"validation_split must be between 0 and 1, got {part!r}")
-        cut = math.floor(len(rows) * (1 - part))
-        if not 0 < cut < len(rows):
-            raise DataError(f"validation_split={part} of {len(rows)} rows leaves no rows for one of the two parts")
-        return rows[:cut], rows[cut:]
+
+def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
+    if not 0 < part < 1:
+        raise ConfigError(f"validation_split must be between 0 and 1, got {part!r}")
+    cut = math.floor(len(rows) * (1 - part))
+    if not 0 < cut < len(rows):
+        raise DataError(f"validation_split={part} of {len(rows)} rows leaves no rows for one of the two parts")
+    return rows[:cut], rows[cut:]
 
 
-def _class_weights(rows: Rows, class_weight: Mapping[int, float]) -> Array:
+def _classes(rows: Rows) -> tuple[Array, int]:
+    """The class of every row and the number of classes."""
     if rows.labels is not None:
-        labels: Array = rows.labels
-    elif rows.values is not None and rows.values.shape[1] == 1:
-        labels = rows.values[:, 0]
-    else:
-        raise ConfigError("class_weight needs one class a row")
-    weights = np.ones(len(rows), _DTYPE)
-    for label, weight in class_weight.items():
-        if not 0 <= weight < float("inf"):
-            raise ConfigError(f"class_weight of class {label} must be at least 0 and finite, got {weight!r}")
-        weights[labels == label] = weight
-    if not weights.any():
-        raise DataError("class_weight leaves every row with weight 0")
-    return weights
-
-
-def _summary(layers: Sequence[Dense | Dropout], network: Network) -> str:
-    shapes = iter(zip(network.shapes, network.layers, strict=True))
-    lines, width = [], network.inputs
-    for layer in layers:
-        if isinstance(layer, Dense):
-            (inputs, width), spec = next(shapes)
-            what = f"Dense ({layer.activation.name.replace('identity', 'linear')})"
-            lines.append((what, f"(None, {width})", f"{(inputs + spec.bias) * width:,}"))
-        else:
-            lines.append((f"Dropout ({layer.rate:g})", f"(None, {width})", "0"))
-    rule = "-" * 58
-    table = "\n".join(f"{what:<26} {shape:<18} {count:>12}" for what, shape, count in lines)
-    head = f"{'Layer':<26} {'Output shape':<18} {'Parameters':>12}"
-    return f"{head}\n{rule}\n{table}\n{rule}\nTotal parameters: {network.free_parameters:,}"
+        return rows.labels, int(rows.labels.max()) + 1
+    if rows.values is not None and rows.values.shape[1] == 1 and np.isin(rows.values, (-1, 0, 1)).all():
+        return (rows.values[:, 0] > 0).astype(np.intp), 2
+    raise ConfigError("class_weight needs one class a row")

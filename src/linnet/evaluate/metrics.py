@@ -1,7 +1,8 @@
 """Metrics by name, for the record of every epoch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,16 +40,9 @@ def one_of_many_accuracy(mean: Array, rows: Rows) -> float:
     return float((mean.argmax(axis=1) == true_labels(rows)).mean())
 
 
-def yes_no_accuracy(mean: Array, rows: Rows) -> float:
-    """Part of all answers on the right side of 0.5."""
-    assert rows.values is not None
-    return float(((mean > 0.5) == (rows.values > 0.5)).mean())
-
-
-def sign_accuracy(mean: Array, rows: Rows) -> float:
-    """Part of all answers with the right sign."""
-    assert rows.values is not None
-    return float(((mean > 0) == (rows.values > 0)).mean())
+def yes_no_accuracy(mean: Array, rows: Rows, cut: float = 0.5) -> float:
+    """Part of all yes/no answers that are right, "yes" where the mean is above the cut."""
+    return float(((mean > cut) == (_values(mean, rows) > 0.5)).mean())
 
 
 def mean_squared_error(mean: Array, rows: Rows) -> float:
@@ -61,11 +55,10 @@ def mean_absolute_error(mean: Array, rows: Rows) -> float:
     return float(np.abs(mean - _values(mean, rows)).mean(dtype=np.float64))
 
 
-def macro_f1(mean: Array, rows: Rows) -> float:
+def macro_f1(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     """Mean over classes of F1 = 2TP / (2TP + FP + FN); a class neither present nor predicted counts as 0."""
     if mean.shape[1] == 1:
-        assert rows.values is not None
-        pairs, classes = 2 * (rows.values[:, 0] > 0.5) + (mean[:, 0] > 0.5), 2
+        pairs, classes = 2 * (_values(mean, rows)[:, 0] > 0.5) + (mean[:, 0] > cut), 2
     else:
         classes = mean.shape[1]
         pairs = classes * true_labels(rows) + mean.argmax(axis=1)
@@ -89,13 +82,8 @@ _ERRORS = {
     "mae": mean_absolute_error,
     "mean_absolute_error": mean_absolute_error,
 }
-_ACCURACIES = {
-    "categorical_accuracy": one_of_many_accuracy,
-    "sparse_categorical_accuracy": one_of_many_accuracy,
-    "binary_accuracy": yes_no_accuracy,
-    "macro_f1": macro_f1,
-}
-NAMES = ("accuracy", "acc", *_ACCURACIES, *_ERRORS)
+_ONE_OF_MANY = ("categorical_accuracy", "sparse_categorical_accuracy")
+NAMES = ("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "macro_f1", *_ERRORS)
 
 
 def as_metric(metric: "str | NamedMetric | Callable[[Any, Any], float]", head: Head, outputs: int) -> NamedMetric:
@@ -113,13 +101,28 @@ def as_metric(metric: "str | NamedMetric | Callable[[Any, Any], float]", head: H
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
     if metric in _ERRORS:
         return NamedMetric(metric, _ERRORS[metric], greater_is_better=False)
-    if metric in _ACCURACIES:
-        if metric.endswith("categorical_accuracy") and outputs < 2:
-            raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
-        return NamedMetric(metric, _ACCURACIES[metric])
-    if metric not in ("accuracy", "acc"):
-        raise unknown_name("metric", metric, NAMES)
-    by_head = {"categorical": one_of_many_accuracy, "bernoulli": yes_no_accuracy, "perceptron": sign_accuracy}
-    if head.family == "perceptron" and outputs > 1:
+    if metric in _ONE_OF_MANY and outputs < 2:
+        raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
+    cut = 0.0 if head.family == "perceptron" else 0.5
+    if metric == "macro_f1":
+        return NamedMetric(metric, partial(macro_f1, cut=cut))
+    if metric in _ONE_OF_MANY or (metric in ("accuracy", "acc") and outputs > 1 and head.family != "bernoulli"):
         return NamedMetric(metric, one_of_many_accuracy)
-    return NamedMetric(metric, by_head.get(head.family, one_of_many_accuracy if outputs > 1 else yes_no_accuracy))
+    if metric in ("accuracy", "acc", "binary_accuracy"):
+        return NamedMetric(metric, partial(yes_no_accuracy, cut=cut))
+    raise unknown_name("metric", metric, NAMES)
+
+
+def as_metrics(
+    metrics: "str | NamedMetric | Sequence[str | NamedMetric | Callable[[Any, Any], float]] | None",
+    head: Head,
+    outputs: int,
+) -> list[NamedMetric]:
+    """Look up several; no two may have the same name, and none the name of the loss."""
+    several = [metrics] if isinstance(metrics, str | NamedMetric) else list(metrics or ())
+    chosen = [as_metric(metric, head, outputs) for metric in several]
+    names = [metric.name for metric in chosen]
+    for name in names:
+        if name == "loss" or names.count(name) > 1:
+            raise ConfigError(f"a metric named {name!r} is there already: give each its own name with NamedMetric")
+    return chosen

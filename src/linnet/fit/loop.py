@@ -16,6 +16,7 @@ from linnet.errors import ConfigError, FitError
 from linnet.fit.objective import Objective, penalty
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Watch
+from linnet.fit.threads import ThreadChoice, check_threads
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 
@@ -130,7 +131,9 @@ class Training:
 
         native = network.to_core()
         batch = min(plan.batch_size, len(rows))
+        check_threads(plan.threads)
         threads = plan.threads or core.useful_threads(native, batch, get_threads())
+        self._threads = ThreadChoice(threads, fixed=plan.threads is not None)
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
         self._trainer = kind(native, plan.optimizer.to_core(), plan.seed, threads)
         self._trainer.write(0, theta)
@@ -143,6 +146,11 @@ class Training:
         self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if plan.metrics else None
         self._trainer.set_fitted(self._fitted)
         self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch."""
+        return -(-len(self._rows) // min(self.plan.batch_size, len(self._rows)))
 
     def __iter__(self) -> Iterator[Epoch]:
         return (record for record in self.records() if isinstance(record, Epoch))
@@ -186,9 +194,14 @@ class Training:
         trainer = self._trainer
         trainer.begin_epoch(index)
         steps = trainer.steps
-        rates = self.plan.optimizer.schedule.rates(trainer.updates, steps, steps) * self._slowdown
+        rates = self.plan.optimizer.schedule.rates(index * steps, steps, steps) * self._slowdown
+        seen = 0
         while True:
-            progress = trainer.run(rates, _SLICE_SECONDS)
+            threads = self._threads.take()
+            start = perf_counter()
+            progress = trainer.run(rates, _SLICE_SECONDS / 10 if self._threads.choosing else _SLICE_SECONDS, threads)
+            self._threads.record(threads, perf_counter() - start, progress.rows - seen)
+            seen = progress.rows
             if progress.diverged:
                 raise self._diverged(f"loss became non-finite at epoch {index + 1}, step {progress.step}")
             if progress.step == steps:
@@ -227,7 +240,7 @@ class Training:
             if self._cooldown > 0:
                 self._cooldown -= 1
                 self._plateau.waited = 0
-            elif self._plateau.waited >= plan.plateau.patience and record.learning_rate > plan.plateau.min_lr:
+            elif self._plateau.waited >= max(1, plan.plateau.patience) and record.learning_rate > plan.plateau.min_lr:
                 lowest = plan.plateau.min_lr / record.learning_rate
                 self._slowdown *= max(plan.plateau.factor, lowest)
                 self._cooldown, self._plateau.waited = plan.plateau.cooldown, 0
@@ -237,10 +250,9 @@ class Training:
                 if plan.stopping.restore_best_weights:
                     self._best_theta = self.theta
             elif self._stopping.waited >= plan.stopping.patience:
-                return (
-                    f"{plan.stopping.monitor} did not improve for {self._stopping.waited} epochs "
-                    f"(best {self._stopping.best:.6g} at epoch {self._best_epoch})"
-                )
+                best = self._stopping.best
+                told = "always NaN" if best is None else f"best {best:.6g} at epoch {self._best_epoch}"
+                return f"{plan.stopping.monitor} did not improve for {self._stopping.waited} epochs ({told})"
         loss = numbers["loss"]
         if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
             return f"converged: the loss changed by less than {plan.tolerance:g} of itself"

@@ -5,23 +5,18 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Literal
 
-from linnet.fit.loop import Epoch, Training
+from linnet.fit.loop import Epoch, Slice
 
 Verbose = Literal["auto", 0, 1, 2]
 
 
-def follow(training: Training, verbose: Verbose) -> Iterator[Epoch]:
-    """Train and pass on the epochs' records, showing them as they come."""
+def follow(records: Iterator[Slice | Epoch], epochs: int, verbose: Verbose) -> Iterator[Slice | Epoch]:
+    """Pass on the records of a run of so many epochs, showing them as they come."""
     if verbose == "auto":
         verbose = 1 if sys.stdout.isatty() else 0
-    if verbose == 0:
-        yield from training
-    elif verbose == 1:
-        yield from _with_bar(training)
-    else:
-        for record in training:
-            print(f"Epoch {record.epoch}: {record.seconds:.3g} s, {describe(record)}", flush=True)
-            yield record
+    if verbose == 1:
+        return _with_bar(records, epochs)
+    return _with_lines(records) if verbose == 2 else records
 
 
 def describe(record: Epoch) -> str:
@@ -29,39 +24,35 @@ def describe(record: Epoch) -> str:
     return "  ".join(f"{name} {value:.4g}" for name, value in record.numbers.items())
 
 
-def _with_bar(training: Training) -> Iterator[Epoch]:
+def _with_lines(records: Iterator[Slice | Epoch]) -> Iterator[Slice | Epoch]:
+    for record in records:
+        if isinstance(record, Epoch):
+            print(f"Epoch {record.epoch}: {record.seconds:.3g} s, {describe(record)}", flush=True)
+        yield record
+
+
+def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice | Epoch]:
     # rich is slow to load, and most runs show nothing
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("Epoch"),
         MofNCompleteColumn(),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        BarColumn(bar_width=16),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         TextColumn("{task.fields[numbers]}"),
     )
     with Progress(*columns, refresh_per_second=10) as bar:
-        task = bar.add_task("train", total=training.plan.epochs, numbers="")
-        shown = perf_counter()
-        done = 0
-        for record in training.records():
+        task = bar.add_task("train", total=epochs, numbers="")
+        shown, done, numbers = perf_counter(), 0, ""
+        for record in records:
             if isinstance(record, Epoch):
                 done += 1
+                numbers = describe(record)
                 # drawing costs as much as a small epoch: ten times a second is enough
-                if perf_counter() - shown > 0.1 or done == 1:
+                if perf_counter() - shown > 0.1:
                     shown = perf_counter()
-                    bar.update(task, completed=done, numbers=describe(record))
-                last = record
-                yield record
+                    bar.update(task, completed=done, numbers=numbers)
             else:
-                bar.update(task, completed=done + record.step / record.steps)
-        if done:
-            bar.update(task, completed=done, numbers=describe(last))
+                bar.update(task, completed=int(done + record.step / record.steps))
+            yield record
+        bar.update(task, completed=done, numbers=numbers)

@@ -5,7 +5,7 @@ warm-up from zero over its first `warmup` epochs.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,11 @@ from linnet.errors import ConfigError
 Times = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Schedule(ABC):
-    """The learning rate at any time of a training run."""
+    """The learning rate at any time of a training run. All but the rate itself is given by name."""
 
-    learning_rate: float
+    learning_rate: float = field(kw_only=False)
     warmup: float = 0.0
 
     def __post_init__(self) -> None:
@@ -39,7 +39,7 @@ class Schedule(ABC):
         return np.ascontiguousarray(np.broadcast_to(rates, steps))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Constant(Schedule):
     """rate(t) = learning_rate."""
 
@@ -47,7 +47,7 @@ class Constant(Schedule):
         return np.ones_like(time)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StepDecay(Schedule):
     """rate(t) = learning_rate · drop^floor(t / every): times `drop` every `every` epochs."""
 
@@ -63,7 +63,7 @@ class StepDecay(Schedule):
         return self.drop ** np.floor(time / self.every)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InverseScaling(Schedule):
     """rate(t) = learning_rate / (1 + t)^power."""
 
@@ -77,7 +77,7 @@ class InverseScaling(Schedule):
         return (1 + time) ** -self.power
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExponentialDecay(Schedule):
     """rate(t) = learning_rate · decay^t: times `decay` every epoch."""
 
@@ -91,7 +91,7 @@ class ExponentialDecay(Schedule):
         return self.decay**time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
     """rate(t) = learning_rate · (final + (1 - final) (1 + cos(π t / epochs)) / 2), constant after `epochs`."""
 

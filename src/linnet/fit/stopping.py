@@ -51,7 +51,10 @@ class Watch:
     """Follows one number over the epochs: the best so far, and how long ago that was."""
 
     def __init__(self, rule: EarlyStopping | ReduceLROnPlateau, greater_is_better: Mapping[str, bool]) -> None:
-        if rule.monitor not in greater_is_better:
+        if rule.monitor.startswith("val_") and rule.monitor.removeprefix("val_") in greater_is_better:
+            if rule.monitor not in greater_is_better:
+                raise ConfigError(f"{type(rule).__name__} monitors {rule.monitor!r}, but there are no validation rows")
+        elif rule.monitor not in greater_is_better:
             raise unknown_name("number to monitor", rule.monitor, greater_is_better)
         greater = greater_is_better[rule.monitor] if rule.mode == "auto" else rule.mode == "max"
         self.monitor = rule.monitor
@@ -74,10 +77,14 @@ class Watch:
         return better
 
 
-def choose_one(callbacks: Collection[object] | None) -> tuple[EarlyStopping | None, ReduceLROnPlateau | None]:
+def choose_one(
+    callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None,
+) -> tuple[EarlyStopping | None, ReduceLROnPlateau | None]:
     """Sort a list as Keras' `fit(callbacks=...)` takes it into the two rules it may hold."""
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
+    if isinstance(callbacks, EarlyStopping | ReduceLROnPlateau):
+        callbacks = [callbacks]
     for item in callbacks or ():
         if isinstance(item, EarlyStopping) and stopping is None:
             stopping = item

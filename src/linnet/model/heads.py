@@ -104,7 +104,7 @@ _RIGHT_LOSS = {  # which loss an activation goes with
     "sigmoid": "binary cross-entropy (Bernoulli)",
     "softmax": "categorical cross-entropy (Categorical)",
     "exponential": "Poisson loss",
-    "identity": "squared error (Normal) or absolute error (Laplace)",
+    "identity": "squared error (Normal) or absolute error (Laplace), which go with any activation",
 }
 _LOSS = {
     "bernoulli": "binary cross-entropy",
@@ -115,7 +115,8 @@ _LOSS = {
 
 
 def _wrong_pair(family: str, activation: str) -> str:
-    message = f"{_LOSS[family]} needs activation {_CANONICAL[family]!r} on the last layer, got {activation!r}"
+    given = "none" if activation == "identity" else repr(activation)
+    message = f"{_LOSS[family]} needs activation={_CANONICAL[family]!r} on the last layer, which has {given}"
     if activation in _RIGHT_LOSS:
         message += f"; {activation!r} goes with {_RIGHT_LOSS[activation]}"
-    return message + "; squared or absolute error goes with any activation"
+    return message

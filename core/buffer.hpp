@@ -1,0 +1,46 @@
+// Zeroed memory for the core's own arrays. Large ones ask for large pages: a pass over the weights of a wide layer
+// otherwise waits for address translation as much as for data.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "simd.hpp"
+
+namespace linnet {
+
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::ptrdiff_t n) : size_(n) {
+    const std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
+    const auto alignment = std::align_val_t(bytes < large_page ? cache_line : large_page);
+    data_ = {static_cast<T*>(::operator new[](bytes, alignment)), Free{alignment}};
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= large_page) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: failure changes nothing
+#endif
+    std::memset(static_cast<void*>(data_.get()), 0, bytes);
+  }
+
+  T* get() const { return data_.get(); }
+  T& operator[](std::ptrdiff_t i) const { return data_.get()[i]; }
+  std::ptrdiff_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t large_page = std::size_t{2} << 20;
+  struct Free {
+    std::align_val_t alignment{cache_line};
+    void operator()(T* p) const { ::operator delete[](static_cast<void*>(p), alignment); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::ptrdiff_t size_ = 0;
+};
+
+}  // namespace linnet

@@ -1,0 +1,61 @@
+"""How many threads pay. Any number gives the same bytes, so the fastest may be found by trying, and looked for again
+when the machine gets busy: on a core that another program takes away, two threads are slower than one.
+"""
+
+from linnet.errors import ConfigError
+
+
+class ThreadChoice:
+    """Chooses among 1, 2, 4, ... `limit` threads by the seconds a row took with each."""
+
+    _PROBE_EVERY = 20  # turns between two looks at a neighbour of the choice
+
+    def __init__(self, limit: int, *, fixed: bool = False) -> None:
+        powers = [1 << k for k in range(limit.bit_length()) if 1 << k < limit]
+        self._counts = [limit] if fixed else [*powers, limit]
+        self._cost: dict[int, float] = {}
+        self._best = 0  # index of the choice
+        self._turn = 0
+        self._upward = True
+
+    @property
+    def choosing(self) -> bool:
+        """Whether the next turn is a trial: a short one will do."""
+        return self._next() != self._best or not self._known(self._best)
+
+    def take(self) -> int:
+        """Return the number of threads for the next turn."""
+        return self._counts[self._next()]
+
+    def record(self, threads: int, seconds: float, rows: int) -> None:
+        """Take note of a turn that trained on that many rows."""
+        cost = seconds / max(1, rows)
+        known = self._cost.get(threads)
+        # the last turns count most, as the machine may have become busy or idle
+        self._cost[threads] = cost if known is None else 0.5 * known + 0.5 * cost
+        self._turn += 1
+        if self._turn % self._PROBE_EVERY == 0:
+            self._upward = not self._upward
+        tried = [index for index in range(len(self._counts)) if self._known(index)]
+        self._best = min(tried, key=lambda index: self._cost[self._counts[index]])
+
+    def _known(self, index: int) -> bool:
+        return self._counts[index] in self._cost
+
+    def _next(self) -> int:
+        above = self._best + 1
+        if above < len(self._counts) and not self._known(above):
+            return above if self._known(self._best) else self._best
+        if self._turn % self._PROBE_EVERY == self._PROBE_EVERY - 1:
+            neighbour = self._best + (1 if self._upward else -1)
+            if not 0 <= neighbour < len(self._counts):
+                neighbour = self._best - (1 if self._upward else -1)
+            if 0 <= neighbour < len(self._counts):
+                return neighbour
+        return self._best
+
+
+def check_threads(threads: object) -> None:
+    """Raise a ConfigError unless `threads` is None or a whole number of at least 1."""
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ConfigError(f"threads must be a whole number of at least 1, got {threads!r}")
