@@ -141,8 +141,9 @@ void activation_backward(T* d, const T* z, const T* h, std::ptrdiff_t count, Act
   });
 }
 
-// Softmax of `count` vectors, one row of the batch a lane: p_k = e^(z_k - max) / sum. Returns log(sum) and leaves the
-// maximum, so that log-sum-exp is max + log(sum) without ever overflowing. p may be z.
+// Softmax of `count` vectors, one row of the batch a lane: p_k = e^(z_k - max) / sum. Returns max and log(sum):
+// log-sum-exp is max + log(sum), without ever overflowing. The largest term is exactly 1 and is left out of the sum until
+// the end, so that log(sum) = log(1 + others) keeps its digits when the others are tiny. p may be z.
 template <class T>
 struct LogSum {
   Vec<T> largest, log_sum;
@@ -152,16 +153,21 @@ template <class T>
 LINNET_INLINE LogSum<T> softmax_lanes(T* p, const T* z, int count) {
   constexpr int V = lanes<T>;
   Vec<T> largest = load(z);
-  for (int k = 1; k < count; ++k) largest = max(load(z + k * V), largest);
-  Vec<T> sum{};
+  IVec<T> where{};
+  for (int k = 1; k < count; ++k) {
+    const Vec<T> z_k = load(z + k * V);
+    where = z_k > largest ? IVec<T>{} + k : where;
+    largest = max(z_k, largest);
+  }
+  Vec<T> others{};
   for (int k = 0; k < count; ++k) {
     const Vec<T> e = exp(load(z + k * V) - largest);
     store(p + k * V, e);
-    sum = sum + e;
+    others = others + (where == k ? Vec<T>{} : e);
   }
-  const Vec<T> inverse = T(1) / sum;
+  const Vec<T> inverse = T(1) / (T(1) + others);
   for (int k = 0; k < count; ++k) store(p + k * V, load(p + k * V) * inverse);
-  return {largest, log(sum)};
+  return {largest, log1p(others)};
 }
 
 // dz = J' dh with the full Jacobian J = diag(p) - p p': dz_k = p_k (dh_k - sum_j p_j dh_j). In place, a row a lane.

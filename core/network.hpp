@@ -42,7 +42,7 @@ class Pass {
     int widest = net.inputs();
     for (const auto& layer : net.layers) {
       widest = std::max(widest, layer.outputs);
-      const bool keeps_z = layer.activation == Activation::gelu || layer.activation == Activation::silu;
+      const bool keeps_z = with_activation<T>(layer.activation, layer.leak, [](auto f) { return f.keeps_z; });
       z_.push_back(matrix(layer.outputs));
       h_.push_back(keeps_z ? matrix(layer.outputs) : Buffer<T>());
       d_.push_back(matrix(layer.outputs));
@@ -87,9 +87,13 @@ class Pass {
         for (int l = 0; l <= last; ++l)
           forward(packed, l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].outputs)}, rank);
         head(batch, mode, fitted, r0, r1, rank);
-        if (mode.gradient)
-          for (int l = last; l >= 1; --l)
-            backward(l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].inputs)}, transposed_of(rank, l), rank);
+        if (mode.gradient) {
+          for (int l = last; l >= 1; --l) {
+            const Part panels{0, panels_of<T>(net_.layers[l].inputs)};
+            backward(l, mode, {r0, r1}, panels, transposed_of(rank, l));
+            through_activation(l - 1, net_.layers[l - 1], {r0, r1}, panels, rank);
+          }
+        }
       }
       return;
     }
@@ -97,7 +101,7 @@ class Pass {
     team.barrier();
     for (int l = 0; l <= last;
          ++l) {  // large network: each member takes columns of every layer, or rows if few columns
-      const auto [rows, panels] = share(batch.rows, net_.layers[l].outputs, rank, net_.layers[l]);  // thin: rows
+      const auto [rows, panels] = share(batch.rows, l, rank);
       forward(packed, l, mode, rows, panels, rank);
       team.barrier();
     }
@@ -105,12 +109,13 @@ class Pass {
     team.barrier();
     if (!mode.gradient) return;
     for (int l = last; l >= 1; --l) {
-      const auto [rows, panels] = share(batch.rows, net_.layers[l].inputs, rank, net_.layers[l - 1]);
+      const auto [rows, panels] = share(batch.rows, l - 1, rank);
       for (int p = panels.first; p < panels.last; p += Tile<T>::panels) {
         const int p1 = std::min(panels.last, p + Tile<T>::panels);
         transpose(rank, packed, l, p, p1);
-        backward(l, mode, rows, {p, p1}, transposed_[rank].get(), rank);
+        backward(l, mode, rows, {p, p1}, transposed_[rank].get());
       }
+      through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
       team.barrier();
     }
   }
@@ -219,9 +224,12 @@ class Pass {
 
   T* transposed_of(int rank, int l) const { return transposed_[rank].get() + transposed_offset_[l]; }
 
-  std::pair<Part, Part> share(int rows, int cols, int rank, const LayerSpec& layer) const {
-    const int panels = panels_of<T>(cols);
-    if (panels >= 2 * Tile<T>::panels * threads_ && layer.activation != Activation::softmax)
+  // The rows and panels of layer l's outputs that a member of a large network takes: all rows of some columns, or all
+  // columns of some rows where columns are few or belong together.
+  std::pair<Part, Part> share(int rows, int l, int rank) const {
+    const int panels = panels_of<T>(net_.layers[l].outputs);
+    const bool by_rows = net_.layers[l].activation == Activation::softmax || layout_.layers[l].thin;
+    if (panels >= 2 * Tile<T>::panels * threads_ && !by_rows)
       return {{0, rows}, part_of(panels, Tile<T>::panels, rank, threads_)};
     return {part_of(rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_), {0, panels}};
   }
@@ -351,8 +359,8 @@ class Pass {
     }
   }
 
-  // d of the layer below l: (d W') through dropout and the activation of that layer. wt: W' for these panels.
-  void backward(int l, const PassMode& mode, Part rows, Part panels, const T* wt, int rank) {
+  // dh of the layer below l: d W', through dropout. wt: W' for these panels.
+  void backward(int l, const PassMode& mode, Part rows, Part panels, const T* wt) {
     constexpr int V = lanes<T>;
     const LayerSpec& layer = net_.layers[l];
     T* d = d_[l - 1].get();
@@ -361,9 +369,9 @@ class Pass {
                panels.last - panels.first);
     if (mode.dropout && layer.dropout > 0)
       dropout(d, d, ld_, layer.dropout, mode.key + l, mode.position, rows.first, rows.last, panels.first, panels.last);
-    through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
   }
 
+  // dz from dh, in place.
   void through_activation(int l, const LayerSpec& layer, Part rows, Part panels, int rank) {
     constexpr int V = lanes<T>;
     T *d = d_[l].get(), *z = z_[l].get();

@@ -15,7 +15,7 @@
 #include <arm_neon.h>
 #endif
 
-// A test build may ask for wider vectors than the machine has (slow, same bytes): see docs/decisions/0005.
+// A test build may ask for wider vectors than the machine has (slow, same bytes): see docs/decisions/0004-same-bytes.md.
 #if !defined(LINNET_VECTOR_BYTES)
 #if defined(__AVX512F__)
 #define LINNET_VECTOR_BYTES 64
@@ -170,16 +170,33 @@ LINNET_INLINE Vec<double> sqrt(Vec<double> a) {
 #endif
 }
 
-// max and min as in "b if a is not the larger": NaN in a gives b, NaN in b gives NaN.
+// max and min as in "b if a is not the larger": NaN in a gives b, NaN in b gives NaN. That is what x86 computes in one
+// instruction, which GCC does not find by itself.
+#if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
+LINNET_INLINE Vec<float> max(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }
+LINNET_INLINE Vec<float> min(Vec<float> a, Vec<float> b) { return _mm512_min_ps(a, b); }
+LINNET_INLINE Vec<double> max(Vec<double> a, Vec<double> b) { return _mm512_max_pd(a, b); }
+LINNET_INLINE Vec<double> min(Vec<double> a, Vec<double> b) { return _mm512_min_pd(a, b); }
+#elif defined(__AVX__) && LINNET_VECTOR_BYTES == 32
+LINNET_INLINE Vec<float> max(Vec<float> a, Vec<float> b) { return _mm256_max_ps(a, b); }
+LINNET_INLINE Vec<float> min(Vec<float> a, Vec<float> b) { return _mm256_min_ps(a, b); }
+LINNET_INLINE Vec<double> max(Vec<double> a, Vec<double> b) { return _mm256_max_pd(a, b); }
+LINNET_INLINE Vec<double> min(Vec<double> a, Vec<double> b) { return _mm256_min_pd(a, b); }
+#elif defined(__SSE2__) && LINNET_VECTOR_BYTES == 16
+LINNET_INLINE Vec<float> max(Vec<float> a, Vec<float> b) { return _mm_max_ps(a, b); }
+LINNET_INLINE Vec<float> min(Vec<float> a, Vec<float> b) { return _mm_min_ps(a, b); }
+LINNET_INLINE Vec<double> max(Vec<double> a, Vec<double> b) { return _mm_max_pd(a, b); }
+LINNET_INLINE Vec<double> min(Vec<double> a, Vec<double> b) { return _mm_min_pd(a, b); }
+#else
 template <class V>
 LINNET_INLINE V max(V a, V b) {
   return a > b ? a : b;
 }
-
 template <class V>
 LINNET_INLINE V min(V a, V b) {
   return a < b ? a : b;
 }
+#endif
 
 // The bits of a vector, seen as another vector of the same size.
 template <class To, class From>

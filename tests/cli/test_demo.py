@@ -1,9 +1,11 @@
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ from matplotlib.figure import Figure
 
 import linnet
 from linnet.cli import main
-from linnet.estimators.sequential import History, Sequential
+from linnet.estimators.sequential import Sequential
 
 MODELS = ["Perceptron", "Softmax regression", "Neural net 64-64-10"]
 PLAIN = {
@@ -137,7 +139,7 @@ def test_a_bad_out_is_one_line(
     def not_reached(*arguments: object, **options: object) -> None:
         raise AssertionError("trained although the picture cannot be written")
 
-    monkeypatch.setattr(Sequential, "fit", not_reached)
+    monkeypatch.setattr(Sequential, "fit_stream", not_reached)
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     assert linnet_demo("--out", out) == (2, "", f"error: --out {out}: {problem}\n")
@@ -166,14 +168,25 @@ def test_a_write_that_fails_leaves_the_old_picture(
     assert list(tmp_path.iterdir()) == [picture]
 
 
-def test_ctrl_c_ends_the_demo(linnet_demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*arguments: object, **options: object) -> History:
-        history = History({})
-        history.stop_reason = "interrupted"  # what fit answers to Ctrl-C
-        return history
-
-    monkeypatch.setattr(Sequential, "fit", interrupted)
-    code, out, _ = linnet_demo("--epochs", "3")
-    assert code != 0
+def test_ctrl_c_ends_the_demo(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "linnet", "demo", "--epochs", "1000000"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=PLAIN,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        # Python must be past its imports: it has mapped the core when training is about to begin
+        maps = Path(f"/proc/{process.pid}/maps")
+        while process.poll() is None and "_core_" not in maps.read_text():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode not in (0, None)
+    assert "Traceback" not in err
     assert out == ""
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,7 @@
 """Patience: when training ends or slows down, decided by numbers that are told in advance."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,12 +47,13 @@ def test_watch_counts_the_epochs_since_the_best() -> None:
     assert watch.best == 2.0
 
 
-def test_an_unknown_number_to_watch_is_refused_before_training() -> None:
-    message = "unknown number to monitor 'val_loss': did you mean 'loss'\\? choose from: loss, score"
-    with pytest.raises(ConfigError, match=message):
-        training_of([1.0], stopping=EarlyStopping())
-    with pytest.raises(ConfigError, match=message):
-        training_of([1.0], plateau=ReduceLROnPlateau())
+@pytest.mark.parametrize("rule", [EarlyStopping, ReduceLROnPlateau])
+def test_a_number_that_will_not_be_there_is_refused_before_training(rule: Any) -> None:
+    name = "stopping" if rule is EarlyStopping else "plateau"
+    with pytest.raises(ConfigError, match=r"monitors 'val_loss', but there are no validation rows"):
+        training_of([1.0], **{name: rule()})
+    with pytest.raises(ConfigError, match="unknown number to monitor 'los': did you mean 'loss'"):
+        training_of([1.0], **{name: rule(monitor="los")})
 
 
 @pytest.mark.parametrize(

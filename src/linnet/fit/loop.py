@@ -185,7 +185,9 @@ class Training:
                 self.theta = self._best_theta
 
     def state(self) -> OptimizerState:
-        """What a later run needs to go on as if this one had not ended."""
+        """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
+        if self.stop_reason == "diverged":
+            return OptimizerState(epochs=self._state.epochs)
         arrays = [self._read(index + 1) for index in range(self._trainer.arrays)]
         return OptimizerState(arrays, self._trainer.updates, self._state.epochs)
 
