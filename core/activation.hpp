@@ -142,8 +142,8 @@ void activation_backward(T* d, const T* z, const T* h, std::ptrdiff_t count, Act
 }
 
 // Softmax of `count` vectors, one row of the batch a lane: p_k = e^(z_k - max) / sum. Returns max and log(sum):
-// log-sum-exp is max + log(sum), without ever overflowing. The largest term is exactly 1 and is left out of the sum until
-// the end, so that log(sum) = log(1 + others) keeps its digits when the others are tiny. p may be z.
+// log-sum-exp is max + log(sum), without ever overflowing. The largest term is exactly 1 and is left out of the sum
+// until the end, so that log(sum) = log(1 + others) keeps its digits when the others are tiny. p may be z.
 template <class T>
 struct LogSum {
   Vec<T> largest, log_sum;

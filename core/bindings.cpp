@@ -120,7 +120,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
             return std::make_tuple(sums.loss, sums.weight);
           },
           nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(), nb::arg("first"),
-          nb::arg("rows"), nb::arg("grad").none())
+          nb::arg("rows"), nb::arg("grad").noconvert().none())
       .def(
           "predict",
           [](Objective<T>& self, Table x, std::int64_t first, std::int64_t rows, bool mean, OutMatrix<T> out) {
@@ -133,7 +133,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
             nb::gil_scoped_release free;
             self.predict(design, first, rows, mean, out.data());
           },
-          nb::arg("x"), nb::arg("first"), nb::arg("rows"), nb::arg("mean"), nb::arg("out"));
+          nb::arg("x"), nb::arg("first"), nb::arg("rows"), nb::arg("mean"), nb::arg("out").noconvert());
 
   nb::class_<PyTrainer<T>>(m, trainer_name)
       .def(
@@ -170,11 +170,12 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
             self.fitted = fitted;
             self.trainer.set_fitted(fitted.is_valid() ? fitted.data() : nullptr);
           },
-          nb::arg("fitted").none())
+          nb::arg("fitted").noconvert().none())
       .def(
           "begin_epoch",
           [](PyTrainer<T>& self, std::int64_t epoch) {
             require(self.x.is_valid(), "set_data first");
+            nb::gil_scoped_release free;
             self.trainer.begin_epoch(epoch);
           },
           nb::arg("epoch"))
@@ -195,7 +196,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
             require(static_cast<std::ptrdiff_t>(out.size()) == self.trainer.network().parameters(), "wrong length");
             self.trainer.read(array, out.data());
           },
-          nb::arg("array"), nb::arg("out"))
+          nb::arg("array"), nb::arg("out").noconvert())
       .def(
           "write",
           [](PyTrainer<T>& self, int array, Vector<T> values) {
@@ -313,7 +314,8 @@ NB_MODULE(LINNET_MODULE, m) {
         const std::uint64_t key = random_key(seed, Purpose::initial, stream);
         for (std::size_t i = 0; i < out.size(); ++i) out.data()[i] = random_uniform(key, i);
       },
-      nb::arg("seed"), nb::arg("stream"), nb::arg("out"), "Uniform numbers in [0, 1), a function of seed and stream.");
+      nb::arg("seed"), nb::arg("stream"), nb::arg("out").noconvert(),
+      "Uniform numbers in [0, 1), a function of seed and stream.");
   m.def(
       "permutation",
       [](std::uint64_t seed, std::uint64_t epoch,
@@ -321,5 +323,5 @@ NB_MODULE(LINNET_MODULE, m) {
         random_permutation(out.data(), static_cast<std::uint32_t>(out.size()),
                            random_key(seed, Purpose::shuffle, epoch));
       },
-      nb::arg("seed"), nb::arg("epoch"), nb::arg("out"), "The order of rows in an epoch.");
+      nb::arg("seed"), nb::arg("epoch"), nb::arg("out").noconvert(), "The order of rows in an epoch.");
 }

@@ -20,11 +20,13 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::ptrdiff_t n) : size_(n) {
-    const std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
-    const auto alignment = std::align_val_t(bytes < large_page ? cache_line : large_page);
+    std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
+    const bool large = bytes >= large_page / 8;
+    if (large) bytes = (bytes + large_page - 1) / large_page * large_page;
+    const auto alignment = std::align_val_t(large ? large_page : cache_line);
     data_ = {static_cast<T*>(::operator new[](bytes, alignment)), Free{alignment}};
 #if defined(MADV_HUGEPAGE)
-    if (bytes >= large_page) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: failure changes nothing
+    if (large) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: failure changes nothing
 #endif
     std::memset(static_cast<void*>(data_.get()), 0, bytes);
   }

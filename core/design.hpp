@@ -42,10 +42,11 @@ struct Batch {
 template <class T, class S>
 void gather_as(T* panels, std::ptrdiff_t ld, const Batch<T>& batch, int r0, int r1) {
   constexpr int V = lanes<T>;
-  const Design& x = *batch.x;
+  const Design x = *batch.x;  // copies: a store to the panels could change what a reference refers to
+  const Batch<T> b = batch;
   const int whole = x.cols / V * V;
   for (int r = r0; r < r1; ++r) {
-    const S* from = static_cast<const S*>(x.data) + batch.row(r) * x.row_stride;
+    const S* from = static_cast<const S*>(x.data) + b.row(r) * x.row_stride;
     T* to = panels + r * V;
     if (x.col_stride == 1) {
       for (int c = 0; c < whole; c += V, to += ld * V) {

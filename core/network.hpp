@@ -26,7 +26,8 @@ struct PassMode {
 template <class T>
 class Pass {
  public:
-  static constexpr int chunk_rows = 512;  // a larger batch is summed chunk by chunk
+  static constexpr int chunk_rows = 512;                   // a larger batch is summed chunk by chunk
+  static constexpr int row_grain = std::max(lanes<T>, 4);  // members take multiples of it
 
   Pass(const Network& net, int capacity, int threads)
       : net_(net), layout_(net), rows_by_thread_(true), loss_(capacity + lanes<T>) {
@@ -76,8 +77,7 @@ class Pass {
   // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null.
   void run(Team& team, int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted) {
     const int last = static_cast<int>(net_.layers.size()) - 1;
-    const int grain = std::max(lanes<T>, Tile<T>::rows);
-    const Part mine = part_of(batch.rows, grain, rank, threads_);
+    const Part mine = part_of(batch.rows, row_grain, rank, threads_);
     if (rows_by_thread_) {  // small network: a block of rows goes through all layers while it is in the cache
       if (mode.gradient)
         for (int l = 1; l <= last; ++l) transpose(rank, packed, l, 0, panels_of<T>(net_.layers[l].inputs));
@@ -123,7 +123,7 @@ class Pass {
   // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
     if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144) return;
-    const Part mine = part_of(next.rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_);
+    const Part mine = part_of(next.rows, row_grain, rank, threads_);
     prefetch_rows(next, mine.first, mine.last);
   }
 
@@ -229,19 +229,23 @@ class Pass {
   std::pair<Part, Part> share(int rows, int l, int rank) const {
     const int panels = panels_of<T>(net_.layers[l].outputs);
     const bool by_rows = net_.layers[l].activation == Activation::softmax || layout_.layers[l].thin;
-    if (panels >= 2 * Tile<T>::panels * threads_ && !by_rows)
-      return {{0, rows}, part_of(panels, Tile<T>::panels, rank, threads_)};
-    return {part_of(rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_), {0, panels}};
+    if (panels >= 2 * Tile<T>::panels * threads_ && !by_rows) return {{0, rows}, part_of(panels, 1, rank, threads_)};
+    return {part_of(rows, row_grain, rank, threads_), {0, panels}};
+  }
+
+  // Of an input's weights; a last panel is never quite filled, and a lone one runs slower.
+  static double work_of(const LayerLayout<T>& layer) {
+    return layer.inputs * (layer.thin ? layer.outputs : (panels_of<T>(layer.outputs) + 1.0) * lanes<T>);
   }
 
   // Inputs of every layer cut into threads_ parts of equal work.
   void plan_gradient() {
     owned_.assign(threads_, std::vector<Part>(net_.layers.size()));
     double total = 0, before = 0;
-    for (const auto& layer : net_.layers) total += static_cast<double>(layer.inputs) * layer.outputs;
+    for (const auto& layer : layout_.layers) total += work_of(layer);
     for (std::size_t l = 0; l < net_.layers.size(); ++l) {
       const LayerSpec& layer = net_.layers[l];
-      const double work = static_cast<double>(layer.inputs) * layer.outputs;
+      const double work = work_of(layout_.layers[l]);
       for (int rank = 0; rank < threads_; ++rank) {
         auto cut = [&](int r) {
           const double share = std::clamp((total * r / threads_ - before) / work, 0.0, 1.0);
@@ -345,8 +349,8 @@ class Pass {
     const LayerSpec& layer = net_.layers[l];
     const int out_panels = panels_of<T>(layer.outputs);
     T* wt = rows_by_thread_ ? transposed_of(rank, l) : transposed_[rank].get();
-    for (int p = p0; p < p1; ++p) {
-      for (int o = 0; o < out_panels; ++o) {
+    for (int o = 0; o < out_panels; ++o) {
+      for (int p = p0; p < p1; ++p) {
         const T* from = packed + layout_.layers[l].panel(o) + p * V * V;
         T* to = wt + (static_cast<std::ptrdiff_t>(p - p0) * out_panels + o) * V * V;
         if ((p + 1) * V <= layer.inputs) {

@@ -64,7 +64,7 @@ void Objective<T>::predict(const Design& x, std::int64_t first_row, std::int64_t
                      static_cast<int>(std::min<std::int64_t>(Pass<T>::chunk_rows, rows - first))};
       pass.run(team, rank, packed_.get(), batch, {}, nullptr);
       team.barrier();
-      const Part mine = part_of(batch.rows, std::max(lanes<T>, Tile<T>::rows), rank, threads_);
+      const Part mine = part_of(batch.rows, Pass<T>::row_grain, rank, threads_);
       pass.output(out + first * outputs, outputs, mine.first, mine.last, mean, rank);
       team.barrier();
     }

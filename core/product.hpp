@@ -15,18 +15,26 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "simd.hpp"
 
 namespace linnet {
 
-// Register tile: rows x panels. 16 vector registers hold 4 x 3 sums, 3 operands and a broadcast; 32 hold 8 x 3.
+// Register tiles: rows x panels sums. 16 vector registers hold 12 sums, their operands and a broadcast; 32 hold 24.
+// Fewer panels mean more rows, so that there are always enough independent sums to hide the latency of a multiply-add.
 template <class T>
 struct Tile {
   static constexpr bool many_registers = vector_bytes == 64 || (vector_bytes == 16 && !LINNET_X86);
-  static constexpr int rows = many_registers ? 8 : 4;
-  static constexpr int panels = vector_bytes == 16 && LINNET_X86 ? 2 : 3;
-  static constexpr int inputs = rows < lanes<T> ? rows : lanes<T>;  // of a gradient tile: must divide lanes<T>
+  static constexpr int sums = many_registers ? 24 : vector_bytes == 16 ? 8 : 12;
+  static constexpr int panels = sums == 8 ? 2 : 3;
+  static constexpr int rows(int panels) { return std::min(12, sums / panels); }
+  // of a gradient tile: must divide lanes<T>
+  static constexpr int inputs(int panels) {
+    int n = lanes<T>;
+    while (n > sums / panels) n /= 2;
+    return n;
+  }
 };
 
 template <class T>
@@ -40,7 +48,7 @@ LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::p
                                 std::ptrdiff_t a_ld, const T* w, std::ptrdiff_t w_ld, int depth) {
   constexpr int V = lanes<T>;
   Vec<T> sum[R][C];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) sum[r][c] = init ? load(init + c * init_ld * V) : load(z + (c * z_ld + r) * V);
@@ -49,7 +57,7 @@ LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::p
     Vec<T> row[C];
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) row[c] = load(w_k + c * w_ld * V);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const Vec<T> x = broadcast(a_k[r * V]);
 #pragma GCC unroll 3
@@ -63,7 +71,7 @@ LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::p
   }
   for (int lane = 0; lane < depth - whole; ++lane, w += V) step(a + lane, w);
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) store(z + (c * z_ld + r) * V, sum[r][c]);
@@ -82,12 +90,21 @@ LINNET_INLINE void with_constant(int n, F&& f) {
   }
 }
 
+// Calls f(first, integral_constant<n>) for pieces of [first, last): as many of Size as there are, then of 4, 2 and 1.
+template <int Size, class F>
+LINNET_INLINE void in_pieces(int first, int last, F&& f) {
+  for (; first + Size <= last; first += Size) f(first, std::integral_constant<int, Size>{});
+  if constexpr (Size > 1) {
+    if (first < last) in_pieces<(Size > 4 ? 4 : Size / 2)>(first, last, f);
+  }
+}
+
 // z[r0..r1) x panels [p0..p1) = start + a w, start one row of panels (the bias) or zero when null.
 // a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
 template <class T>
 void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld, const T* a, std::ptrdiff_t a_ld,
              const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1) {
-  constexpr int V = lanes<T>, R = Tile<T>::rows, C = Tile<T>::panels;
+  constexpr int V = lanes<T>, C = Tile<T>::panels;
   constexpr int depth_block = 1024 / static_cast<int>(sizeof(T));  // block of w: depth_block x C panels, in L1
   constexpr int row_block = 256;                                   // block of a: row_block x depth_block, in L2
   static const Vec<T> zero[1] = {Vec<T>{}};
@@ -99,13 +116,10 @@ void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld,
       for (int p = p0; p < p1; p += C) {
         with_constant<C>(std::min(C, p1 - p), [&](auto c) {
           const T* init = k == 0 ? start + p * start_ld * V : nullptr;
-          for (int r = rb; r < r_end; r += R) {
-            with_constant<R>(std::min(R, r_end - r), [&](auto n) {
-              product_tile<T, n.value, c.value>(z + (p * z_ld + r) * V, z_ld, init, start_ld,
-                                                a + (k / V * a_ld + r) * V, a_ld, w + (p * w_ld + k) * V, w_ld,
-                                                k_count);
-            });
-          }
+          in_pieces<Tile<T>::rows(c.value)>(rb, r_end, [&](int r, auto n) {
+            product_tile<T, n.value, c.value>(z + (p * z_ld + r) * V, z_ld, init, start_ld, a + (k / V * a_ld + r) * V,
+                                              a_ld, w + (p * w_ld + k) * V, w_ld, k_count);
+          });
         });
       }
     }
@@ -117,7 +131,7 @@ template <class T, int R, int C>
 LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d, std::ptrdiff_t d_ld, int batch) {
   constexpr int V = lanes<T>;
   Vec<T> sum[R][C];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) sum[r][c] = Vec<T>{};
@@ -126,14 +140,14 @@ LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d,
     Vec<T> row[C];
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) row[c] = load(d + c * d_ld * V);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const Vec<T> x = broadcast(a[r]);
 #pragma GCC unroll 3
       for (int c = 0; c < C; ++c) sum[r][c] = fma(x, row[c], sum[r][c]);
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) store(g + (c * g_ld + r) * V, sum[r][c]);
@@ -143,13 +157,11 @@ LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d,
 template <class T>
 void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
                    int batch, int i0, int count, int panels) {
-  constexpr int V = lanes<T>, R = Tile<T>::inputs;
+  constexpr int V = lanes<T>;
   with_constant<Tile<T>::panels>(panels, [&](auto c) {
-    for (int i = i0; i < i0 + count; i += R) {
-      with_constant<R>(std::min(R, i0 + count - i), [&](auto n) {
-        outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch);
-      });
-    }
+    in_pieces<Tile<T>::inputs(c.value)>(i0, i0 + count, [&](int i, auto n) {
+      outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch);
+    });
   });
 }
 
@@ -171,6 +183,31 @@ void column_sums(T* g, const T* d, std::ptrdiff_t d_ld, int batch, int panels) {
   }
 }
 
+// Exchange between two rows of a square at distance D: where the lane's bit D is clear, `low` keeps x and takes y from
+// D lanes below; `high` is the rest.
+template <int D, class V, std::size_t... I>
+LINNET_INLINE V exchange_low(V x, V y, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, y, (I & D ? sizeof...(I) + I - D : I)...);
+}
+
+template <int D, class V, std::size_t... I>
+LINNET_INLINE V exchange_high(V x, V y, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, y, (I & D ? sizeof...(I) + I : I + D)...);
+}
+
+template <int D, int N, class V>
+LINNET_INLINE void transpose_rounds(V* m) {
+  constexpr auto all = std::make_index_sequence<N>{};
+#pragma GCC unroll 16
+  for (int r = 0; r < N; ++r) {
+    if (r & D) continue;
+    const V x = m[r], y = m[r + D];
+    m[r] = exchange_low<D>(x, y, all);
+    m[r + D] = exchange_high<D>(x, y, all);
+  }
+  if constexpr (D > 1) transpose_rounds<D / 2, N>(m);
+}
+
 // out (V rows of V lanes) = in (V rows of V lanes) transposed, in log2(V) rounds of pairwise exchanges.
 template <class T>
 LINNET_INLINE void transpose_square(T* out, const T* in) {
@@ -178,21 +215,7 @@ LINNET_INLINE void transpose_square(T* out, const T* in) {
   Vec<T> m[V];
 #pragma GCC unroll 16
   for (int r = 0; r < V; ++r) m[r] = load(in + r * V);
-#pragma GCC unroll 4
-  for (int d = V / 2; d > 0; d /= 2) {
-    IVec<T> low, high;
-    for (int lane = 0; lane < V; ++lane) {
-      low[lane] = lane & d ? V + lane - d : lane;
-      high[lane] = lane & d ? V + lane : lane + d;
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < V; ++r) {
-      if (r & d) continue;
-      const Vec<T> x = m[r], y = m[r + d];
-      m[r] = __builtin_shuffle(x, y, low);
-      m[r + d] = __builtin_shuffle(x, y, high);
-    }
-  }
+  transpose_rounds<V / 2, V>(m);
 #pragma GCC unroll 16
   for (int r = 0; r < V; ++r) store(out + r * V, m[r]);
 }

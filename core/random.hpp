@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "simd.hpp"
 
@@ -32,13 +33,31 @@ inline double random_uniform(std::uint64_t key, std::uint64_t counter) {
   return static_cast<double>(random64(key, counter) >> 11) * 0x1p-53;
 }
 
-// order = a uniformly random permutation of 0..n-1 (Fisher-Yates).
+// A random number below n (n < 2^32) for a counter.
+LINNET_INLINE std::uint32_t random_below(std::uint64_t key, std::uint64_t counter, std::uint32_t n) {
+  return static_cast<std::uint32_t>((static_cast<unsigned __int128>(random64(key, counter)) * n) >> 64);
+}
+
+// order = a uniformly random permutation of 0..n-1. Few are shuffled in place (Fisher-Yates); many are first dealt at
+// random into piles that fit in the cache, and each pile is shuffled (Rao 1961, Sandelius 1962), which is as uniform
+// and does not wait for memory.
 inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint64_t key) {
-  for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
-  for (std::uint32_t i = n; i > 1; --i) {
-    const auto j = static_cast<std::uint32_t>((static_cast<unsigned __int128>(random64(key, i)) * i) >> 64);
-    std::swap(order[i - 1], order[j]);
+  auto shuffle = [&](std::uint32_t* pile, std::uint32_t count, std::uint64_t counter) {
+    for (std::uint32_t i = count; i > 1; --i) std::swap(pile[i - 1], pile[random_below(key, counter + i, i)]);
+  };
+  constexpr std::uint32_t pile_size = 1 << 15;
+  const std::uint32_t piles = (n + pile_size - 1) / pile_size;
+  if (piles <= 1) {
+    for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
+    return shuffle(order, n, 0);
   }
+  const std::uint64_t deal = std::uint64_t{1} << 33;  // counters of the dealing, away from those of the shuffles
+  std::vector<std::uint32_t> end(piles + 1);
+  for (std::uint32_t i = 0; i < n; ++i) ++end[random_below(key, deal + i, piles) + 1];
+  for (std::uint32_t p = 0; p < piles; ++p) end[p + 1] += end[p];
+  std::vector<std::uint32_t> at(end.begin(), end.end() - 1);
+  for (std::uint32_t i = 0; i < n; ++i) order[at[random_below(key, deal + i, piles)]++] = i;
+  for (std::uint32_t p = 0; p < piles; ++p) shuffle(order + end[p], end[p + 1] - end[p], end[p]);
 }
 
 // A 32-bit hash of (row key, unit) in every lane; the mask of a unit depends on the two alone, not on the vector width.

@@ -15,7 +15,8 @@
 #include <arm_neon.h>
 #endif
 
-// A test build may ask for wider vectors than the machine has (slow, same bytes): see docs/decisions/0004-same-bytes.md.
+// A test build may ask for wider vectors than the machine has (slow, same bytes): see
+// docs/decisions/0004-same-bytes.md.
 #if !defined(LINNET_VECTOR_BYTES)
 #if defined(__AVX512F__)
 #define LINNET_VECTOR_BYTES 64

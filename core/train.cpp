@@ -19,8 +19,17 @@ struct Apply {
     update(optimizer.rule, w + at, s1 + at, s2 + at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty,
            !bias);
   }
-  void row(std::ptrdiff_t at, const T* x, T factor, int count) const { update_by_row(w + at, x, factor, count, size); }
+  void row(std::ptrdiff_t at, const T* x, T factor, int count) const {
+    if (factor != T(0)) update_by_row(w + at, x, factor, count, size);  // a unit that was off leaves its weights alone
+  }
 };
+
+// Multiply-adds of a step, forward and backward.
+double step_work(const Network& net, int rows) {
+  double work = 0;
+  for (const auto& layer : net.layers) work += 3.0 * rows * layer.inputs * layer.outputs;
+  return work;
+}
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -29,9 +38,7 @@ double seconds_now() {
 }  // namespace
 
 int useful_threads(const Network& net, int rows, int limit) {
-  double work = 0;  // multiply-adds of a step
-  for (const auto& layer : net.layers) work += 3.0 * rows * layer.inputs * layer.outputs;
-  return rows == 1 ? 1 : std::clamp(static_cast<int>(work / 150000), 1, limit);
+  return rows == 1 ? 1 : static_cast<int>(std::clamp(step_work(net, rows) / 150000, 1.0, static_cast<double>(limit)));
 }
 
 template <class T>
@@ -114,6 +121,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
   std::int64_t updates = updates_;
   int chunk = chunk_;
   const std::int64_t steps = progress_.steps;
+  const int patience = step_work(net_, batch_rows_) < 50000 ? 16 : 1;  // reading the clock costs as much as a tiny step
   for (int turn = 0; step < steps && !stop_; ++turn) {
     const std::int64_t first = step * batch_rows_;
     const int rows = static_cast<int>(std::min<std::int64_t>(batch_rows_, x_.rows - first));
@@ -182,8 +190,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     chunk = last ? 0 : chunk + 1;
     step += last;
     updates += last;
-    // reading the clock costs as much as a tiny step
-    if (rank == 0) stop_ = progress_.diverged || ((turn % 16 == 15 || batch.rows > 16) && seconds_now() > deadline);
+    if (rank == 0) stop_ = progress_.diverged || (turn % patience == 0 && seconds_now() > deadline);
     team.barrier();
   }
   if (rank == 0) {

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.table import Array, check_finite
+from linnet.data.table import Array, check_finite, check_fits_float32
 from linnet.errors import ConfigError, DataError
 
 Labels = NDArray[np.int32]
@@ -48,9 +48,7 @@ def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y"
     if values.ndim != 2 or values.shape[1] != outputs:
         raise DataError(f"{name} has shape {shape}, but the model has {outputs} output{'s' * (outputs > 1)}")
     _check_rows(values, rows, name)
-    values = np.ascontiguousarray(values, dtype)
-    check_finite(values, name)
-    return values
+    return _as_type(values, dtype, name)
 
 
 def check_values(values: Array, good: Array, name: str, what: str) -> None:
@@ -66,8 +64,7 @@ def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_we
     column = _one_column(_array(weights, name), rows, name)
     if column.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {column.dtype}: it must hold numbers")
-    column = np.ascontiguousarray(column, dtype)
-    check_finite(column[:, None], name)
+    column = _as_type(column[:, None], dtype, name)[:, 0]
     if (column < 0).any():
         row = int((column < 0).argmax())
         raise DataError(f"{name} contains {column[row]:g} in row {row}: weights must be at least 0")
@@ -108,6 +105,17 @@ def _array(y: object, name: str) -> Array:
     if array.ndim == 0:
         raise DataError(f"{name} must have one entry a row, got the single value {array.item()!r}")
     return array
+
+
+def _as_type(values: Array, dtype: Any, name: str) -> Array:
+    """Finite values in the type that is computed in."""
+    if values.dtype == np.float64:
+        check_finite(values, name)
+        if np.dtype(dtype) == np.float32:
+            check_fits_float32(values, name)
+    values = np.ascontiguousarray(values, dtype)
+    check_finite(values, name)
+    return values
 
 
 def _one_column(array: Array, rows: int, name: str) -> Array:

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -168,8 +168,9 @@ class Sequential:
             threads=threads,
         )
         result = History({"epochs": epochs, "steps": training.steps, "verbose": verbose})
+        records = self._follow(training)
         try:
-            for record in follow(self._follow(training), training.plan.epochs, verbose):
+            for record in follow(records, training.plan.epochs, verbose):
                 if isinstance(record, Epoch):
                     result.epoch.append(len(result.epoch))
                     for name, value in record.numbers.items():
@@ -177,7 +178,10 @@ class Sequential:
         except FitError as error:
             error.history = result
             raise
+        except KeyboardInterrupt:  # between two records: the run itself has not heard it
+            training.interrupt()
         finally:
+            records.close()
             result.stop_reason = training.stop_reason
         if training.interrupted:
             warnings.warn(
@@ -376,7 +380,7 @@ class Sequential:
         network, theta = self._parameters(table)
         return Training(network, theta, rows, plan, validation, self._state)
 
-    def _follow(self, training: Training) -> Iterator[Slice | Epoch]:
+    def _follow(self, training: Training) -> Generator[Slice | Epoch, None, None]:
         """The run's records; whenever and however it ends, the model takes over its parameters."""
         try:
             yield from training.records()

@@ -89,11 +89,12 @@ class Plan:
 
 @dataclass(slots=True)
 class OptimizerState:
-    """What an optimizer remembers: arrays as long as theta, the number of updates and epochs so far."""
+    """What an optimizer remembers: arrays as long as theta, updates and epochs so far, its slowdown on plateaus."""
 
     arrays: list[Theta] = field(default_factory=list)
     updates: int = 0
     epochs: int = 0
+    slowdown: float = 1.0
 
 
 class Training:
@@ -123,7 +124,7 @@ class Training:
         self._greater = self._directions()
         self._stopping = Watch(plan.stopping, self._greater) if plan.stopping else None
         self._plateau = Watch(plan.plateau, self._greater) if plan.plateau else None
-        self._slowdown = 1.0
+        self._slowdown = self._state.slowdown
         self._cooldown = 0
         self._best_theta: Theta | None = None
         self._best_epoch = 0
@@ -175,21 +176,29 @@ class Training:
                     return
             self.stop_reason = f"all {self.plan.epochs} epochs done"
         except KeyboardInterrupt:
-            self.interrupted = True
-            self.stop_reason = "interrupted"
-            now = self._read(0)
-            if np.isfinite(now).all():
-                self.theta = now
+            self.interrupt()
+        except GeneratorExit:
+            if not self.interrupted:
+                self.stop_reason = "left early"
+            raise
         finally:
             if self._best_theta is not None:
                 self.theta = self._best_theta
 
+    def interrupt(self) -> None:
+        """Note that Ctrl-C ended the run, and take what has been learned up to here."""
+        self.interrupted = True
+        self.stop_reason = "interrupted"
+        now = self._read(0)
+        if np.isfinite(now).all():
+            self.theta = now
+
     def state(self) -> OptimizerState:
         """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
         if self.stop_reason == "diverged":
-            return OptimizerState(epochs=self._state.epochs)
+            return OptimizerState(epochs=self._state.epochs, slowdown=self._slowdown)
         arrays = [self._read(index + 1) for index in range(self._trainer.arrays)]
-        return OptimizerState(arrays, self._trainer.updates, self._state.epochs)
+        return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._slowdown)
 
     def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
         began = perf_counter()
