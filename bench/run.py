@@ -21,11 +21,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from peers import PEERS, SIDES
+from peers import CHECKED_EPOCHS, PEERS, SIDES
 from workloads import BY_NAME, WORKLOADS, Workload, row_order, sgemm_rate
 
 SLOW = ("sklearn", "torch", "keras")
-CHECKED_EPOCHS = 2
 TOLERANCE = 1e-2
 # Thread pools spin for a while after their last task; let them fall asleep.
 PAUSE_SECONDS = 0.25
@@ -198,6 +197,22 @@ def show(header: list[str], rows: list[list[str]]) -> None:
     (console if console.is_terminal else Console(width=220)).print(table)
 
 
+def machine_share(record: dict[str, dict[str, Result]], rates: dict[str, float]) -> str:
+    """How much of the machine's own matrix product rate the largest network trains at."""
+    largest = WORKLOADS[-1]
+    if "linnet" not in record.get(largest.name, {}):
+        return ""
+    shapes = list(zip(largest.layers, largest.layers[1:], strict=False))
+    # forward, weight gradient and delta; the first layer has no delta
+    products = 3 * sum(a * b for a, b in shapes) - largest.layers[0] * largest.layers[1]
+    rate = 2e-9 * products * largest.rows / record[largest.name]["linnet"].best
+    name, sgemm = max(((n, r) for n, r in rates.items() if "2 thread" in n), key=lambda pair: pair[1])
+    return (
+        f"{largest.name}: linnet trains at {rate:.0f} GFLOP/s, Adam included: {rate / sgemm:.0%} of the fastest matrix "
+        f"product on this machine ({sgemm:.0f} GFLOP/s, {name})"
+    )
+
+
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -223,21 +238,26 @@ def main() -> None:
     names = {"peers": list(PEERS), "linnet": ["linnet"]}.get(options.only, list(SIDES))
     names = options.side or names
     sides = [Side(name) for name in names]
-    rows, record = [], {}
+    rows: list[list[str]] = []
+    record: dict[str, dict[str, Result]] = {}
     for workload in [BY_NAME[name] for name in options.workload or BY_NAME]:
         results = measure(workload, sides, options.rounds, options.turn_seconds)
         rows.append(row(workload, results, names))
-        record[workload.name] = {name: vars(r) for name, r in results.items()}
+        record[workload.name] = results
         notes = [f"{name}: {r.note}" for name, r in results.items() if r.note]
         load = os.getloadavg()[0]
         print(f"{workload.name} done (load {load:.1f}); {'; '.join(notes)}", flush=True)
+    rates = next((side.ask("sgemm") for side in sides if side.name == "torch"), None)
     for side in sides:
         side.close()
     header = ["workload", *names, "jax compile", "best peer", "ratio", "target"]
     show([*header, f"loss after {CHECKED_EPOCHS}"], rows)
     print("Best epoch (per update). * timed on fewer rows and scaled up.")
+    if rates:
+        print(machine_share(record, rates))
     if options.json:
-        options.json.write_text(json.dumps(record, indent=1) + "\n")
+        facts = {w: {name: vars(r) for name, r in results.items()} for w, results in record.items()}
+        options.json.write_text(json.dumps({"workloads": facts, "sgemm": rates}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

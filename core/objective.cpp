@@ -22,8 +22,8 @@ Sums Objective<T>::sums(const Batch<T>& whole, std::int64_t rows, double* grad) 
   Pass<T>& pass = this->pass(rows);
   Sums sums;
   Buffer<double> total(grad ? packed_.size() : 0);
-  Team team(threads_);
-  team.run([&](int rank) {
+  Team& team = team_;
+  team.run(threads_, [&](int rank) {
     for (std::int64_t first = 0; first < rows; first += Pass<T>::chunk_rows) {
       Batch<T> batch = whole;
       batch.first += first;
@@ -53,8 +53,8 @@ template <class T>
 void Objective<T>::predict(const Design& x, std::int64_t first_row, std::int64_t rows, bool mean, T* out) {
   Pass<T>& pass = this->pass(rows);
   const int outputs = net_.outputs();
-  Team team(threads_);
-  team.run([&](int rank) {
+  Team& team = team_;
+  team.run(threads_, [&](int rank) {
     for (std::int64_t first = 0; first < rows; first += Pass<T>::chunk_rows) {
       Batch<T> batch{&x,
                      {},

@@ -35,6 +35,7 @@ class Objective {
   const int threads_;
   Buffer<T> packed_;
   std::unique_ptr<Pass<T>> pass_;
+  Team team_;
   int pass_rows_ = 0;
 };
 

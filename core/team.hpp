@@ -1,12 +1,15 @@
-// A team of threads that work on the same step. A step of a small network takes some ten microseconds, so a barrier
-// spins for about as long before it sleeps; threads live for one call into the core, so that nothing survives a fork
-// and nothing spins while Python thinks.
+// A team of threads that work on the same step. A step of a small network takes some ten microseconds, so waiting means
+// spinning first; then giving way to whoever wants the core (it may be the very thread that is waited for); and only
+// after a millisecond sleeping. Between two runs the members wait the same way, so an epoch of two milliseconds finds
+// them awake, and nothing spins while Python thinks.
 #pragma once
+
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
+#include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -22,33 +25,40 @@ inline void spin_pause() {
 #endif
 }
 
+// Waits until `value` is no longer `old`.
+inline void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  for (int spin = 0; spin < 500; ++spin) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    spin_pause();
+  }
+  for (int turn = 0; turn < 2000; ++turn) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    std::this_thread::yield();
+  }
+  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+}
+
 class Team {
  public:
-  explicit Team(int size) : size_(size) {}
+  ~Team() { dismiss(); }
 
   int size() const { return size_; }
 
-  // Runs work(rank) on every member, rank 0 on the calling thread; rethrows the first exception of any member.
-  // A member must not throw between two barriers that others will wait at.
+  // Runs work(rank) on `size` members, rank 0 on the calling thread. Work must not throw.
   template <class Work>
-  void run(Work&& work) {
-    std::exception_ptr failure;
-    std::mutex failure_lock;
-    auto guarded = [&](int rank) {
-      try {
-        work(rank);
-      } catch (...) {
-        const std::lock_guard<std::mutex> hold(failure_lock);
-        if (!failure) failure = std::current_exception();
-      }
-    };
-    {
-      std::vector<std::jthread> others;
-      others.reserve(size_ - 1);
-      for (int rank = 1; rank < size_; ++rank) others.emplace_back(guarded, rank);
-      guarded(0);
-    }
-    if (failure) std::rethrow_exception(failure);
+  void run(int size, Work&& work) {
+    size_ = size;
+    if (size == 1) return work(0);
+    if (!crew_ || crew_->process != getpid() || crew_->members() < size) recruit(size);
+    Crew& crew = *crew_;
+    crew.job = [&work](int rank) { work(rank); };
+    crew.size = size;
+    crew.unfinished.store(size - 1, std::memory_order_relaxed);
+    crew.round.fetch_add(1, std::memory_order_release);
+    crew.round.notify_all();
+    work(0);
+    for (std::uint32_t left; (left = crew.unfinished.load(std::memory_order_acquire)) > 0;)
+      wait_while(crew.unfinished, left);
   }
 
   // Waits until every member is here. What a member wrote before is seen by all after.
@@ -59,18 +69,60 @@ class Team {
       waiting_.store(0, std::memory_order_relaxed);
       round_.store(round + 1, std::memory_order_release);
       round_.notify_all();
-      return;
+    } else {
+      wait_while(round_, round);
     }
-    for (int spin = 0; spin < spins; ++spin) {
-      if (round_.load(std::memory_order_acquire) != round) return;
-      spin_pause();
-    }
-    while (round_.load(std::memory_order_acquire) == round) round_.wait(round, std::memory_order_acquire);
   }
 
  private:
-  static constexpr int spins = 4000;  // some 50 microseconds
-  const int size_;
+  // The threads besides the caller's. They hold on to this and not to the team, which a fork may leave behind.
+  struct Crew {
+    explicit Crew(int size) : process(getpid()) {
+      for (int rank = 1; rank < size; ++rank) threads.emplace_back([this, rank] { serve(rank); });
+    }
+
+    int members() const { return static_cast<int>(threads.size()) + 1; }
+
+    void serve(int rank) {
+      for (std::uint32_t seen = 0;;) {
+        wait_while(round, seen);
+        seen = round.load(std::memory_order_acquire);
+        if (over) return;
+        if (rank >= size) continue;
+        job(rank);
+        if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished.notify_all();
+      }
+    }
+
+    const pid_t process;
+    std::function<void(int)> job;
+    int size = 0;
+    bool over = false;
+    alignas(cache_line) std::atomic<std::uint32_t> round{0};
+    alignas(cache_line) std::atomic<std::uint32_t> unfinished{0};
+    std::vector<std::thread> threads;
+  };
+
+  void recruit(int size) {
+    dismiss();
+    crew_ = std::make_unique<Crew>(size);
+  }
+
+  void dismiss() {
+    if (!crew_) return;
+    if (crew_->process != getpid()) {  // after a fork the threads are not here: nothing to join, nothing to destroy
+      static_cast<void>(crew_.release());
+      return;
+    }
+    crew_->over = true;
+    crew_->round.fetch_add(1, std::memory_order_release);
+    crew_->round.notify_all();
+    for (std::thread& thread : crew_->threads) thread.join();
+    crew_.reset();
+  }
+
+  int size_ = 1;
+  std::unique_ptr<Crew> crew_;
   alignas(cache_line) std::atomic<std::uint32_t> waiting_{0};
   alignas(cache_line) std::atomic<std::uint32_t> round_{0};
 };

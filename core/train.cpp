@@ -102,8 +102,7 @@ template <class T>
 Progress Trainer<T>::run(const double* rates, double seconds, int threads) {
   stop_ = false;
   pass_->use(threads);
-  Team team(threads);
-  team.run([&](int rank) { member(team, rank, rates, seconds); });
+  team_.run(threads, [&](int rank) { member(team_, rank, rates, seconds); });
   return progress_;
 }
 

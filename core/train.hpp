@@ -58,6 +58,7 @@ class Trainer {
   std::vector<Stretch> stretches_;
   std::vector<double> partial_;  // one a stretch: penalties or squared norms, summed in order
   std::unique_ptr<Pass<T>> pass_;
+  Team team_;
   int pass_rows_ = 0;
 
   Design x_;

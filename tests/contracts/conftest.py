@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,7 @@
 """Sequential as a user meets it: the lecture's program, what it returns, and what it says when something is wrong."""
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -259,7 +259,7 @@ def test_divergence_is_an_error_that_keeps_the_last_good_parameters() -> None:
     assert np.isfinite(model.predict(x)).all()
 
 
-BAD_DATA = {
+BAD_DATA: dict[str, tuple[Any, str]] = {
     "NaN": (lambda x, y: (np.where(np.arange(6) == 2, np.nan, x), y), r"x contains NaN in row 0, column 2"),
     "infinity": (lambda x, y: (np.where(np.eye(200, 6) > 0, np.inf, x), y), r"infinity in row 0, column 0"),
     "columns": (lambda x, y: (x[:, :5], y), "x has 5 columns, but the model takes 6"),
@@ -329,14 +329,14 @@ def test_a_pair_without_meaning_names_the_right_one(loss: str, activation: str |
         Sequential([Dense(3, activation, input_dim=6)]).compile(loss=loss)
 
 
-BAD_SETTINGS = {
+BAD_SETTINGS: dict[str, tuple[Any, str]] = {
     "loss": (lambda m, x, y: m.compile(loss="categorical_crosentropy"), "did you mean 'categorical_crossentropy'"),
     "optimizer": (lambda m, x, y: m.compile("adm", loss="mse"), "did you mean 'adam'"),
     "rate": (lambda m, x, y: SGD(-1), "learning_rate must be above 0"),
     "activation": (lambda m, x, y: Dense(3, "rleu"), "did you mean 'relu'"),
     "units": (lambda m, x, y: Dense(0), "units must be a whole number of at least 1"),
     "dropout": (lambda m, x, y: Dropout(1.0), "below 1"),
-    "regularizer": (lambda m, x, y: Dense(1, kernel_regularizer=0.1), "must be l1"),
+    "regularizer": (lambda m, x, y: Dense(1, kernel_regularizer=cast(Any, 0.1)), "must be l1"),
     "penalty": (lambda m, x, y: l2(-1), "at least 0"),
     "metric": (lambda m, x, y: m.compile(loss="mse", metrics=["acuracy"]), "did you mean 'accuracy'"),
     "same metric": (lambda m, x, y: m.compile(loss="mse", metrics=["mae", "mae"]), "'mae' is there already"),
@@ -348,7 +348,7 @@ BAD_SETTINGS = {
     "monitor": (lambda m, x, y: m.fit(x, y, callbacks=EarlyStopping()), "there are no validation rows"),
     "callback": (lambda m, x, y: m.fit(x, y, callbacks=[print]), "EarlyStopping and one ReduceLROnPlateau"),
     "class": (lambda m, x, y: m.fit(x, y, class_weight={7: 1.0}), "names class 7, but the classes are 0 to 2"),
-    "layers": (lambda m, x, y: Sequential(Dense(3)), "layers must be a list"),
+    "layers": (lambda m, x, y: Sequential(cast(Any, Dense(3))), "layers must be a list"),
     "top": (lambda m, x, y: Sequential([Dense(3), Dropout(0.5)]).compile(loss="mse"), "no meaning on top"),
     "empty": (lambda m, x, y: Sequential().compile(loss="mse"), "no Dense layer"),
     "not compiled": (lambda m, x, y: Sequential([Dense(3)]).fit(x, y), "compile the model first"),
