@@ -76,7 +76,7 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo >&2 \
 	  "error: linnet needs Python 3.11 or newer, and $(PYTHON) is missing or older: try make PYTHON=python3.13"; exit 1; }
 	@command -v $(or $(firstword $(CXX)),no-compiler) >/dev/null || { echo >&2 \
-	  "error: linnet needs a C++20 compiler (GCC 11, Clang 14 or newer), and found none: try make CXX=..."; exit 1; }
+	  "error: linnet needs a C++20 compiler (GCC 12, Clang 14 or newer), and found none: try make CXX=..."; exit 1; }
 	$(call step,Python environment in $*)
 	@$(PYTHON) -m venv --clear $*
 	@$*/bin/python -m pip install --quiet 'pip>=25.1'

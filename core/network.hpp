@@ -53,7 +53,7 @@ class Pass {
     }
     for (const auto& layer : layout_.layers)
       if (layer.size * sizeof(T) > 131072 && !layer.thin) rows_by_thread_ = false;
-    if (!rows_by_thread_) transposed = static_cast<std::ptrdiff_t>(Tile<T>::panels) * V * panels_of<T>(widest) * V;
+    if (!rows_by_thread_) transposed = slab_panels * Tile<T>::depth_block * V;
     for (int rank = 0; rank < threads; ++rank) {
       transposed_.emplace_back(transposed);
       lanes_.emplace_back(2 * panels_of<T>(widest) * V * V);
@@ -80,7 +80,9 @@ class Pass {
     const Part mine = part_of(batch.rows, row_grain, rank, threads_);
     if (rows_by_thread_) {  // small network: a block of rows goes through all layers while it is in the cache
       if (mode.gradient)
-        for (int l = 1; l <= last; ++l) transpose(rank, packed, l, 0, panels_of<T>(net_.layers[l].inputs));
+        for (int l = 1; l <= last; ++l)
+          transpose(transposed_of(rank, l), packed, l, {0, panels_of<T>(net_.layers[l].inputs)},
+                    {0, panels_of<T>(net_.layers[l].outputs)});
       for (int r0 = mine.first; r0 < mine.last; r0 += row_block) {
         const int r1 = std::min(mine.last, r0 + row_block);
         enter(batch, mode, r0, r1);
@@ -90,7 +92,9 @@ class Pass {
         if (mode.gradient) {
           for (int l = last; l >= 1; --l) {
             const Part panels{0, panels_of<T>(net_.layers[l].inputs)};
-            backward(l, mode, {r0, r1}, panels, transposed_of(rank, l));
+            product<T>(d_[l - 1].get(), ld_, nullptr, 0, d_[l].get(), ld_, transposed_of(rank, l),
+                       panels_of<T>(net_.layers[l].outputs) * lanes<T>, net_.layers[l].outputs, r0, r1, 0, panels.last);
+            drop_gradient(l, mode, {r0, r1}, panels);
             through_activation(l - 1, net_.layers[l - 1], {r0, r1}, panels, rank);
           }
         }
@@ -110,11 +114,8 @@ class Pass {
     if (!mode.gradient) return;
     for (int l = last; l >= 1; --l) {
       const auto [rows, panels] = share(batch.rows, l - 1, rank);
-      for (int p = panels.first; p < panels.last; p += Tile<T>::panels) {
-        const int p1 = std::min(panels.last, p + Tile<T>::panels);
-        transpose(rank, packed, l, p, p1);
-        backward(l, mode, rows, {p, p1}, transposed_[rank].get());
-      }
+      backward_by_slabs(rank, packed, l, rows, panels);
+      drop_gradient(l, mode, rows, panels);
       through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
       team.barrier();
     }
@@ -171,6 +172,8 @@ class Pass {
           const int count = std::min(C, panels - p);
           for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {
             const int n = std::min({gradient_rows, inputs.last - i, ib + block - i});
+            if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
+              for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
             outer_product(tile, gradient_rows, a, ld_, d + p * ld_ * V, ld_, rows, i, n, count);
             for (int c = 0; c < count; ++c)
               emit(l, place.panel(p + c) + i * V, tile + c * gradient_rows * V, n * V, false);
@@ -194,6 +197,7 @@ class Pass {
   static constexpr int row_block = 64;      // rows that pass a small network together
   static constexpr int gradient_rows = 32;  // inputs whose gradient is handed over together
   static constexpr int thin_gradient_inputs = 128;
+  static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed together
 
   bool thin() const { return layout_.layers.front().thin; }
 
@@ -343,16 +347,15 @@ class Pass {
     if (mode.gradient) through_activation(l, layer, {r0, r1}, {0, panels_of<T>(outputs)}, rank);
   }
 
-  // wt = the transposed weights of layer l for panels [p0..p1) of its inputs.
-  void transpose(int rank, const T* packed, int l, int p0, int p1) {
+  // wt = the transposed weights of layer l: `inputs` panels, each with the outputs of `outputs` panels as rows.
+  void transpose(T* wt, const T* packed, int l, Part inputs, Part outputs) {
     constexpr int V = lanes<T>;
-    const LayerSpec& layer = net_.layers[l];
-    const int out_panels = panels_of<T>(layer.outputs);
-    T* wt = rows_by_thread_ ? transposed_of(rank, l) : transposed_[rank].get();
-    for (int o = 0; o < out_panels; ++o) {
-      for (int p = p0; p < p1; ++p) {
-        const T* from = packed + layout_.layers[l].panel(o) + p * V * V;
-        T* to = wt + (static_cast<std::ptrdiff_t>(p - p0) * out_panels + o) * V * V;
+    const LayerLayout<T>& layer = layout_.layers[l];
+    const std::ptrdiff_t ld = outputs.last - outputs.first;
+    for (int o = outputs.first; o < outputs.last; ++o) {
+      for (int p = inputs.first; p < inputs.last; ++p) {
+        const T* from = packed + layer.panel(o) + p * V * V;
+        T* to = wt + ((p - inputs.first) * ld + (o - outputs.first)) * V * V;
         if ((p + 1) * V <= layer.inputs) {
           transpose_square(to, from);
         } else {
@@ -363,16 +366,29 @@ class Pass {
     }
   }
 
-  // dh of the layer below l: d W', through dropout. wt: W' for these panels.
-  void backward(int l, const PassMode& mode, Part rows, Part panels, const T* wt) {
-    constexpr int V = lanes<T>;
-    const LayerSpec& layer = net_.layers[l];
+  // dh of the layer below l = d W' in a large network: slabs of W' are transposed as they are needed, and the outputs
+  // taken in blocks, so that a block of d stays in L2 while all slabs pass by.
+  void backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels) {
+    constexpr int V = lanes<T>, block = Tile<T>::depth_block;
+    const int outputs = net_.layers[l].outputs;
+    T* slab = transposed_[rank].get();
+    for (int o = 0; o < outputs; o += block) {
+      const int count = std::min(block, outputs - o);
+      for (int p = panels.first; p < panels.last; p += slab_panels) {
+        const int p1 = std::min(panels.last, p + slab_panels);
+        transpose(slab, packed, l, {p, p1}, {o / V, o / V + panels_of<T>(count)});
+        product<T>(d_[l - 1].get() + p * ld_ * V, ld_, nullptr, 0, d_[l].get() + o * ld_, ld_, slab,
+                   panels_of<T>(count) * V, count, rows.first, rows.last, 0, p1 - p, o > 0);
+      }
+    }
+  }
+
+  // Dropout of layer l's inputs, on their gradient.
+  void drop_gradient(int l, const PassMode& mode, Part rows, Part panels) {
+    if (!mode.dropout || net_.layers[l].dropout <= 0) return;
     T* d = d_[l - 1].get();
-    product<T>(d + panels.first * ld_ * V, ld_, nullptr, 0, d_[l].get(), ld_, wt,
-               panels_of<T>(layer.outputs) * std::ptrdiff_t{V}, layer.outputs, rows.first, rows.last, 0,
-               panels.last - panels.first);
-    if (mode.dropout && layer.dropout > 0)
-      dropout(d, d, ld_, layer.dropout, mode.key + l, mode.position, rows.first, rows.last, panels.first, panels.last);
+    dropout(d, d, ld_, net_.layers[l].dropout, mode.key + l, mode.position, rows.first, rows.last, panels.first,
+            panels.last);
   }
 
   // dz from dh, in place.

@@ -29,6 +29,7 @@ struct Tile {
   static constexpr int sums = many_registers ? 24 : vector_bytes == 16 ? 8 : 12;
   static constexpr int panels = sums == 8 ? 2 : 3;
   static constexpr int rows(int panels) { return std::min(12, sums / panels); }
+  static constexpr int depth_block = 1024 / static_cast<int>(sizeof(T));  // x panels of an operand: a block for L1
   // of a gradient tile: must divide lanes<T>
   static constexpr int inputs(int panels) {
     int n = lanes<T>;
@@ -99,14 +100,14 @@ LINNET_INLINE void in_pieces(int first, int last, F&& f) {
   }
 }
 
-// z[r0..r1) x panels [p0..p1) = start + a w, start one row of panels (the bias) or zero when null.
-// a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
+// z[r0..r1) x panels [p0..p1) = start + a w, start one row of panels (the bias) or zero when null; with `onto`, what is
+// in z. a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
 template <class T>
 void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld, const T* a, std::ptrdiff_t a_ld,
-             const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1) {
+             const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1, bool onto = false) {
   constexpr int V = lanes<T>, C = Tile<T>::panels;
-  constexpr int depth_block = 1024 / static_cast<int>(sizeof(T));  // block of w: depth_block x C panels, in L1
-  constexpr int row_block = 256;                                   // block of a: row_block x depth_block, in L2
+  constexpr int depth_block = Tile<T>::depth_block;  // block of w: depth_block x C panels, in L1
+  constexpr int row_block = 256;                     // block of a: row_block x depth_block, in L2
   static const Vec<T> zero[1] = {Vec<T>{}};
   if (!start) start = reinterpret_cast<const T*>(zero), start_ld = 0;
   for (int rb = r0; rb < r1; rb += row_block) {
@@ -115,7 +116,7 @@ void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld,
       const int k_count = std::min(depth_block, depth - k);
       for (int p = p0; p < p1; p += C) {
         with_constant<C>(std::min(C, p1 - p), [&](auto c) {
-          const T* init = k == 0 ? start + p * start_ld * V : nullptr;
+          const T* init = k == 0 && !onto ? start + p * start_ld * V : nullptr;
           in_pieces<Tile<T>::rows(c.value)>(rb, r_end, [&](int r, auto n) {
             product_tile<T, n.value, c.value>(z + (p * z_ld + r) * V, z_ld, init, start_ld, a + (k / V * a_ld + r) * V,
                                               a_ld, w + (p * w_ld + k) * V, w_ld, k_count);

@@ -13,11 +13,20 @@ struct Apply {
   const OptimizerSpec& optimizer;
   const StepSize<T>& size;
   T *w, *s1, *s2;
-  bool takes_row;
+  bool takes_row, large;
 
   void operator()(std::size_t layer, std::ptrdiff_t at, const T* g, int count, bool bias) const {
     update(optimizer.rule, w + at, s1 + at, s2 + at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty,
            !bias);
+  }
+  // The piece at `at` is next: parameters of a large network come from far away.
+  LINNET_INLINE void prefetch(std::ptrdiff_t at, int count) const {
+    if (!large) return;
+    for (int i = 0; i < count; i += cache_line / static_cast<int>(sizeof(T))) {
+      __builtin_prefetch(w + at + i, 1, 2);
+      if (optimizer.states() > 0) __builtin_prefetch(s1 + at + i, 1, 2);
+      if (optimizer.states() > 1) __builtin_prefetch(s2 + at + i, 1, 2);
+    }
   }
   void row(std::ptrdiff_t at, const T* x, T factor, int count) const {
     if (factor != T(0)) update_by_row(w + at, x, factor, count, size);  // a unit that was off leaves its weights alone
@@ -157,8 +166,9 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     }
     StepSize<T> size(optimizer_, rates[step], updates + 1, scale_ / rows);
     if (chunks == 1 && optimizer_.clip_norm <= 0) {
+      const bool large = layout_.size * sizeof(T) > 131072;
       const bool takes_row = optimizer_.rule == Rule::sgd && !penalised_;
-      pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, takes_row});
+      pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, takes_row, large});
     } else {
       T* const sums = sums_.get();
       pass.gradient(rank, batch.rows, mode, [&](std::size_t, std::ptrdiff_t at, const T* g, int count, bool) {
