@@ -93,9 +93,10 @@ class Pass {
           for (int l = last; l >= 1; --l) {
             const Part panels{0, panels_of<T>(net_.layers[l].inputs)};
             product<T>(d_[l - 1].get(), ld_, nullptr, 0, d_[l].get(), ld_, transposed_of(rank, l),
-                       panels_of<T>(net_.layers[l].outputs) * lanes<T>, net_.layers[l].outputs, r0, r1, 0, panels.last);
+                       panels_of<T>(net_.layers[l].outputs) * lanes<T>, net_.layers[l].outputs, r0, r1, 0, panels.last,
+                       false, {false, relu_mask(l - 1)});
             drop_gradient(l, mode, {r0, r1}, panels);
-            through_activation(l - 1, net_.layers[l - 1], {r0, r1}, panels, rank);
+            if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], {r0, r1}, panels, rank);
           }
         }
       }
@@ -116,14 +117,14 @@ class Pass {
       const auto [rows, panels] = share(batch.rows, l - 1, rank);
       backward_by_slabs(rank, packed, l, rows, panels);
       drop_gradient(l, mode, rows, panels);
-      through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
+      if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
       team.barrier();
     }
   }
 
   // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
-    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144) return;
+    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
     const Part mine = part_of(next.rows, row_grain, rank, threads_);
     prefetch_rows(next, mine.first, mine.last);
   }
@@ -293,14 +294,15 @@ class Pass {
     } else {
       const std::ptrdiff_t w_ld = layer.inputs + 1;
       product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, rows.first, rows.last,
-              panels.first, panels.last);
+              panels.first, panels.last, false, {layer.activation == Activation::relu, nullptr});
     }
+    const bool done = layer.activation == Activation::relu && !place.thin;
     if (layer.activation == Activation::softmax) {
       for_lanes(z, layer.outputs, rows.first, rows.last, rank, [&](T* block, int) {
         softmax_lanes(block, block, layer.outputs);
         return true;
       });
-    } else {
+    } else if (!done) {
       for (int p = panels.first; p < panels.last; ++p) {
         const std::ptrdiff_t at = (p * ld_ + rows.first) * V;
         activation_forward(h + at, z + at, std::ptrdiff_t{rows.last - rows.first} * V, layer.activation, layer.leak);
@@ -377,11 +379,16 @@ class Pass {
       for (int p = panels.first; p < panels.last; p += slab_panels) {
         const int p1 = std::min(panels.last, p + slab_panels);
         transpose(slab, packed, l, {p, p1}, {o / V, o / V + panels_of<T>(count)});
+        const T* mask = o + count == outputs ? relu_mask(l - 1) : nullptr;
         product<T>(d_[l - 1].get() + p * ld_ * V, ld_, nullptr, 0, d_[l].get() + o * ld_, ld_, slab,
-                   panels_of<T>(count) * V, count, rows.first, rows.last, 0, p1 - p, o > 0);
+                   panels_of<T>(count) * V, count, rows.first, rows.last, 0, p1 - p, o > 0,
+                   {false, mask ? mask + p * ld_ * V : nullptr});
       }
     }
   }
+
+  // Where the derivative of layer l's activation is a mask that a product can apply: its outputs, or null.
+  const T* relu_mask(int l) const { return net_.layers[l].activation == Activation::relu ? z_[l].get() : nullptr; }
 
   // Dropout of layer l's inputs, on their gradient.
   void drop_gradient(int l, const PassMode& mode, Part rows, Part panels) {

@@ -43,10 +43,17 @@ constexpr int panels_of(int cols) {
   return (cols + lanes<T> - 1) / lanes<T>;
 }
 
+// What is done to finished sums before they leave the registers: the commonest activation and its derivative.
+template <class T>
+struct Finish {
+  bool relu = false;        // max(0, z)
+  const T* mask = nullptr;  // a matrix like z: sums are dropped where it is not above 0
+};
+
 // z (R x C panels) = init + a (R x depth) w (depth x C panels); init is a row per panel, or z itself when null.
 template <class T, int R, int C>
 LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::ptrdiff_t init_ld, const T* a,
-                                std::ptrdiff_t a_ld, const T* w, std::ptrdiff_t w_ld, int depth) {
+                                std::ptrdiff_t a_ld, const T* w, std::ptrdiff_t w_ld, int depth, Finish<T> finish) {
   constexpr int V = lanes<T>;
   Vec<T> sum[R][C];
 #pragma GCC unroll 16
@@ -72,6 +79,18 @@ LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::p
   }
   for (int lane = 0; lane < depth - whole; ++lane, w += V) step(a + lane, w);
 
+  if (finish.relu) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+      for (int c = 0; c < C; ++c) sum[r][c] = max(Vec<T>{}, sum[r][c]);
+  }
+  if (finish.mask) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+      for (int c = 0; c < C; ++c) sum[r][c] = load(finish.mask + (c * z_ld + r) * V) > T(0) ? sum[r][c] : Vec<T>{};
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
@@ -104,7 +123,8 @@ LINNET_INLINE void in_pieces(int first, int last, F&& f) {
 // in z. a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
 template <class T>
 void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld, const T* a, std::ptrdiff_t a_ld,
-             const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1, bool onto = false) {
+             const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1, bool onto = false,
+             Finish<T> finish = {}) {
   constexpr int V = lanes<T>, C = Tile<T>::panels;
   constexpr int depth_block = Tile<T>::depth_block;  // block of w: depth_block x C panels, in L1
   constexpr int row_block = 256;                     // block of a: row_block x depth_block, in L2
@@ -117,9 +137,12 @@ void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld,
       for (int p = p0; p < p1; p += C) {
         with_constant<C>(std::min(C, p1 - p), [&](auto c) {
           const T* init = k == 0 && !onto ? start + p * start_ld * V : nullptr;
+          const bool last = k + k_count >= depth;
           in_pieces<Tile<T>::rows(c.value)>(rb, r_end, [&](int r, auto n) {
-            product_tile<T, n.value, c.value>(z + (p * z_ld + r) * V, z_ld, init, start_ld, a + (k / V * a_ld + r) * V,
-                                              a_ld, w + (p * w_ld + k) * V, w_ld, k_count);
+            const std::ptrdiff_t at = (p * z_ld + r) * V;
+            const Finish<T> now{last && finish.relu, last && finish.mask ? finish.mask + at : nullptr};
+            product_tile<T, n.value, c.value>(z + at, z_ld, init, start_ld, a + (k / V * a_ld + r) * V, a_ld,
+                                              w + (p * w_ld + k) * V, w_ld, k_count, now);
           });
         });
       }
