@@ -87,7 +87,9 @@ LINNET_INLINE Vec<T> broadcast(T x) {
 // A value read from memory once: keeps the compiler from reading it again at every use.
 template <class V>
 LINNET_INLINE V in_register(V v) {
-#if LINNET_X86
+#if defined(__AVX512F__)
+  asm("" : "+v"(v));  // any of the 32 registers
+#elif LINNET_X86 && LINNET_VECTOR_BYTES <= 32
   asm("" : "+x"(v));
 #elif defined(__aarch64__)
   asm("" : "+w"(v));

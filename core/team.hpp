@@ -52,10 +52,8 @@ class Team {
     if (!crew_ || crew_->process != getpid() || crew_->members() < size) recruit(size);
     Crew& crew = *crew_;
     crew.job = [&work](int rank) { work(rank); };
-    crew.size = size;
     crew.unfinished.store(size - 1, std::memory_order_relaxed);
-    crew.round.fetch_add(1, std::memory_order_release);
-    crew.round.notify_all();
+    crew.call(size);
     work(0);
     for (std::uint32_t left; (left = crew.unfinished.load(std::memory_order_acquire)) > 0;)
       wait_while(crew.unfinished, left);
@@ -83,22 +81,31 @@ class Team {
 
     int members() const { return static_cast<int>(threads.size()) + 1; }
 
+    // Begins a round for the members of rank below `size`; 0 sends all home.
+    void call(int size) {
+      const std::uint32_t number = round.load(std::memory_order_relaxed) / most + 1;
+      round.store(number * most + static_cast<std::uint32_t>(size), std::memory_order_release);
+      round.notify_all();
+    }
+
     void serve(int rank) {
       for (std::uint32_t seen = 0;;) {
         wait_while(round, seen);
         seen = round.load(std::memory_order_acquire);
-        if (over) return;
+        const int size = static_cast<int>(seen % most);
+        if (size == 0) return;
+        // A round does not wait for those it does not want, so all they may look at is the word they have read.
         if (rank >= size) continue;
         job(rank);
         if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished.notify_all();
       }
     }
 
+    static constexpr std::uint32_t most = 1 << 12;  // of members
+
     const pid_t process;
     std::function<void(int)> job;
-    int size = 0;
-    bool over = false;
-    alignas(cache_line) std::atomic<std::uint32_t> round{0};
+    alignas(cache_line) std::atomic<std::uint32_t> round{0};  // its number * most + its size
     alignas(cache_line) std::atomic<std::uint32_t> unfinished{0};
     std::vector<std::thread> threads;
   };
@@ -114,9 +121,7 @@ class Team {
       static_cast<void>(crew_.release());
       return;
     }
-    crew_->over = true;
-    crew_->round.fetch_add(1, std::memory_order_release);
-    crew_->round.notify_all();
+    crew_->call(0);
     for (std::thread& thread : crew_->threads) thread.join();
     crew_.reset();
   }

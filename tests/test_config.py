@@ -77,9 +77,9 @@ def test_whole_numbers_of_numpy_are_fine() -> None:
     assert linnet.get_threads() == 4
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
-def test_threads_must_be_a_whole_number_of_at_least_1(n: int) -> None:
-    message = f"threads must be a whole number of at least 1, got {n!r}"
+@pytest.mark.parametrize("n", [0, -1, 1025, 1.5, True, "2"])
+def test_threads_must_be_a_whole_number_that_can_be_meant(n: int) -> None:
+    message = f"threads must be a whole number from 1 to 1024, got {n!r}"
     with pytest.raises(ConfigError, match=message):
         linnet.set_threads(n)
     with pytest.raises(ConfigError, match=message), linnet.threads(n):
@@ -89,7 +89,7 @@ def test_threads_must_be_a_whole_number_of_at_least_1(n: int) -> None:
 @pytest.mark.parametrize("value", ["0", "-2", "many", "1.5"])
 def test_a_bad_environment_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("LINNET_THREADS", value)
-    with pytest.raises(ConfigError, match=f"LINNET_THREADS must be a whole number of at least 1, got '?{value}'?$"):
+    with pytest.raises(ConfigError, match=f"LINNET_THREADS must be a whole number from 1 to 1024, got '?{value}'?$"):
         linnet.get_threads()
 
 

@@ -12,6 +12,7 @@ from linnet import _native
 from linnet.errors import ConfigError
 
 _CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+_MOST_THREADS = 1024
 
 _process_threads: int | None = None
 _context_threads: ContextVar[int | None] = ContextVar("linnet_threads", default=None)
@@ -31,9 +32,10 @@ def available_cores() -> int:
     return cores
 
 
-def _checked(n: object, name: str) -> int:
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ConfigError(f"{name} must be a whole number of at least 1, got {n!r}")
+def checked_threads(n: object, name: str = "threads") -> int:
+    """Return a number of threads that can be meant, or raise a ConfigError."""
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1 or n > _MOST_THREADS:
+        raise ConfigError(f"{name} must be a whole number from 1 to {_MOST_THREADS}, got {n!r}")
     return int(n)
 
 
@@ -43,7 +45,7 @@ def set_threads(n: int | None) -> None:
     The number of threads changes how fast a result comes, never the result.
     """
     global _process_threads  # noqa: PLW0603
-    _process_threads = None if n is None else _checked(n, "threads")
+    _process_threads = None if n is None else checked_threads(n)
 
 
 def get_threads() -> int:
@@ -53,14 +55,14 @@ def get_threads() -> int:
         return chosen
     wanted = os.environ.get("LINNET_THREADS")
     if wanted:
-        return _checked(int(wanted) if wanted.isdecimal() else wanted, "LINNET_THREADS")
-    return available_cores()
+        return checked_threads(int(wanted) if wanted.isdecimal() else wanted, "LINNET_THREADS")
+    return min(available_cores(), _MOST_THREADS)
 
 
 @contextlib.contextmanager
 def threads(n: int) -> Iterator[None]:
     """Use `n` threads inside a `with` block, and only in the thread of control that runs it."""
-    token = _context_threads.set(_checked(n, "threads"))
+    token = _context_threads.set(checked_threads(n))
     try:
         yield
     finally:

@@ -141,8 +141,9 @@ def test_the_first_bad_number_is_named(value: float, word: str, row: int, column
 def test_large_numbers_are_not_taken_for_infinity() -> None:
     x = np.full((3, 40), np.finfo(np.float64).max)
     x[1] *= -1
-    as_table(x)
-    as_table(np.full((3, 40), np.finfo(np.float32).max, np.float32))
+    assert as_table(x) is x
+    small = np.full((3, 40), np.finfo(np.float32).max, np.float32)
+    assert as_table(small) is small
 
 
 def test_columns_are_named_where_they_have_names() -> None:

@@ -342,7 +342,7 @@ BAD_SETTINGS: dict[str, tuple[Any, str]] = {
     "same metric": (lambda m, x, y: m.compile(loss="mse", metrics=["mae", "mae"]), "'mae' is there already"),
     "epochs": (lambda m, x, y: m.fit(x, y, epochs=0), "epochs must be a whole number of at least 1"),
     "batch": (lambda m, x, y: m.fit(x, y, batch_size=0), "batch_size must be a whole number of at least 1"),
-    "threads": (lambda m, x, y: m.fit(x, y, threads=0), "threads must be a whole number of at least 1"),
+    "threads": (lambda m, x, y: m.fit(x, y, threads=0), "threads must be a whole number from 1 to 1024"),
     "verbose": (lambda m, x, y: m.fit(x, y, verbose=3), "verbose must be"),
     "split": (lambda m, x, y: m.fit(x, y, validation_split=1.5), "between 0 and 1"),
     "monitor": (lambda m, x, y: m.fit(x, y, callbacks=EarlyStopping()), "there are no validation rows"),

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.config import get_threads
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, FitError
 from linnet.fit.objective import Objective, penalty
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Watch
-from linnet.fit.threads import ThreadChoice, check_threads
+from linnet.fit.threads import ThreadChoice, most_threads
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 
@@ -132,8 +131,7 @@ class Training:
 
         native = network.to_core()
         batch = min(plan.batch_size, len(rows))
-        check_threads(plan.threads)
-        threads = plan.threads or core.useful_threads(native, batch, get_threads())
+        threads = most_threads(native, batch, plan.threads)
         self._threads = ThreadChoice(threads, fixed=plan.threads is not None)
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
         self._trainer = kind(native, plan.optimizer.to_core(), plan.seed, threads)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.config import get_threads
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.fit.threads import check_threads
+from linnet.fit.threads import most_threads
 from linnet.model.network import Network, Theta
 
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
@@ -38,9 +37,7 @@ class Objective:
         self.dtype = np.dtype(dtype)
         kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
         native = network.to_core()
-        check_threads(threads)
-        limit = threads or core.useful_threads(native, _CHUNK, get_threads())
-        self._core = kind(native, limit)
+        self._core = kind(native, most_threads(native, _CHUNK, threads))
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> Sums:
         """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""

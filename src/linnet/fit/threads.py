@@ -2,7 +2,8 @@
 when the machine gets busy: on a core that another program takes away, two threads are slower than one.
 """
 
-from linnet.errors import ConfigError
+from linnet._native import core
+from linnet.config import checked_threads, get_threads
 
 
 class ThreadChoice:
@@ -55,7 +56,6 @@ class ThreadChoice:
         return self._best
 
 
-def check_threads(threads: object) -> None:
-    """Raise a ConfigError unless `threads` is None or a whole number of at least 1."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ConfigError(f"threads must be a whole number of at least 1, got {threads!r}")
+def most_threads(network: core.Network, rows: int, threads: int | None) -> int:
+    """Return how many threads to have ready for so many rows at a time: those asked for, or all that can pay."""
+    return core.useful_threads(network, rows, get_threads()) if threads is None else checked_threads(threads)
