@@ -34,7 +34,7 @@ def available_cores() -> int:
 
 def checked_threads(n: object, name: str = "threads") -> int:
     """Return a number of threads that can be meant, or raise a ConfigError."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1 or n > _MOST_THREADS:
+    if isinstance(n, bool) or not isinstance(n, Integral) or int(n) not in range(1, _MOST_THREADS + 1):
         raise ConfigError(f"{name} must be a whole number from 1 to {_MOST_THREADS}, got {n!r}")
     return int(n)
 
