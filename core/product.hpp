@@ -74,6 +74,8 @@ LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::p
   };
   const int whole = depth / V * V;
   for (int k = 0; k < whole; k += V, a += a_ld * V) {
+    // From panel to panel is a step too long for the processor to foresee.
+    for (int i = 0; i < R * V; i += cache_line / static_cast<int>(sizeof(T))) __builtin_prefetch(a + 2 * a_ld * V + i);
 #pragma GCC unroll 4
     for (int lane = 0; lane < V; ++lane, w += V) step(a + lane, w);
   }
