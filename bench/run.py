@@ -11,6 +11,7 @@ losses that must agree. Then sides take turns; the best epoch of each counts.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import os
@@ -28,6 +29,7 @@ SLOW = ("sklearn", "torch", "keras")
 TOLERANCE = 1e-2
 # Thread pools spin for a while after their last task; let them fall asleep.
 PAUSE_SECONDS = 0.25
+TURN_EPOCHS = 2  # at least
 
 
 def serve(name: str, pipe: Connection) -> None:
@@ -132,13 +134,13 @@ def measure(workload: Workload, sides: list[Side], rounds: int, turn_seconds: fl
             if result.rows < workload.rows and not result.seconds:
                 side.ask("epoch", (epoch, result.rows))
             end = time.perf_counter() + turn_seconds
-            while True:
+            for turn in itertools.count(1):
                 seconds, used, _ = side.ask("epoch", (epoch, result.rows))
                 scale = workload.rows / result.rows
                 result.seconds.append(seconds * scale)
                 result.cpu_seconds.append(used * scale)
                 epoch += 1
-                if time.perf_counter() >= end:
+                if turn >= TURN_EPOCHS and time.perf_counter() >= end:
                     break
     return results
 

@@ -74,13 +74,14 @@ def _read_idx(path: Path, header: int, count: int) -> NDArray[Any]:
 
 
 def _synthetic_digits(rows: int, seed: int) -> tuple[Floats, Integers]:
-    """Ten fixed sparse patterns with pixel noise, shaped like MNIST."""
+    """Ten fixed sparse patterns with pixel noise, shaped like MNIST; a tenth of the labels are wrong."""
     patterns = np.random.default_rng(0)
     centers = patterns.random((10, PIXELS)) * (patterns.random((10, PIXELS)) < 0.2)
     rng = np.random.default_rng([1, seed])
     y = rng.integers(0, 10, rows).astype(np.int32)
     noise = rng.normal(0.0, 0.3, (rows, PIXELS)) * (centers[y] > 0)
-    return np.clip(centers[y] + noise, 0.0, 1.0).astype(np.float32), y
+    x = np.clip(centers[y] + noise, 0.0, 1.0).astype(np.float32)
+    return x, np.where(rng.random(rows) < 0.1, rng.integers(0, 10, rows), y).astype(np.int32)
 
 
 def digits(rows: int, *, test: bool = False) -> tuple[Floats, Integers]:

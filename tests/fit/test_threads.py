@@ -44,14 +44,17 @@ def test_a_trial_is_short() -> None:
 def test_a_machine_that_changes_is_found_out() -> None:
     choice = ThreadChoice(2)
     assert chosen(choice, {1: 1.0, 2: 0.5}, 30)[-1] == 2
-    busy = {1: 1.0, 2: 3.0}
-    assert chosen(choice, busy, 60)[-1] == 1
+    assert chosen(choice, {1: 1.0, 2: 3.0}, 60)[-1] == 1
     assert chosen(choice, {1: 1.0, 2: 0.5}, 200)[-1] == 2
 
 
 def test_a_neighbour_is_tried_once_in_a_while_only() -> None:
-    taken = chosen(ThreadChoice(2), {1: 1.0, 2: 0.5}, 400)
-    assert 370 <= taken.count(2) < 399
+    taken = chosen(ThreadChoice(2), {1: 1.0, 2: 0.5}, 2000)
+    trials = [turn for turn, threads in enumerate(taken) if threads == 1]
+    waits = np.diff(trials)
+    assert waits[0] <= 25
+    assert (np.diff(waits) >= 0).all()
+    assert waits[-1] == 320
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")

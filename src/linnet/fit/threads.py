@@ -9,14 +9,15 @@ from linnet.config import checked_threads, get_threads
 class ThreadChoice:
     """Chooses among 1, 2, 4, ... `limit` threads by the seconds a row took with each."""
 
-    _PROBE_EVERY = 20  # turns between two looks at a neighbour of the choice
+    _SOONEST, _LATEST = 20, 320  # turns between two looks at a neighbour of the choice; each in vain doubles them
 
     def __init__(self, limit: int, *, fixed: bool = False) -> None:
         powers = [1 << k for k in range(limit.bit_length()) if 1 << k < limit]
         self._counts = [limit] if fixed else [*powers, limit]
         self._cost: dict[int, float] = {}
         self._best = 0  # index of the choice
-        self._turn = 0
+        self._wait = self._SOONEST
+        self._turn = 0  # of that wait
         self._upward = True
 
     @property
@@ -34,11 +35,15 @@ class ThreadChoice:
         known = self._cost.get(threads)
         # the last turns count most, as the machine may have become busy or idle
         self._cost[threads] = cost if known is None else 0.5 * known + 0.5 * cost
-        self._turn += 1
-        if self._turn % self._PROBE_EVERY == 0:
-            self._upward = not self._upward
+        before = self._best
         tried = [index for index in range(len(self._counts)) if self._known(index)]
         self._best = min(tried, key=lambda index: self._cost[self._counts[index]])
+        self._turn += 1
+        if self._best != before:
+            self._wait, self._turn = self._SOONEST, 0
+        elif self._turn == self._wait:
+            self._wait, self._turn = min(2 * self._wait, self._LATEST), 0
+            self._upward = not self._upward
 
     def _known(self, index: int) -> bool:
         return self._counts[index] in self._cost
@@ -47,7 +52,7 @@ class ThreadChoice:
         above = self._best + 1
         if above < len(self._counts) and not self._known(above):
             return above if self._known(self._best) else self._best
-        if self._turn % self._PROBE_EVERY == self._PROBE_EVERY - 1:
+        if self._turn == self._wait - 1:
             neighbour = self._best + (1 if self._upward else -1)
             if not 0 <= neighbour < len(self._counts):
                 neighbour = self._best - (1 if self._upward else -1)
