@@ -9,7 +9,7 @@ from linnet.config import checked_threads, get_threads
 class ThreadChoice:
     """Chooses among 1, 2, 4, ... `limit` threads by the seconds a row took with each."""
 
-    _SOONEST, _LATEST = 20, 320  # turns between two looks at a neighbour of the choice; each in vain doubles them
+    _SOONEST, _LATEST = 20, 160  # turns between two looks at a neighbour of the choice; each in vain doubles them
 
     def __init__(self, limit: int, *, fixed: bool = False) -> None:
         powers = [1 << k for k in range(limit.bit_length()) if 1 << k < limit]
@@ -32,10 +32,10 @@ class ThreadChoice:
     def record(self, threads: int, seconds: float, rows: int) -> None:
         """Take note of a turn that trained on that many rows."""
         cost = seconds / max(1, rows)
-        known = self._cost.get(threads)
-        # the last turns count most, as the machine may have become busy or idle
-        self._cost[threads] = cost if known is None else 0.5 * known + 0.5 * cost
         before = self._best
+        if threads == self._counts[before] and self._known(before):  # the last turns count most: the machine may change
+            cost = 0.5 * self._cost[threads] + 0.5 * cost
+        self._cost[threads] = cost  # of another number only the last turn: what came before is long ago
         tried = [index for index in range(len(self._counts)) if self._known(index)]
         self._best = min(tried, key=lambda index: self._cost[self._counts[index]])
         self._turn += 1
