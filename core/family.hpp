@@ -1,6 +1,6 @@
 // Heads: the distribution of the target given the linear output z, as loss, gradient and mean. Every formula is in
 // z-space and stable for any z; constants that do not depend on z are dropped. To add one: a name in `Family`, a case
-// in `family_lanes` (loss and dz) and one in `mean_lanes`.
+// in `family_lanes` (loss and dz), one in `mean_lanes` and, if it has a second derivative, one in `curvature_lanes`.
 //
 //   family        mean of z       loss of a row (sum over outputs)      dloss/dz
 //   normal        z               (z - t)^2 / 2                         z - t
@@ -8,21 +8,37 @@
 //   bernoulli     1/(1 + e^-z)    log(1 + e^z) - t z                    mean - t
 //   categorical   softmax(z)      logsumexp(z) - z_t                    mean - onehot(t)
 //   poisson       e^z             e^z - t z                             mean - t
+//   gamma         e^z             t e^-z + z                            1 - t e^-z
+//   tweedie       e^z             e^((2-q) z)/(2-q) - t e^((1-q) z)/(1-q)   e^((2-q) z) - t e^((1-q) z)
+//   tweedie_identity  z > 0       the same with log z for z             z^-q (z - t)
 //   perceptron    z, its sign     max(0, -t z), t = +1 or -1            -t where t z <= 0
 //
+// q is the power of Tweedie's distributions: the variance is mean^q, q not 1 (poisson) or 2 (gamma) with the log link.
 // A block of V rows is worked on at once, one row a lane: vectors k = 0..outputs-1 hold z_k of V rows.
 #pragma once
+
+#include <limits>
 
 #include "activation.hpp"
 
 namespace linnet {
 
-enum class Family { normal, laplace, bernoulli, categorical, poisson, perceptron };
+enum class Family { normal, laplace, bernoulli, categorical, poisson, perceptron, gamma, tweedie, tweedie_identity };
+
+struct Head {
+  Family family = Family::normal;
+  double power = 0;  // of Tweedie's variance
+};
+
+template <class V, class T>
+LINNET_INLINE V power_of(V x, T exponent) {
+  return exp(exponent * log(x));
+}
 
 // dz (outputs vectors; may be z) and the loss of V rows, both times the row weights. target(k) gives t_k of V rows:
 // one-hot (or -1/+1 for the perceptron) when the targets are labels.
 template <class T, class Target>
-LINNET_INLINE Vec<T> family_lanes(Family family, T* dz, const T* z, int outputs, Target&& target, Vec<T> weight) {
+LINNET_INLINE Vec<T> family_lanes(Head head, T* dz, const T* z, int outputs, Target&& target, Vec<T> weight) {
   constexpr int V = lanes<T>;
   Vec<T> loss{};
   // elementwise(z, t) -> {loss, dz} for one output
@@ -36,7 +52,8 @@ LINNET_INLINE Vec<T> family_lanes(Family family, T* dz, const T* z, int outputs,
   struct Pair {
     Vec<T> loss, dz;
   };
-  switch (family) {
+  const T a = T(2 - head.power), b = T(1 - head.power);
+  switch (head.family) {
     case Family::normal:
       each([](Vec<T> z, Vec<T> t) { return Pair{T(0.5) * (z - t) * (z - t), z - t}; });
       break;
@@ -78,21 +95,42 @@ LINNET_INLINE Vec<T> family_lanes(Family family, T* dz, const T* z, int outputs,
         return Pair{max(-margin, Vec<T>{}), margin <= T(0) ? -t : Vec<T>{}};
       });
       break;
+    case Family::gamma:
+      each([](Vec<T> z, Vec<T> t) {
+        const Vec<T> relative = t * exp(-z);
+        return Pair{relative + z, T(1) - relative};
+      });
+      break;
+    case Family::tweedie:
+      each([=](Vec<T> z, Vec<T> t) {
+        const Vec<T> u = exp(a * z), v = t * exp(b * z);
+        return Pair{u / a - v / b, u - v};
+      });
+      break;
+    case Family::tweedie_identity:
+      each([=](Vec<T> z, Vec<T> t) {
+        const Vec<T> u = power_of(z, a), v = t * power_of(z, b);
+        const Vec<T> l = a == 0 ? log(z) - v / b : b == 0 ? u / a - t * log(z) : u / a - v / b;
+        const Vec<T> none = broadcast(std::numeric_limits<T>::infinity());
+        return Pair{z > T(0) ? l : none, z > T(0) ? (u - v) / z : Vec<T>{}};
+      });
+      break;
   }
   return weight * loss;
 }
 
 // The mean of V rows in place of z; of the perceptron the score z, whose sign is the answer.
 template <class T>
-LINNET_INLINE void mean_lanes(Family family, T* mean, const T* z, int outputs) {
+LINNET_INLINE void mean_lanes(Head head, T* mean, const T* z, int outputs) {
   constexpr int V = lanes<T>;
   auto each = [&](auto&& f) {
     for (int k = 0; k < outputs; ++k) store(mean + k * V, f(load(z + k * V)));
   };
-  switch (family) {
+  switch (head.family) {
     case Family::normal:
     case Family::laplace:
     case Family::perceptron:
+    case Family::tweedie_identity:
       each([](Vec<T> z) { return z; });
       break;
     case Family::bernoulli:
@@ -102,7 +140,60 @@ LINNET_INLINE void mean_lanes(Family family, T* mean, const T* z, int outputs) {
       softmax_lanes(mean, z, outputs);
       break;
     case Family::poisson:
+    case Family::gamma:
+    case Family::tweedie:
       each([](Vec<T> z) { return exp(z); });
+      break;
+  }
+}
+
+// The second derivative of the loss of V rows, output by output; of the categorical head, whose outputs belong
+// together, the mean p: its curvature is diag(p) - p p'. `expected`: its mean over the head's distribution of t, which
+// is also taken where the second derivative itself is not above zero.
+template <class T, class Target>
+LINNET_INLINE void curvature_lanes(Head head, T* out, const T* z, int outputs, Target&& target, bool expected) {
+  constexpr int V = lanes<T>;
+  auto each = [&](auto&& f) {
+    for (int k = 0; k < outputs; ++k) store(out + k * V, f(load(z + k * V), target(k)));
+  };
+  const T q = T(head.power), a = T(2) - q, b = T(1) - q;
+  auto positive = [expected](Vec<T> observed, Vec<T> mean) {
+    return expected ? mean : (observed > T(0) ? observed : mean);
+  };
+  switch (head.family) {
+    case Family::normal:
+      each([](Vec<T>, Vec<T>) { return broadcast(T(1)); });
+      break;
+    case Family::laplace:
+    case Family::perceptron:
+      each([](Vec<T>, Vec<T>) { return Vec<T>{}; });
+      break;
+    case Family::bernoulli:
+      each([](Vec<T> z, Vec<T>) {
+        const Vec<T> e = exp(-abs(z)), p = T(1) / (T(1) + e);
+        return e * p * p;
+      });
+      break;
+    case Family::categorical:
+      softmax_lanes(out, z, outputs);
+      break;
+    case Family::poisson:
+      each([](Vec<T> z, Vec<T>) { return exp(z); });
+      break;
+    case Family::gamma:
+      each([=](Vec<T> z, Vec<T> t) { return positive(t * exp(-z), broadcast(T(1))); });
+      break;
+    case Family::tweedie:
+      each([=](Vec<T> z, Vec<T> t) {
+        const Vec<T> u = exp(a * z), observed = a * u - b * t * exp(b * z);
+        return positive(observed, u);
+      });
+      break;
+    case Family::tweedie_identity:
+      each([=](Vec<T> z, Vec<T> t) {
+        const Vec<T> u = power_of(z, -q), observed = u * (b + q * t / z);
+        return positive(observed, u);
+      });
       break;
   }
 }

@@ -21,7 +21,7 @@ struct LayerSpec {
 
 struct Network {
   std::vector<LayerSpec> layers;
-  Family family = Family::normal;
+  Head head;
 
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }

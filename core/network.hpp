@@ -187,7 +187,7 @@ class Pass {
   // The last layer's output of the chunk, row by row: the mean, or z itself.
   void output(T* out, int outputs, int r0, int r1, bool mean, int rank) {
     for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* z, int r) {
-      if (mean) mean_lanes(net_.family, z, z, outputs);
+      if (mean) mean_lanes(net_.head, z, z, outputs);
       for (int lane = 0; lane < std::min(lanes<T>, r1 - r); ++lane)
         for (int k = 0; k < outputs; ++k) out[std::ptrdiff_t{r + lane} * outputs + k] = z[k * lanes<T> + lane];
       return false;
@@ -325,7 +325,7 @@ class Pass {
       if (batch.weights)
         for (int lane = 0; lane < V; ++lane) weight[lane] = batch.weights[row[lane]];
       if (fitted) {
-        mean_lanes(net_.family, scratch, block, outputs);
+        mean_lanes(net_.head, scratch, block, outputs);
         for (int lane = 0; lane < std::min(V, r1 - r); ++lane)
           for (int k = 0; k < outputs; ++k) fitted[row[lane] * outputs + k] = scratch[k * V + lane];
       }
@@ -333,14 +333,13 @@ class Pass {
       if (batch.t.labels) {
         IVec<T> label;
         for (int lane = 0; lane < V; ++lane) label[lane] = batch.t.labels[row[lane]];
-        const Vec<T> no = broadcast(T(net_.family == Family::perceptron ? -1 : 0));
+        const Vec<T> no = broadcast(T(net_.head.family == Family::perceptron ? -1 : 0));
         loss = family_lanes<T>(
-            net_.family, block, block, outputs, [&](int k) { return label == k ? broadcast(T(1)) : no; }, weight);
+            net_.head, block, block, outputs, [&](int k) { return label == k ? broadcast(T(1)) : no; }, weight);
       } else {
         for (int k = 0; k < outputs; ++k)
           for (int lane = 0; lane < V; ++lane) scratch[k * V + lane] = batch.t.values[row[lane] * outputs + k];
-        loss =
-            family_lanes<T>(net_.family, block, block, outputs, [&](int k) { return load(scratch + k * V); }, weight);
+        loss = family_lanes<T>(net_.head, block, block, outputs, [&](int k) { return load(scratch + k * V); }, weight);
       }
       store(loss_.get() + r, loss);
       if (mode.gradient) store_lanes(d_[l].get(), block, outputs, r);

@@ -20,6 +20,42 @@ def supported() -> list[str]: ...
 class Activation: ...
 class Family: ...
 
+def cholesky(a: NDArray[np.float64], tolerance: float, kept: NDArray[np.uint8]) -> None: ...
+def cholesky_solve(l: NDArray[np.float64], kept: NDArray[np.uint8], x: NDArray[np.float64]) -> None: ...
+
+class Linear:
+    size: int
+    def __init__(
+        self,
+        rows: int,
+        tables: list[_Array],
+        center: NDArray[np.float64],
+        sparse: tuple[_Array, _Array, _Array] | None,
+        sparse_cols: int,
+        codes: list[NDArray[np.int32]],
+        levels: list[int],
+        family: Family,
+        power: float,
+        outputs: int,
+        threads: int,
+    ) -> None: ...
+    def sums(
+        self,
+        theta: NDArray[np.float64],
+        labels: _Labels,
+        values: NDArray[np.float64] | None,
+        weights: NDArray[np.float64] | None,
+        offset: NDArray[np.float64] | None,
+        gradient: NDArray[np.float64] | None,
+        curvature: NDArray[np.float64] | None,
+        expected: bool = False,
+        every: int = 1,
+    ) -> tuple[float, float]: ...
+    def predict(self, theta: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+    def gradient(self, d: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+    def sandwich(self, w: NDArray[np.float64], out: NDArray[np.float64], every: int = 1) -> None: ...
+    def quadratic(self, m: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+
 class Rule:
     sgd: Rule
     momentum: Rule
@@ -44,7 +80,7 @@ class LayerSpec:
 
 class Network:
     parameters: int
-    def __init__(self, layers: list[LayerSpec], family: Family) -> None: ...
+    def __init__(self, layers: list[LayerSpec], family: Family, power: float = 0.0) -> None: ...
 
 class OptimizerSpec:
     rule: Rule

@@ -26,6 +26,14 @@ class FormatError(LinnetError, ValueError):
     """A file is not what it should be: damaged, cut short, or of another kind or version."""
 
 
+class DataWarning(UserWarning):
+    """The data can be used, but something in them is likely not meant: names it and says what was done about it."""
+
+
+class FitWarning(UserWarning):
+    """A fit ended before it was finished: says how far it came and what would help."""
+
+
 def unknown_name(kind: str, name: object, choices: Iterable[str]) -> ConfigError:
     """Build the error for a name that is not among the choices, with the nearest one as a suggestion."""
     names = list(choices)

@@ -10,7 +10,13 @@ loss is "mean minus target" and nothing has to be clipped:
 | bernoulli | 1 / (1 + e^-z) | log(1 + e^z) - t z | mean - t |
 | categorical | softmax(z) | logsumexp(z) - z_t | mean - onehot(t) |
 | poisson | e^z | e^z - t z | mean - t |
+| gamma | e^z | t e^-z + z | 1 - t / mean |
+| tweedie | e^z | mean^(2-q) / (2-q) - t mean^(1-q) / (1-q) | mean^(1-q) (mean - t) |
+| tweedie_identity | z > 0 | the same | mean^-q (mean - t) |
 | perceptron | sign(z) | max(0, -t z), t = ±1 | -t where t z <= 0 |
+
+Tweedie's distributions have the variance mean^q: q = 0 is the normal, 1 the Poisson, 2 the gamma distribution, between
+1 and 2 a sum of gammas as numerous as a Poisson count, 3 the inverse Gaussian.
 
 The loss of a row is the sum over its outputs. Squared and absolute error (normal, laplace) may also be taken after any
 other activation a: the mean is then a(z), and the gradient goes through a's own derivative. The formulas are
@@ -29,6 +35,9 @@ _CANONICAL = {
     "categorical": "softmax",
     "poisson": "exponential",
     "perceptron": "identity",
+    "gamma": "exponential",
+    "tweedie": "exponential",
+    "tweedie_identity": "identity",
 }
 HEADS = tuple(_CANONICAL)
 
@@ -37,11 +46,12 @@ HEADS = tuple(_CANONICAL)
 class Head:
     """A distribution for the target and the activation that makes its mean from z.
 
-    `activation` None stands for the head's own: identity, sigmoid, softmax or exponential.
+    `activation` None stands for the head's own: identity, sigmoid, softmax or exponential. `power` is Tweedie's q.
     """
 
     family: str
     activation: Activation | None = None
+    power: float = 0.0
 
     def __post_init__(self) -> None:
         if self.family not in _CANONICAL:
@@ -95,6 +105,27 @@ def Poisson() -> Head:
     return Head("poisson")
 
 
+def Gamma() -> Head:
+    """Return the head of positive amounts whose spread grows with their mean: t e^-z + z."""
+    return Head("gamma")
+
+
+def Tweedie(power: float, link: str = "log") -> Head:
+    """Return the head of Tweedie's distribution with variance mean^power, the mean being e^z ("log") or z ("identity").
+
+    Powers between 0 and 1 belong to no distribution.
+    """
+    if not (power <= 0 or power >= 1):
+        raise ConfigError(f"power must be 0 or less, or 1 or more, got {power!r}: no distribution has it")
+    if link not in ("log", "identity"):
+        raise unknown_name("link", link, ("log", "identity"))
+    if link == "identity":
+        return Normal() if power == 0 else Head("tweedie_identity", power=float(power))
+    if power in (1, 2):
+        return Poisson() if power == 1 else Gamma()
+    return Head("tweedie", power=float(power))
+
+
 def Perceptron() -> Head:
     """Return the perceptron's head: max(0, -t z) with t = ±1, one against the rest for several classes."""
     return Head("perceptron")
@@ -110,6 +141,9 @@ _LOSS = {
     "bernoulli": "binary cross-entropy",
     "categorical": "categorical cross-entropy",
     "poisson": "the Poisson loss",
+    "gamma": "the gamma loss",
+    "tweedie": "Tweedie's loss",
+    "tweedie_identity": "Tweedie's loss with the identity link",
     "perceptron": "the perceptron's loss",
 }
 

@@ -1,0 +1,408 @@
+#include "linear.hpp"
+
+#include <atomic>
+#include <chrono>
+
+#include "product.hpp"
+
+namespace linnet {
+
+namespace {
+
+constexpr int V = lanes<double>;
+constexpr int most_strands = 16;
+constexpr int group = Tile<double>::panels;  // panels that are summed together
+constexpr int tile_rows = 64;                // columns that are summed together, a multiple of V
+
+struct Entry {
+  int column;
+  double value;
+};
+
+}  // namespace
+
+struct Linear::Strand {
+  double loss = 0, weight = 0;
+  Buffer<double> dense;             // pair by pair: panels x (dense columns + 1) rows of V
+  Buffer<double> sparse_gradient;   // sparse columns x outputs
+  Buffer<double> sparse_curvature;  // pair by pair: sparse columns x (dense columns + 1 in panels, sparse columns)
+};
+
+struct Linear::Scratch {
+  Buffer<double> x, scaled, z;  // panels: rows x (dense columns + 1), the same weighted, rows x outputs
+  Buffer<double> dz, curved;    // outputs x rows
+  Buffer<double> z_lanes, t_lanes, out_lanes;
+  Buffer<double> tile, loss, factor;
+  std::vector<Entry> entries;
+};
+
+Linear::~Linear() = default;
+
+Linear::Linear(Columns columns, Head head, int outputs, int threads)
+    : columns_(std::move(columns)), head_(head), outputs_(outputs), threads_(threads) {
+  const int dense = columns_.dense_cols + 1;
+  block_rows_ = std::clamp(24576 / dense / 8 * 8, 32, 256);  // a block of x and its weighted twin in L2
+  ld_ = block_rows_ + cache_line / vector_bytes;
+  dense_theta_ = Buffer<double>(std::ptrdiff_t{panels_of<double>(outputs)} * columns_.dense_cols * V);
+  bias_ = Buffer<double>(panels_of<double>(outputs) * V);
+  sparse_theta_.resize(static_cast<std::size_t>(columns_.sparse_cols) * outputs);
+}
+
+void Linear::set_theta(const double* theta) {
+  const int dense = columns_.dense_cols;
+  for (int c = 0; c < dense; ++c)
+    for (int k = 0; k < outputs_; ++k)
+      dense_theta_[(std::ptrdiff_t{k / V} * dense + c) * V + k % V] = theta[std::ptrdiff_t{c} * outputs_ + k];
+  std::copy_n(theta + std::ptrdiff_t{dense} * outputs_, sparse_theta_.size(), sparse_theta_.begin());
+  for (int k = 0; k < outputs_; ++k) bias_[k] = theta[std::ptrdiff_t{columns_.cols()} * outputs_ + k];
+}
+
+// Makes room for what is to be summed, and sets it to zero.
+void Linear::prepare(const Plan& plan) {
+  const std::ptrdiff_t dense = columns_.dense_cols + 1, sparse = columns_.sparse_cols;
+  const std::ptrdiff_t pairs = static_cast<std::ptrdiff_t>(plan.pairs.size());
+  const std::ptrdiff_t extra = plan.gradient ? outputs_ : 0;
+  const std::ptrdiff_t width = std::ptrdiff_t{panels_of<double>(static_cast<int>(dense))} * V;
+  // the gradient's columns ride along with the first pair
+  const std::ptrdiff_t first = std::ptrdiff_t{panels_of<double>(static_cast<int>((pairs ? dense : 0) + extra))} * V;
+  const std::ptrdiff_t in_dense = (first + std::max<std::ptrdiff_t>(0, pairs - 1) * width) * dense;
+  const std::ptrdiff_t in_curvature = pairs * sparse * (width + sparse);
+  const double bytes = 8.0 * static_cast<double>(in_dense + sparse * extra + in_curvature);
+  // no more memory than half the data's, so that a wide problem has fewer strands
+  const double limit = std::max(16e6, 4.0 * static_cast<double>(columns_.rows) * columns_.dense_cols);
+  const std::int64_t blocks = (columns_.rows + block_rows_ - 1) / block_rows_;
+  const auto strands = std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / bytes), 1,
+                                                std::min<std::int64_t>(most_strands, blocks));
+  plan_ = plan;
+  const bool fits = !strands_.empty() && static_cast<std::int64_t>(strands_.size()) == strands &&
+                    strands_[0].dense.size() == in_dense && strands_[0].sparse_curvature.size() == in_curvature &&
+                    strands_[0].sparse_gradient.size() == sparse * extra;
+  if (!fits) {
+    strands_.clear();
+    strands_.resize(static_cast<std::size_t>(strands));
+    for (Strand& s : strands_) {
+      s.dense = Buffer<double>(in_dense);
+      s.sparse_gradient = Buffer<double>(sparse * extra);
+      s.sparse_curvature = Buffer<double>(in_curvature);
+    }
+  } else {
+    for (Strand& s : strands_) {
+      s.loss = s.weight = 0;
+      for (Buffer<double>* b : {&s.dense, &s.sparse_gradient, &s.sparse_curvature})
+        std::fill_n(b->get(), b->size(), 0.0);
+    }
+  }
+  if (scratch_.empty()) {
+    const int most = std::min(threads_, most_strands);
+    scratch_.resize(most);
+    const int outputs = panels_of<double>(outputs_) * V;
+    for (Scratch& s : scratch_) {
+      s.x = Buffer<double>(width * ld_);
+      s.scaled = Buffer<double>((width + outputs + V) * ld_);
+      s.z = Buffer<double>(outputs * ld_);
+      s.dz = Buffer<double>(outputs_ * ld_);
+      s.curved = Buffer<double>(outputs_ * ld_);
+      s.z_lanes = Buffer<double>(outputs * V);
+      s.t_lanes = Buffer<double>(outputs * V);
+      s.out_lanes = Buffer<double>(outputs * V);
+      s.tile = Buffer<double>(group * tile_rows * V);
+      s.loss = Buffer<double>(ld_);
+      s.factor = Buffer<double>(ld_);
+    }
+  }
+}
+
+// Calls work(scratch, strand, first row, rows) for every block of rows, strand by strand.
+template <class Work>
+bool Linear::over_blocks(int every, const Interrupted& interrupted, Work&& work) {
+  using Clock = std::chrono::steady_clock;
+  const std::int64_t blocks = (columns_.rows + block_rows_ - 1) / block_rows_;
+  const auto strands = static_cast<std::int64_t>(strands_.size());
+  const int threads = static_cast<int>(std::min<std::int64_t>({threads_, strands, most_strands}));
+  std::atomic<bool> stop{false};
+  team_.run(threads, [&](int rank) {
+    auto asked = Clock::now();
+    for (std::int64_t s = rank; s < strands; s += threads) {
+      for (std::int64_t b = blocks * s / strands; b < blocks * (s + 1) / strands; ++b) {
+        if (b % every) continue;
+        if (stop.load(std::memory_order_relaxed)) return;
+        if (rank == 0 && interrupted && Clock::now() - asked > std::chrono::milliseconds(50)) {
+          if (interrupted()) stop = true;
+          asked = Clock::now();
+        }
+        const std::int64_t first = b * block_rows_;
+        const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, columns_.rows - first));
+        pack(scratch_[rank].x.get(), ld_, columns_, first, rows);
+        work(scratch_[rank], strands_[s], first, rows);
+      }
+    }
+  });
+  return !stop;
+}
+
+// z (panels) = x theta for a block of rows.
+void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
+  const int panels = panels_of<double>(outputs_);
+  product<double>(s.z.get(), ld_, bias_.get(), 1, s.x.get(), ld_, dense_theta_.get(), columns_.dense_cols,
+                  columns_.dense_cols, 0, rows, 0, panels);
+  if (columns_.sparse_cols == 0) return;
+  if (outputs_ == 1) {
+    const double* theta = sparse_theta_.data();
+    for (int r = 0; r < rows; ++r) {
+      double sum = 0;
+      columns_.each_entry(first + r, [&](int c, double v) { sum += v * theta[c]; });
+      s.z[r * V] += sum;
+    }
+    return;
+  }
+  for (int r = 0; r < rows; ++r) {
+    columns_.each_entry(first + r, [&](int c, double v) {
+      const double* theta = sparse_theta_.data() + std::ptrdiff_t{c} * outputs_;
+      for (int k = 0; k < outputs_; ++k) s.z[(k / V * ld_ + r) * V + k % V] += v * theta[k];
+    });
+  }
+}
+
+// Loss, dz and (if wanted) curvature of a block of rows, all times the rows' weights.
+void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
+                  bool expected) const {
+  const int K = outputs_, panels = panels_of<double>(K);
+  double *z = s.z_lanes.get(), *t = s.t_lanes.get(), *out = s.out_lanes.get();
+  for (int r = 0; r < rows; r += V) {
+    for (int p = 0; p < panels; ++p) transpose_square(z + p * V * V, s.z.get() + (p * ld_ + r) * V);
+    Vec<double> weight{};
+    IVec<double> label{};
+    for (int lane = 0; lane < V; ++lane) {
+      const std::int64_t row = first + std::min(r + lane, rows - 1);  // the last row again and again, with no weight
+      weight[lane] = r + lane < rows ? (answer.weights ? answer.weights[row] : 1.0) : 0.0;
+      if (answer.t.labels) label[lane] = answer.t.labels[row];
+      for (int k = 0; k < K; ++k) {
+        if (r + lane >= rows)
+          z[k * V + lane] = z[k * V + rows - 1 - r];
+        else if (answer.offset)
+          z[k * V + lane] += answer.offset[row * K + k];
+        if (answer.t.values) t[k * V + lane] = answer.t.values[row * K + k];
+      }
+    }
+    auto work = [&](auto&& target) {
+      if (curved) curvature_lanes<double>(head_, out, z, K, target, expected);
+      return family_lanes<double>(head_, z, z, K, target, weight);
+    };
+    const Vec<double> loss = answer.t.labels ? work([&](int k) { return label == k ? broadcast(1.0) : Vec<double>{}; })
+                                             : work([&](int k) { return load(t + k * V); });
+    store(s.loss.get() + r, loss);
+    store(s.factor.get() + r, weight);
+    for (int k = 0; k < K; ++k) {
+      store(s.dz.get() + k * ld_ + r, load(z + k * V));
+      if (curved) store(s.curved.get() + k * ld_ + r, load(out + k * V));
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    // a row without weight has no loss, however wrong it is
+    if (s.factor[r] != 0) strand.loss += s.loss[r];
+    strand.weight += s.factor[r];
+    if (s.factor[r] == 0)
+      for (int k = 0; k < K; ++k) s.dz[k * ld_ + r] = 0;
+  }
+}
+
+// Adds a block's x' dz, and x' diag(c) x for every pair of outputs, to a strand. The weights c are the curvature times
+// the row's factor; of outputs that belong together, c_kl = p_k (k = l) - p_k p_l.
+void Linear::add(Scratch& s, Strand& strand, std::int64_t first, int rows) const {
+  const int K = outputs_, dense = columns_.dense_cols + 1, width = panels_of<double>(dense);
+  const std::ptrdiff_t sparse = columns_.sparse_cols;
+  double* total = strand.dense.get();
+  // total (panels x dense rows) += x' d
+  auto outer = [&](const double* d, int panels, int triangle) {
+    for (int p = 0; p < panels; p += group) {
+      const int count = std::min(group, panels - p);
+      const int last = p + count <= triangle ? std::min(dense, (p + count) * V) : dense;
+      for (int i = 0; i < last; i += tile_rows) {
+        const int n = std::min(tile_rows, last - i);
+        outer_product(s.tile.get(), tile_rows, s.x.get(), ld_, d + std::ptrdiff_t{p} * ld_ * V, ld_, rows, i, n, count);
+        for (int c = 0; c < count; ++c) {
+          double* to = total + (std::ptrdiff_t{p + c} * dense + i) * V;
+          const double* from = s.tile.get() + c * tile_rows * V;
+          for (int j = 0; j < n * V; j += V) store(to + j, load(to + j) + load(from + j));
+        }
+      }
+    }
+    total += std::ptrdiff_t{panels} * dense * V;
+  };
+  auto put_gradient = [&](int column) {
+    for (int k = 0; k < K; ++k) {
+      double* to = s.scaled.get() + std::ptrdiff_t{(column + k) / V} * ld_ * V + (column + k) % V;
+      for (int r = 0; r < rows; ++r) to[r * V] = s.dz[k * ld_ + r];
+    }
+  };
+  if (plan_.pairs.empty()) {
+    put_gradient(0);
+    outer(s.scaled.get(), panels_of<double>(K), 0);
+  }
+  double* sparse_total = strand.sparse_curvature.get();
+  bool is_first = true;
+  for (const auto& [k, l] : plan_.pairs) {
+    double* factor = s.loss.get();  // the losses are added up by now
+    for (int r = 0; r < rows; ++r) {
+      const double p = s.curved[k * ld_ + r];
+      factor[r] = s.factor[r] * (plan_.together ? (k == l ? p : 0.0) - p * s.curved[l * ld_ + r] : p);
+    }
+    for (int q = 0; q < width; ++q) {
+      const double* from = s.x.get() + std::ptrdiff_t{q} * ld_ * V;
+      double* to = s.scaled.get() + std::ptrdiff_t{q} * ld_ * V;
+      for (int r = 0; r < rows; ++r) store(to + r * V, factor[r] * load(from + r * V));
+    }
+    const bool with_gradient = is_first && plan_.gradient;
+    if (with_gradient) put_gradient(dense);
+    outer(s.scaled.get(), with_gradient ? panels_of<double>(dense + K) : width, with_gradient ? dense / V : width);
+    is_first = false;
+    if (sparse == 0) continue;
+    const std::ptrdiff_t row_size = std::ptrdiff_t{width} * V + sparse;
+    for (int r = 0; r < rows; ++r) {
+      s.entries.clear();
+      columns_.each_entry(first + r, [&](int c, double v) { s.entries.push_back({c, v}); });
+      for (std::size_t e = 0; e < s.entries.size(); ++e) {
+        const auto [column, value] = s.entries[e];
+        const double f = factor[r] * value;
+        double* to = sparse_total + column * row_size;
+        for (int q = 0; q < width; ++q) {
+          const Vec<double> x = load(s.x.get() + (std::ptrdiff_t{q} * ld_ + r) * V);
+          store(to + q * V, fma(broadcast(f), x, load(to + q * V)));
+        }
+        for (std::size_t o = e; o < s.entries.size(); ++o) {
+          const auto [other, v] = s.entries[o];
+          sparse_total[std::min(column, other) * row_size + width * V + std::max(column, other)] += f * v;
+        }
+      }
+    }
+    sparse_total += sparse * row_size;
+  }
+  if (!plan_.gradient || sparse == 0) return;
+  double* g = strand.sparse_gradient.get();
+  for (int r = 0; r < rows; ++r) {
+    columns_.each_entry(first + r, [&](int c, double v) {
+      for (int k = 0; k < K; ++k) g[std::ptrdiff_t{c} * K + k] += v * s.dz[k * ld_ + r];
+    });
+  }
+}
+
+// The strands' sums, added in order, in the order of theta. `outputs`: of the curvature, 1 for a single sandwich.
+void Linear::collect(double* gradient, double* curvature, int outputs) const {
+  const std::ptrdiff_t dense = columns_.dense_cols + 1, sparse = columns_.sparse_cols, cols = columns_.cols();
+  const std::ptrdiff_t width = panels_of<double>(static_cast<int>(dense));
+  auto sum = [&](Buffer<double> Strand::* part, std::ptrdiff_t at) {
+    double total = 0;
+    for (const Strand& s : strands_) total += (s.*part)[at];
+    return total;
+  };
+  auto place = [&](std::ptrdiff_t c) { return c == dense - 1 ? cols : c; };  // of a dense column, the intercept last
+  std::ptrdiff_t base = 0;                                                   // of a pair's panels
+  auto element = [&](std::ptrdiff_t row, std::ptrdiff_t column) {
+    return sum(&Strand::dense, base + (column / V * dense + row) * V + column % V);
+  };
+  if (gradient) {
+    const std::ptrdiff_t column = plan_.pairs.empty() ? 0 : dense;
+    for (std::ptrdiff_t c = 0; c < dense; ++c)
+      for (int k = 0; k < outputs_; ++k) gradient[place(c) * outputs_ + k] = element(c, column + k);
+    for (std::ptrdiff_t i = 0; i < sparse * outputs_; ++i)
+      gradient[(dense - 1) * outputs_ + i] = sum(&Strand::sparse_gradient, i);
+  }
+  if (!curvature) return;
+  const std::ptrdiff_t size = (cols + 1) * outputs, row_size = width * V + sparse;
+  std::fill_n(curvature, size * size, 0.0);
+  std::ptrdiff_t sparse_base = 0;
+  for (std::size_t pair = 0; pair < plan_.pairs.size(); ++pair) {
+    const auto [k, l] = plan_.pairs[pair];
+    auto put = [&](std::ptrdiff_t i, std::ptrdiff_t j, double value) {
+      for (const auto& [a, b] : {std::pair(k, l), std::pair(l, k)}) {
+        curvature[(i * outputs + a) * size + j * outputs + b] = value;
+        curvature[(j * outputs + b) * size + i * outputs + a] = value;
+      }
+    };
+    for (std::ptrdiff_t i = 0; i < dense; ++i)
+      for (std::ptrdiff_t j = i; j < dense; ++j) put(place(i), place(j), element(i, j));
+    for (std::ptrdiff_t c = 0; c < sparse; ++c) {
+      const std::ptrdiff_t row = sparse_base + c * row_size, mine = dense - 1 + c;
+      for (std::ptrdiff_t j = 0; j < dense; ++j) put(mine, place(j), sum(&Strand::sparse_curvature, row + j));
+      for (std::ptrdiff_t o = c; o < sparse; ++o)
+        put(mine, dense - 1 + o, sum(&Strand::sparse_curvature, row + width * V + o));
+    }
+    base += (pair == 0 && plan_.gradient ? panels_of<double>(static_cast<int>(dense) + outputs_) : width) * dense * V;
+    sparse_base += sparse * row_size;
+  }
+}
+
+bool Linear::sums(const Request& wanted, const Answer& answer, Sums& sums, const Interrupted& interrupted) {
+  Plan plan{wanted.gradient != nullptr, head_.family == Family::categorical, {}};
+  if (wanted.curvature) {
+    for (int k = 0; k < outputs_; ++k)
+      for (int l = k; l < (plan.together ? outputs_ : k + 1); ++l) plan.pairs.emplace_back(k, l);
+  }
+  set_theta(wanted.theta);
+  prepare(plan);
+  const bool done =
+      over_blocks(wanted.every, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
+        linear_output(s, first, rows);
+        head(s, strand, answer, first, rows, wanted.curvature != nullptr, wanted.expected);
+        if (plan.gradient || !plan.pairs.empty()) add(s, strand, first, rows);
+      });
+  for (const Strand& s : strands_) sums.loss += s.loss, sums.weight += s.weight;
+  if (done) collect(wanted.gradient, wanted.curvature, outputs_);
+  return done;
+}
+
+bool Linear::predict(const double* theta, double* out, const Interrupted& interrupted) {
+  set_theta(theta);
+  prepare({});
+  return over_blocks(1, interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
+    linear_output(s, first, rows);
+    for (int r = 0; r < rows; ++r)
+      for (int k = 0; k < outputs_; ++k) out[(first + r) * outputs_ + k] = s.z[(k / V * ld_ + r) * V + k % V];
+  });
+}
+
+bool Linear::gradient(const double* d, double* out, const Interrupted& interrupted) {
+  prepare({true, false, {}});
+  const bool done = over_blocks(1, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
+    for (int r = 0; r < rows; ++r)
+      for (int k = 0; k < outputs_; ++k) s.dz[k * ld_ + r] = d[(first + r) * outputs_ + k];
+    add(s, strand, first, rows);
+  });
+  if (done) collect(out, nullptr, 1);
+  return done;
+}
+
+bool Linear::sandwich(const double* w, double* out, int every, const Interrupted& interrupted) {
+  prepare({false, false, {{0, 0}}});
+  const bool done = over_blocks(every, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
+    for (int r = 0; r < rows; ++r) s.factor[r] = w[first + r], s.curved[r] = 1;
+    add(s, strand, first, rows);
+  });
+  if (done) collect(nullptr, out, 1);
+  return done;
+}
+
+bool Linear::quadratic(const double* m, double* out, const Interrupted& interrupted) {
+  const int cols = columns_.cols(), dense = columns_.dense_cols;
+  prepare({});
+  return over_blocks(1, interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
+    std::vector<double> x(cols + 1);
+    std::vector<int> used;
+    for (int r = 0; r < rows; ++r) {
+      used.clear();
+      for (int c = 0; c < dense; ++c) x[c] = s.x[(std::ptrdiff_t{c / V} * ld_ + r) * V + c % V], used.push_back(c);
+      columns_.each_entry(first + r, [&](int c, double v) { x[dense + c] = v, used.push_back(dense + c); });
+      x[cols] = 1;
+      used.push_back(cols);
+      double total = 0;
+      for (const int i : used) {
+        double sum = 0;
+        for (const int j : used) sum += m[std::ptrdiff_t{i} * (cols + 1) + j] * x[j];
+        total += x[i] * sum;
+      }
+      out[first + r] = total;
+    }
+  });
+}
+
+}  // namespace linnet

@@ -1,0 +1,221 @@
+"""The columns of a linear model: arrays, sparse matrices and data frames, read where they lie.
+
+Columns of text or categories become columns of codes: in the model each level has a coefficient of its own, but its
+column of zeros and ones is never built.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.data.table import Array, as_table, check_finite
+from linnet.errors import DataError, DataWarning
+
+Codes = NDArray[np.int32]
+Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Dense tables, a sparse matrix by rows and columns of codes, in that order, over the same rows."""
+
+    rows: int
+    tables: tuple[Array, ...] = ()
+    sparse: Sparse | None = None
+    sparse_columns: int = 0
+    codes: tuple[Codes, ...] = ()
+    levels: tuple[int, ...] = ()
+
+    @property
+    def dense(self) -> int:
+        """Number of dense columns."""
+        return sum(table.shape[1] for table in self.tables)
+
+    @property
+    def count(self) -> int:
+        """Number of columns, a level of a code being one."""
+        return self.dense + self.sparse_columns + sum(self.levels)
+
+    def sample(self, wanted: int) -> NDArray[np.float64]:
+        """About that many rows of the dense columns, evenly spread, as one array."""
+        step = max(1, self.rows // wanted)
+        if not self.tables:
+            return np.empty((len(range(0, self.rows, step)), 0))
+        return np.concatenate([table[::step] for table in self.tables], axis=1).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The levels of one column of a data frame, in the order of their codes."""
+
+    column: str
+    values: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Encoder:
+    """Makes Columns of what users have; what it saw first (`learn`) is what it takes afterwards (`encode`)."""
+
+    kind: str = ""  # "array", "sparse" or "frame"
+    width: int = 0  # columns of the table
+    names: tuple[str, ...] | None = None  # of the table's columns
+    levels: tuple[Level, ...] = ()  # of those that hold levels
+    unseen: dict[str, int] = field(default_factory=dict)  # rows with levels never seen, by column, in the last table
+
+    def learn(self, x: object, name: str = "X") -> Columns:
+        """Take note of the table's form and encode it."""
+        frame = _as_frame(x)
+        if frame is not None:
+            self.kind, self.names = "frame", tuple(frame.columns)
+            self.width = len(self.names)
+            self.levels = tuple(
+                Level(column, _levels_of(frame[column])) for column in self.names if _has_levels(frame[column])
+            )
+        elif scipy.sparse.issparse(x):
+            self.kind, self.names, self.width, self.levels = "sparse", None, int(np.shape(x)[1]), ()
+        else:
+            table = as_table(x, name=name)
+            self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
+        return self.encode(x, name)
+
+    def encode(self, x: object, name: str = "X") -> Columns:
+        """Columns in the form of those learned; levels never seen have no effect, a warning counts them."""
+        self.unseen = {}
+        frame = _as_frame(x)
+        if frame is not None and (self.kind == "frame" or self.levels):
+            return self._encode_frame(frame, name)
+        if scipy.sparse.issparse(x):
+            return self._encode_sparse(x, name)
+        if self.levels:
+            raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
+        table = as_table(x, columns=self.width, name=name)
+        return Columns(len(table), tables=(table,))
+
+    @property
+    def coefficient_names(self) -> list[str]:
+        """A name for every coefficient, in the table's order of columns: the column's, or column=level."""
+        names = self.names or tuple(f"x{index}" for index in range(self.width))
+        by_column = {level.column: level for level in self.levels}
+        return [
+            full
+            for column in names
+            for full in (
+                [f"{column}={value}" for value in by_column[column].values] if column in by_column else [column]
+            )
+        ]
+
+    def order(self) -> NDArray[np.intp]:
+        """For every coefficient, in the table's order of columns, its place in the order of Columns."""
+        by_column = {level.column: len(level.values) for level in self.levels}
+        names = self.names or tuple(str(index) for index in range(self.width))
+        dense, code = 0, self.width - len(self.levels)
+        places: list[int] = []
+        for column in names:
+            if column in by_column:
+                places += range(code, code + by_column[column])
+                code += by_column[column]
+            else:
+                places.append(dense)
+                dense += 1
+        return np.array(places, np.intp)
+
+    def _encode_sparse(self, x: Any, name: str) -> Columns:
+        if x.shape[1] != self.width:
+            raise DataError(f"{name} has {x.shape[1]} columns, but the model takes {self.width}")
+        if 0 in x.shape:
+            raise DataError(f"{name} is empty: it has {x.shape[0]} rows and {x.shape[1]} columns")
+        rows = scipy.sparse.csr_array(x)  # no copy of a csr matrix
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
+        row, _ = core.first_nonfinite(values[:, None]) if len(values) else (-1, -1)
+        if row >= 0:
+            where = int(np.searchsorted(rows.indptr, row, side="right")) - 1
+            raise DataError(f"{name} contains a missing or infinite value in row {where}, column {rows.indices[row]}")
+        start = rows.indptr.astype(np.int64, copy=False)
+        return Columns(x.shape[0], sparse=(start, rows.indices, values), sparse_columns=x.shape[1])
+
+    def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> Columns:
+        assert self.names is not None
+        missing = [column for column in self.names if column not in frame.columns]
+        if missing or len(frame.columns) != self.width:
+            what = f"lacks the columns {missing}" if missing else f"has {len(frame.columns)} columns"
+            raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
+        if len(frame) == 0:
+            raise DataError(f"{name} is empty: it has no rows")
+        by_column = {level.column: level for level in self.levels}
+        tables, codes = [], []
+        for column in self.names:
+            if column in by_column:
+                codes.append(self._codes(frame[column], by_column[column], name))
+            else:
+                tables.append(_numbers(frame[column], name))
+        if self.unseen:
+            rows = ", ".join(f"{count} in column {column!r}" for column, count in self.unseen.items())
+            warnings.warn(
+                f"{name} has rows with levels never seen in training, which have no effect: {rows}",
+                DataWarning,
+                stacklevel=4,
+            )
+        counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(frame), tables=tuple(tables), codes=tuple(codes), levels=counts)
+
+    def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
+        _check_whole(series, name, "fill in a level of its own first")
+        places = {value: code for code, value in enumerate(level.values)}
+        present = series.unique().to_list()
+        codes = [places.get(value, -1) for value in present]
+        # the distinct values are few: each library has its own fast way to spread them over the rows
+        of_rows: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
+        if -1 in codes:
+            self.unseen[series.name] = int((of_rows < 0).sum())
+        return np.ascontiguousarray(of_rows, np.int32)
+
+
+def _as_frame(x: object) -> "nw.DataFrame[Any] | None":
+    frame = nw.from_native(x, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _has_levels(series: "nw.Series[Any]") -> bool:
+    dtype = series.dtype
+    return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object) or isinstance(dtype, nw.Enum)
+
+
+def _levels_of(series: "nw.Series[Any]") -> tuple[Any, ...]:
+    """The levels present: in the order of the categories, or sorted."""
+    present = set(series.drop_nulls().unique().to_list())
+    if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
+        return tuple(value for value in series.cat.get_categories().to_list() if value in present)
+    return tuple(sorted(present, key=lambda value: (str(type(value)), value)))
+
+
+def _check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
+    if series.null_count():
+        row = int(series.is_null().arg_true()[0])
+        raise DataError(f"{name} has no value in row {row}, column {series.name!r}: {remedy}")
+
+
+def _numbers(series: "nw.Series[Any]", name: str) -> Array:
+    """A column of a data frame as a table of one column, in place where its type allows."""
+    _check_whole(series, name, "fill in or drop missing values first")
+    values = series.to_numpy()
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8)
+    elif values.dtype not in (np.float32, np.float64, np.uint8):
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels"
+            ) from None
+    table: Array = values[:, None]
+    check_finite(table, f"column {series.name!r} of {name}")
+    return table

@@ -1,0 +1,167 @@
+"""A network without hidden layers as a convex problem: the objective that exact solvers minimise.
+
+    objective(theta) = Σ_i w_i loss(z_i, t_i) + ½ Σ_j l2_j θ_j² + Σ_j l1_j |θ_j|        z = x W + b + offset
+
+Sums, not means; biases carry no penalty. Dense columns are centered inside, so that the size of a column's mean does
+not matter; `theta` here belongs to the centered columns, `Problem.to_user` and `Problem.from_user` translate.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.config import checked_threads, get_threads
+from linnet.data.columns import Columns
+from linnet.data.targets import Labels
+from linnet.model.heads import Head
+
+Floats = NDArray[np.float64]
+
+_SAMPLE = 4096  # rows that tell where a column lies
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The objective at some theta, without the l1 penalty."""
+
+    theta: Floats
+    value: float
+    gradient: Floats | None = None
+    curvature: Floats | None = None
+
+
+@dataclass
+class Problem:
+    """What is minimised. `l2` and `l1` have an entry for every weight (columns x outputs)."""
+
+    columns: Columns
+    head: Head
+    outputs: int
+    labels: Labels | None = None
+    values: Floats | None = None
+    weights: Floats | None = None
+    offset: Floats | None = None  # rows x outputs
+    intercept: bool = True
+    l2: Floats | None = None
+    l1: Floats | None = None
+    threads: int | None = None
+
+    @cached_property
+    def center(self) -> Floats:
+        """What is taken off the dense columns: about their means, if there is an intercept to make up for it."""
+        if not self.intercept:
+            return np.zeros(self.columns.dense)
+        return np.asarray(self.columns.sample(_SAMPLE).mean(axis=0))
+
+    @cached_property
+    def core(self) -> core.Linear:
+        """The core's sums."""
+        threads = get_threads() if self.threads is None else checked_threads(self.threads)
+        return make_core(self.columns, self.center, self.head, self.outputs, threads)
+
+    @property
+    def size(self) -> int:
+        """Length of theta."""
+        return (self.columns.count + 1) * self.outputs
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Which parameters are sought: all, but for the biases of a model without intercept."""
+        free = np.ones(self.size, np.bool_)
+        free[self.size - self.outputs :] = self.intercept
+        return free
+
+    @cached_property
+    def ridge(self) -> Floats:
+        """The l2 penalty of every parameter."""
+        ridge = np.zeros(self.size)
+        if self.l2 is not None:
+            ridge[: self.size - self.outputs] = self.l2.ravel()
+        return ridge
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
+        """The objective and, if asked, its derivatives; `every`: on one block of rows in so many, scaled up."""
+        g = np.empty(self.size) if gradient else None
+        h = np.empty((self.size, self.size)) if curvature else None
+        loss, _ = self.core.sums(
+            theta, self.labels, self.values, self.weights, self.offset, g, h, expected=False, every=every
+        )
+        value = loss * every + 0.5 * float(self.ridge @ (theta * theta))
+        if g is not None:
+            g *= every
+            g += self.ridge * theta
+            g[~self.free] = 0
+        if h is not None:
+            h *= every
+            h[np.diag_indices_from(h)] += self.ridge
+            if not self.intercept:
+                h[~self.free], h[:, ~self.free] = 0, 0
+        return Point(theta, value, g, h)
+
+    def start(self) -> Floats:
+        """Weights of zero, and the biases that fit the targets' mean."""
+        theta = np.zeros(self.size)
+        if self.intercept:
+            theta[-self.outputs :] = _null_biases(self)
+        return theta
+
+    def to_user(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Weights (columns x outputs) and biases for columns as they are."""
+        weights = theta[: -self.outputs].reshape(-1, self.outputs).copy()
+        biases = theta[-self.outputs :] - self.center @ weights[: self.columns.dense]
+        return weights, biases if self.intercept else np.zeros(self.outputs)
+
+    def from_user(self, weights: Floats, biases: Floats) -> Floats:
+        """The theta of given weights and biases."""
+        moved = biases + self.center @ weights[: self.columns.dense]
+        return np.concatenate([weights.ravel(), moved])
+
+
+def make_core(columns: Columns, center: Floats, head: Head, outputs: int, threads: int) -> core.Linear:
+    """Return the core's sums over columns."""
+    return core.Linear(
+        columns.rows,
+        list(columns.tables),
+        center,
+        columns.sparse,
+        columns.sparse_columns,
+        list(columns.codes),
+        list(columns.levels),
+        getattr(core.Family, head.family),
+        head.power,
+        outputs,
+        threads,
+    )
+
+
+def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: int | None = None) -> Floats:
+    """z = x W + b, rows x outputs."""
+    outputs = len(biases)
+    z = np.empty((columns.rows, outputs))
+    sums = make_core(columns, np.zeros(columns.dense), Head("normal"), outputs, threads or get_threads())
+    sums.predict(np.concatenate([weights.ravel(), biases]), z)
+    return z
+
+
+def _null_biases(problem: Problem) -> Floats:
+    """The biases of the model without columns; with offsets, nearly so."""
+    weights = problem.weights
+    if problem.labels is not None:
+        shares = np.bincount(problem.labels, weights, problem.outputs) + 1e-3
+        z = np.log(shares / shares.sum())
+        return np.asarray(z - z.mean())
+    assert problem.values is not None
+    offset = np.zeros_like(problem.values) if problem.offset is None else problem.offset
+    mean = np.average(problem.values, axis=0, weights=weights)
+    family = problem.head.family
+    if family == "bernoulli":
+        mean = np.clip(mean, 1e-3, 1 - 1e-3)
+        return np.asarray(np.log(mean / (1 - mean)) - np.average(offset, axis=0, weights=weights))
+    if family in ("poisson", "gamma", "tweedie"):
+        top = offset.max()
+        rate = np.average(np.exp(offset - top), axis=0, weights=weights)
+        return np.asarray(np.log(np.maximum(mean, 1e-10)) - np.log(rate) - top)
+    return np.asarray(mean - np.average(offset, axis=0, weights=weights))

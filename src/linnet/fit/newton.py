@@ -1,0 +1,116 @@
+"""Newton's method: solve H d = -g, go there, and halve the way while the objective does not fall.
+
+The second derivatives are factored in the order of the columns, levels' first ones last: a column that depends on those
+before it is left out, with a coefficient of zero, so that of a full set of levels the first becomes the reference.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.fit.linear import Floats, Point, Problem
+
+_PIVOT = 1e-10  # of a column's own second derivative: below it the column depends on others
+_ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
+_ENOUGH = 1e-9  # a decrement this small, in units of the objective, is squared by one more step
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where a solver ended."""
+
+    theta: Floats
+    value: float  # of the objective, penalties included
+    gradient_norm: float  # largest entry of the last gradient known
+    iterations: int
+    converged: bool
+    gap: float  # estimate of what is left to gain
+    dependent: NDArray[np.bool_]  # parameters left out because others determine them
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """The Cholesky factor of a matrix in a given order of its rows."""
+
+    lower: Floats
+    kept: NDArray[np.uint8]
+    order: NDArray[np.intp]
+    scale: Floats
+
+    def solve(self, right: Floats) -> Floats:
+        """Solve for one right-hand side, or one a row."""
+        x = np.ascontiguousarray(np.atleast_2d(right * self.scale)[:, self.order])
+        core.cholesky_solve(self.lower, self.kept, x)
+        out = np.empty_like(x)
+        out[:, self.order] = x
+        out *= self.scale
+        return out if right.ndim == 2 else out[0]
+
+    @property
+    def dependent(self) -> NDArray[np.bool_]:
+        """Which rows depend on others."""
+        out = np.empty(len(self.order), np.bool_)
+        out[self.order] = self.kept == 0
+        return out
+
+
+def factor(matrix: Floats, order: NDArray[np.intp]) -> Factor:
+    """Factor a positive semidefinite matrix, scaled to a diagonal of ones."""
+    diagonal = np.diagonal(matrix)
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    lower = np.ascontiguousarray((matrix * scale * scale[:, None])[np.ix_(order, order)])
+    kept = np.empty(len(order), np.uint8)
+    core.cholesky(lower, _PIVOT, kept)
+    return Factor(lower, kept, order, scale)
+
+
+def elimination_order(problem: Problem) -> NDArray[np.intp]:
+    """Biases and numbers first, first levels last."""
+    k, columns = problem.outputs, problem.columns
+    firsts, start = [], columns.dense + columns.sparse_columns
+    for count in columns.levels:
+        firsts.append(start)
+        start += count
+    last = np.zeros(columns.count + 1, np.bool_)
+    last[firsts] = True
+    by_column = np.concatenate([[columns.count], np.flatnonzero(~last[:-1]), np.flatnonzero(last)]).astype(np.intp)
+    return np.asarray((by_column[:, None] * k + np.arange(k)).ravel(), np.intp)
+
+
+def newton(
+    problem: Problem, theta: Floats, *, max_iter: int = 100, every: int = 1, enough: float = _ENOUGH
+) -> Solution:
+    """Minimise from a given theta. `every`: on part of the rows, for a start."""
+    order = elimination_order(problem)
+    point = problem.at(theta, curvature=True, every=every)
+    iterations = 0
+    while True:
+        assert point.gradient is not None
+        assert point.curvature is not None
+        factored = factor(point.curvature, order)
+        step = -factored.solve(point.gradient)
+        gain = -float(point.gradient @ step)  # twice what the quadratic model promises
+        scale = max(abs(point.value), 1e-300)
+        norm = float(np.abs(point.gradient).max())
+        finished = gain <= enough * scale
+        if finished or iterations == max_iter or not np.isfinite(gain):
+            end = point.theta + step if finished else point.theta
+            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, factored.dependent)
+        iterations += 1
+        point = _descend(problem, point, step, gain, every)
+
+
+def _descend(problem: Problem, point: Point, step: Floats, gain: float, every: int) -> Point:
+    """The next point on the way along step where the objective has fallen enough."""
+    assert point.gradient is not None
+    length = 1.0
+    trial = problem.at(point.theta + step, curvature=True, every=every)
+    rounding = _ROUNDING * abs(point.value)
+    while not trial.value <= point.value - 1e-4 * length * gain + rounding:
+        length /= 2
+        if length < 1e-12:
+            return point
+        trial = problem.at(point.theta + length * step, gradient=False, every=every)
+    return trial if trial.curvature is not None else problem.at(trial.theta, curvature=True, every=every)
