@@ -77,8 +77,8 @@ class Encoder:
             self.levels = tuple(
                 Level(column, _levels_of(frame[column])) for column in self.names if _has_levels(frame[column])
             )
-        elif scipy.sparse.issparse(x):
-            self.kind, self.names, self.width, self.levels = "sparse", None, int(np.shape(x)[1]), ()
+        elif (matrix := _as_sparse(x)) is not None:
+            self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
         else:
             table = as_table(x, name=name)
             self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
@@ -90,8 +90,8 @@ class Encoder:
         frame = _as_frame(x)
         if frame is not None and (self.kind == "frame" or self.levels):
             return self._encode_frame(frame, name)
-        if scipy.sparse.issparse(x):
-            return self._encode_sparse(x, name)
+        if (matrix := _as_sparse(x)) is not None:
+            return self._encode_sparse(matrix, name)
         if self.levels:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         table = as_table(x, columns=self.width, name=name)
@@ -125,12 +125,11 @@ class Encoder:
                 dense += 1
         return np.array(places, np.intp)
 
-    def _encode_sparse(self, x: Any, name: str) -> Columns:
-        if x.shape[1] != self.width:
-            raise DataError(f"{name} has {x.shape[1]} columns, but the model takes {self.width}")
-        if 0 in x.shape:
-            raise DataError(f"{name} is empty: it has {x.shape[0]} rows and {x.shape[1]} columns")
-        rows = scipy.sparse.csr_array(x)  # no copy of a csr matrix
+    def _encode_sparse(self, rows: "scipy.sparse.csr_array[Any]", name: str) -> Columns:
+        if rows.shape[1] != self.width:
+            raise DataError(f"{name} has {rows.shape[1]} columns, but the model takes {self.width}")
+        if 0 in rows.shape:
+            raise DataError(f"{name} is empty: it has {rows.shape[0]} rows and {rows.shape[1]} columns")
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -140,7 +139,7 @@ class Encoder:
             where = int(np.searchsorted(rows.indptr, row, side="right")) - 1
             raise DataError(f"{name} contains a missing or infinite value in row {where}, column {rows.indices[row]}")
         start = rows.indptr.astype(np.int64, copy=False)
-        return Columns(x.shape[0], sparse=(start, rows.indices, values), sparse_columns=x.shape[1])
+        return Columns(rows.shape[0], sparse=(start, rows.indices, values), sparse_columns=rows.shape[1])
 
     def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> Columns:
         assert self.names is not None
@@ -182,6 +181,10 @@ class Encoder:
 def _as_frame(x: object) -> "nw.DataFrame[Any] | None":
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _as_sparse(x: object) -> "scipy.sparse.csr_array[Any] | None":
+    return scipy.sparse.csr_array(x) if scipy.sparse.issparse(x) else None  # no copy of a csr matrix
 
 
 def _has_levels(series: "nw.Series[Any]") -> bool:
