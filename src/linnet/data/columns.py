@@ -183,8 +183,9 @@ def _as_frame(x: object) -> "nw.DataFrame[Any] | None":
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _as_sparse(x: Any) -> "scipy.sparse.csr_array[Any] | None":
-    return scipy.sparse.csr_array(x) if scipy.sparse.issparse(x) else None  # no copy of a csr matrix
+def _as_sparse(x: object) -> "scipy.sparse.csr_array[Any] | None":
+    matrix: Any = x
+    return scipy.sparse.csr_array(matrix) if scipy.sparse.issparse(x) else None  # no copy of a csr matrix
 
 
 def _has_levels(series: "nw.Series[Any]") -> bool:
