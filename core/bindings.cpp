@@ -13,6 +13,7 @@
 
 #include "cholesky.hpp"
 #include "cpu.hpp"
+#include "lasso.hpp"
 #include "linear.hpp"
 #include "objective.hpp"
 #include "train.hpp"
@@ -287,6 +288,24 @@ void bind_cholesky(nb::module_& m) {
       nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
 }
 
+void bind_lasso(nb::module_& m) {
+  using Flags = Vector<std::uint8_t>;
+  m.def(
+      "lasso_step",
+      [](Matrix<double> h, Vector<double> g, Vector<double> theta, Vector<double> l1, Flags free, Flags nonnegative,
+         double tolerance, int rounds, OutVector<double> d) {
+        const std::size_t n = h.shape(0);
+        require(h.shape(1) == n && g.size() == n && theta.size() == n && l1.size() == n && free.size() == n &&
+                    nonnegative.size() == n && d.size() == n,
+                "all of one length");
+        nb::gil_scoped_release release;
+        return lasso_step(d.data(), h.data(), g.data(), theta.data(), l1.data(), free.data(), nonnegative.data(),
+                          static_cast<std::ptrdiff_t>(n), tolerance, rounds);
+      },
+      nb::arg("h"), nb::arg("g"), nb::arg("theta"), nb::arg("l1"), nb::arg("free"), nb::arg("nonnegative"),
+      nb::arg("tolerance"), nb::arg("rounds"), nb::arg("d").noconvert());
+}
+
 template <class T>
 void bind(nb::module_& m, const char* objective_name, const char* trainer_name) {
   using Labels = Vector<std::int32_t>;
@@ -497,6 +516,7 @@ NB_MODULE(LINNET_MODULE, m) {
   bind<double>(m, "ObjectiveF64", "TrainerF64");
   bind_linear(m);
   bind_cholesky(m);
+  bind_lasso(m);
 
   m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));
   m.def(

@@ -22,6 +22,17 @@ class Family: ...
 
 def cholesky(a: NDArray[np.float64], tolerance: float, kept: NDArray[np.uint8]) -> None: ...
 def cholesky_solve(l: NDArray[np.float64], kept: NDArray[np.uint8], x: NDArray[np.float64]) -> None: ...
+def lasso_step(
+    h: NDArray[np.float64],
+    g: NDArray[np.float64],
+    theta: NDArray[np.float64],
+    l1: NDArray[np.float64],
+    free: NDArray[np.uint8],
+    nonnegative: NDArray[np.uint8],
+    tolerance: float,
+    rounds: int,
+    d: NDArray[np.float64],
+) -> int: ...
 
 class Linear:
     size: int

@@ -42,6 +42,34 @@ class Columns:
         """Number of columns, a level of a code being one."""
         return self.dense + self.sparse_columns + sum(self.levels)
 
+    def take(self, chosen: NDArray[np.intp]) -> "Columns":
+        """Some of the columns, in rising order."""
+        tables, start = [], 0
+        for table in self.tables:
+            mine = chosen[(chosen >= start) & (chosen < start + table.shape[1])] - start
+            if len(mine) == table.shape[1]:
+                tables.append(table)
+            elif len(mine):
+                tables.append(table[:, mine])
+            start += table.shape[1]
+        sparse, width = None, 0
+        if self.sparse is not None:
+            mine = chosen[(chosen >= start) & (chosen < start + self.sparse_columns)] - start
+            starts, indices, values = self.sparse
+            matrix = scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns))[:, mine]
+            sparse, width = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data), len(mine)
+            start += self.sparse_columns
+        codes, levels = [], []
+        for column, count in zip(self.codes, self.levels, strict=True):
+            mine = chosen[(chosen >= start) & (chosen < start + count)] - start
+            if len(mine):
+                place = np.full(count + 1, -1, np.int32)  # one more for rows without a level
+                place[mine] = np.arange(len(mine))
+                codes.append(place[column])
+                levels.append(len(mine))
+            start += count
+        return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
+
     def sample(self, wanted: int) -> NDArray[np.float64]:
         """About that many rows of the dense columns, evenly spread, as one array."""
         step = max(1, self.rows // wanted)

@@ -47,6 +47,8 @@ class Problem:
     intercept: bool = True
     l2: Floats | None = None
     l1: Floats | None = None
+    fixed: NDArray[np.bool_] | None = None  # outputs whose parameters stay zero
+    positive: bool = False  # weights may not be negative
     threads: int | None = None
 
     @cached_property
@@ -69,10 +71,17 @@ class Problem:
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Which parameters are sought: all, but for the biases of a model without intercept."""
-        free = np.ones(self.size, np.bool_)
-        free[self.size - self.outputs :] = self.intercept
-        return free
+        """Which parameters are sought: all, but for the biases of a model without intercept and fixed outputs."""
+        free = np.ones((self.columns.count + 1, self.outputs), np.bool_)
+        free[-1] = self.intercept
+        if self.fixed is not None:
+            free[:, self.fixed] = False
+        return free.ravel()
+
+    @cached_property
+    def nonnegative(self) -> NDArray[np.bool_]:
+        """Which parameters may not be negative."""
+        return np.arange(self.size) < (self.size - self.outputs if self.positive else 0)
 
     @cached_property
     def ridge(self) -> Floats:
@@ -97,7 +106,7 @@ class Problem:
         if h is not None:
             h *= every
             h[np.diag_indices_from(h)] += self.ridge
-            if not self.intercept:
+            if not self.free.all():
                 h[~self.free], h[:, ~self.free] = 0, 0
         return Point(theta, value, g, h)
 
@@ -106,6 +115,8 @@ class Problem:
         theta = np.zeros(self.size)
         if self.intercept:
             theta[-self.outputs :] = _null_biases(self)
+            if self.fixed is not None:
+                theta[-self.outputs :] -= theta[-self.outputs :][self.fixed]
         return theta
 
     def to_user(self, theta: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,8 @@ from linnet.fit.linear import Floats, Point, Problem
 
 _PIVOT = 1e-10  # of a column's own second derivative: below it the column depends on others
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
-_ENOUGH = 1e-9  # a decrement this small, in units of the objective, is squared by one more step
+_ENOUGH = 1e-9  # a gain this small, in units of the objective, is squared by one more step
+_NOTHING = 1e-15  # a gain this small is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +85,21 @@ def newton(
 ) -> Solution:
     """Minimise from a given theta. `every`: on part of the rows, for a start."""
     order = elimination_order(problem)
-    point = problem.at(theta, curvature=True, every=every)
-    iterations = 0
+    point = first = problem.at(theta, curvature=True, every=every)
+    iterations, before = 0, np.inf
     while True:
         assert point.gradient is not None
         assert point.curvature is not None
         factored = factor(point.curvature, order)
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
-        scale = max(abs(point.value), 1e-300)
+        scale = abs(point.value) + abs(first.value - point.value)
         norm = float(np.abs(point.gradient).max())
-        finished = gain <= enough * scale
+        finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, factored.dependent)
-        iterations += 1
+        iterations, before = iterations + 1, gain
         point = _descend(problem, point, step, gain, every)
 
 

@@ -1,0 +1,383 @@
+"""Generalized linear models with scikit-learn's names, solved to the last digit.
+
+Every one of them is a network without hidden layers: z = x W + b + offset, a head on top (`linnet.model.heads`), and
+
+    objective = Σ_i w_i loss(z_i, t_i) + penalty
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from linnet.data.columns import Columns, Encoder
+from linnet.data.targets import as_values, as_weights, check_values
+from linnet.errors import ConfigError, DataError, FitWarning
+from linnet.fit.linear import Floats, Problem, linear_output
+from linnet.fit.newton import Solution
+from linnet.fit.solve import solve
+from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
+
+Penalties = Mapping[str, float] | Any
+
+
+class LinearModel(BaseEstimator):
+    """What all linear models share: from the user's table to a solved problem and back to coefficients."""
+
+    _encoder: Encoder
+    _weights: Floats  # in the core's order of columns, x outputs
+    _biases: Floats
+    n_iter_: Any
+
+    def _solve(
+        self,
+        X: object,
+        head: Head,
+        outputs: int,
+        *,
+        y: dict[str, Any],
+        l2: float | Floats = 0.0,
+        l1: float = 0.0,
+        sample_weight: Floats | None = None,
+        offset: object = None,
+        exposure: object = None,
+        columns: Columns,
+        fixed: Any = None,
+    ) -> Solution:
+        params = self.get_params()
+        factors = self._column_factors()
+        problem = Problem(
+            columns,
+            head,
+            outputs,
+            weights=sample_weight,
+            offset=_offset(offset, exposure, columns.rows, outputs),
+            intercept=params["fit_intercept"],
+            l2=np.asarray(l2) * np.repeat(factors[:, None], outputs, axis=1),
+            l1=l1 * np.repeat(factors[:, None], outputs, axis=1) if l1 else None,
+            fixed=fixed,
+            positive=params.get("positive", False),
+            threads=params.get("threads"),
+            **y,
+        )
+        start = None
+        if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == (columns.count, outputs):
+            start = problem.from_user(self._weights, self._biases)
+        max_iter = params.get("max_iter")
+        solution = solve(
+            problem,
+            params.get("solver", "auto"),
+            max_iter=1000 if max_iter is None else max_iter,
+            start=start,
+            tolerance=params["tol"],
+        )
+        self._weights, self._biases = problem.to_user(solution.theta)
+        self.n_iter_ = solution.iterations
+        if not solution.converged:
+            warnings.warn(
+                f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
+                f"at the objective {solution.value:.10g}, where about {solution.gap:.3g} is left to gain: "
+                "raise max_iter, or add a penalty if the coefficients run away",
+                FitWarning,
+                stacklevel=4,
+            )
+        return solution
+
+    def _learn(self, X: object) -> Columns:
+        """Columns of the table, whose form is kept for prediction."""
+        encoder = Encoder()
+        columns = encoder.learn(X)
+        self._encoder = encoder
+        self.n_features_in_ = encoder.width
+        if encoder.names is not None and all(isinstance(name, str) for name in encoder.names):
+            self.feature_names_in_ = np.array(encoder.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return columns
+
+    def _column_factors(self) -> Floats:
+        """How much of the penalty each column carries, in the core's order."""
+        given = self.get_params().get("column_penalty")
+        order = self._encoder.order()
+        factors = np.ones(len(order))
+        names = self._encoder.coefficient_names
+        if isinstance(given, Mapping):
+            columns = self._encoder.names or tuple(f"x{i}" for i in range(self._encoder.width))
+            for name, value in given.items():
+                chosen = [i for i, full in enumerate(names) if full == name or full.startswith(f"{name}=")]
+                if name not in columns or not chosen:
+                    raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
+                factors[chosen] = value
+        elif given is not None:
+            factors = np.asarray(given, np.float64)
+            if factors.shape != (len(names),):
+                raise ConfigError(f"column_penalty must have one number a coefficient, {len(names)} in all")
+        if not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise ConfigError("column_penalty must hold finite numbers of at least 0")
+        placed = np.empty_like(factors)
+        placed[order] = factors
+        return placed
+
+    def _coefficients(self) -> Floats:
+        """Weights in the order of the user's columns: outputs x coefficients."""
+        return np.ascontiguousarray(self._weights[self._encoder.order()].T)
+
+    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+        check_is_fitted(self)
+        columns = self._encoder.encode(X)
+        z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
+        shift = _offset(offset, exposure, columns.rows, z.shape[1])
+        return z if shift is None else z + shift
+
+    def get_feature_names_out(self) -> Any:
+        """Return a name for every coefficient: the column's, or column=level."""
+        check_is_fitted(self)
+        return np.array(self._encoder.coefficient_names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
+    """What is added to z: the offset, and the logarithm of the exposure."""
+    total = None
+    if offset is not None:
+        given = np.asarray(offset)
+        total = as_values(
+            given if given.ndim == 2 else given.reshape(-1, 1),
+            given.shape[1] if given.ndim == 2 else 1,
+            np.float64,
+            rows=rows,
+            name="offset",
+        )
+    if exposure is not None:
+        values = as_values(exposure, 1, np.float64, rows=rows, name="exposure")
+        check_values(values, values > 0, "exposure", "exposures must be above 0")
+        total = np.log(values) + (0 if total is None else total)
+    if total is None:
+        return None
+    if total.shape[1] not in (1, outputs):
+        raise DataError(f"offset has {total.shape[1]} columns, but the model has {outputs} outputs")
+    return np.ascontiguousarray(np.broadcast_to(total, (rows, outputs)))
+
+
+class _Regressor(RegressorMixin, LinearModel):
+    """One target with a penalised mean loss: (1 / Σw) Σ w loss + alpha (l1_ratio |coef| + (1 - l1_ratio) coef² / 2)."""
+
+    _what = ("", "")  # condition on y in words, and its remedy
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-10,
+        warm_start: bool = False,
+        verbose: int = 0,
+        l1_ratio: float = 0.0,
+        column_penalty: Penalties | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.l1_ratio = l1_ratio
+        self.column_penalty = column_penalty
+        self.threads = threads
+
+    def _head(self) -> Head:
+        raise NotImplementedError
+
+    def _check_y(self, values: Floats) -> None:
+        pass
+
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> Self:
+        """Fit the model. `offset` is added to z; `exposure` multiplies the mean (its logarithm is an offset)."""
+        head = self._head()
+        columns = self._learn(X)
+        values = as_values(y, 1, np.float64, rows=columns.rows)
+        self._check_y(values)
+        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        total = float(columns.rows) if weights is None else float(weights.sum())
+        self._solve(
+            X,
+            head,
+            1,
+            y={"values": values},
+            l2=self.alpha * (1 - self.l1_ratio) * total,
+            l1=self.alpha * self.l1_ratio * total,
+            sample_weight=weights,
+            offset=offset,
+            exposure=exposure,
+            columns=columns,
+        )
+        self.coef_ = self._coefficients()[0]
+        self.intercept_ = float(self._biases[0])
+        return self
+
+    def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
+        """Return the mean of each row's distribution."""
+        z = self._z(X, offset, exposure)[:, 0]
+        return z if self._head().output.name == "identity" else np.exp(z)
+
+
+class PoissonRegressor(_Regressor):
+    """Counts, with mean e^z and the loss e^z - t z."""
+
+    def _head(self) -> Head:
+        return Poisson()
+
+    def _check_y(self, values: Floats) -> None:
+        check_values(values, values >= 0, "y", "counts must be at least 0")
+
+
+class GammaRegressor(_Regressor):
+    """Positive amounts, with mean e^z and the loss t e^-z + z."""
+
+    def _head(self) -> Head:
+        return Gamma()
+
+    def _check_y(self, values: Floats) -> None:
+        check_values(values, values > 0, "y", "amounts of a gamma distribution must be above 0")
+
+
+class TweedieRegressor(_Regressor):
+    """Tweedie's distributions: variance mean^power; link "auto" is the identity for power <= 0 and the log above."""
+
+    def __init__(
+        self,
+        *,
+        power: float = 0.0,
+        link: str = "auto",
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-10,
+        warm_start: bool = False,
+        verbose: int = 0,
+        l1_ratio: float = 0.0,
+        column_penalty: Penalties | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            verbose=verbose,
+            l1_ratio=l1_ratio,
+            column_penalty=column_penalty,
+            threads=threads,
+        )
+        self.power = power
+        self.link = link
+
+    def _head(self) -> Head:
+        link = ("log" if self.power > 0 else "identity") if self.link == "auto" else self.link
+        return Tweedie(self.power, link)
+
+    def _check_y(self, values: Floats) -> None:
+        if self.power >= 2:
+            check_values(values, values > 0, "y", f"with power={self.power} amounts must be above 0")
+        elif self.power >= 1:
+            check_values(values, values >= 0, "y", f"with power={self.power} amounts must be at least 0")
+
+
+class Ridge(RegressorMixin, LinearModel):
+    """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several."""
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: object = None,
+        column_penalty: Penalties | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.column_penalty = column_penalty
+        self.threads = threads
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit the model."""
+        return self._fit(X, y, self.alpha, sample_weight, offset)
+
+    def _fit(self, X: object, y: object, alpha: Any, sample_weight: object, offset: object) -> Self:
+        columns = self._learn(X)
+        target = np.asarray(y)
+        outputs = target.shape[1] if target.ndim == 2 else 1
+        values = as_values(target, outputs, np.float64, rows=columns.rows)
+        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        self._solve(
+            X,
+            Normal(),
+            outputs,
+            y={"values": values},
+            l2=np.asarray(alpha, np.float64),
+            sample_weight=weights,
+            offset=offset,
+            columns=columns,
+        )
+        coefficients = self._coefficients()
+        self.coef_ = coefficients if target.ndim == 2 else coefficients[0]
+        self.intercept_ = self._biases.copy() if target.ndim == 2 else float(self._biases[0])
+        return self
+
+    def predict(self, X: object, *, offset: object = None) -> Floats:
+        """Return the mean of each row's distribution."""
+        z = self._z(X, offset)
+        return z if self.coef_.ndim == 2 else z[:, 0]
+
+
+class LinearRegression(Ridge):
+    """Least squares: Σ w (z - t)²."""
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.threads = threads
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit the model."""
+        return self._fit(X, y, 0.0, sample_weight, offset)

@@ -1,0 +1,163 @@
+"""Logistic regression for two classes, softmax regression (the maximum-entropy classifier) for more."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from linnet.data.targets import as_weights
+from linnet.errors import ConfigError, DataError
+from linnet.estimators.linear import LinearModel, Penalties
+from linnet.fit.linear import Floats
+from linnet.model.heads import Bernoulli, Categorical
+
+
+class LogisticRegression(ClassifierMixin, LinearModel):
+    """Two classes: P(second) = 1 / (1 + e^-z). More: P(k) = e^z_k / Σ_l e^z_l.
+
+    Minimises Σ w loss + (1/C) (l1_ratio |coef| + (1 - l1_ratio) coef² / 2), the biases free; C=inf fits without a
+    penalty. Softmax regression has one set of coefficients too many: without a penalty they are given with a mean of
+    zero over the classes, and `reference=<class>` holds that class' coefficients at zero instead. `column_penalty`
+    multiplies the penalty column by column (a list, or a dict by name).
+    """
+
+    def __init__(
+        self,
+        penalty: str | None = "deprecated",
+        *,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        dual: bool = False,
+        tol: float = 1e-10,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        random_state: object = None,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        reference: object = None,
+        column_penalty: Penalties | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.reference = reference
+        self.column_penalty = column_penalty
+        self.threads = threads
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit the model."""
+        strength, ratio = self._penalty()
+        columns = self._learn(X)
+        target = np.asarray(y)
+        if target.ndim == 2 and target.shape[1] == 1:
+            target = target[:, 0]
+        if target.ndim != 1:
+            raise DataError(f"y must have one class a row, got shape {target.shape}")
+        if len(target) != columns.rows:
+            raise DataError(f"y has {len(target)} rows, but X has {columns.rows}")
+        check_classification_targets(target)
+        self.classes_, labels = np.unique(target, return_inverse=True)
+        count = len(self.classes_)
+        if count < 2:
+            raise DataError(f"y has only one class, {self.classes_[0]!r}: there is nothing to tell apart")
+        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        if self.class_weight is not None:
+            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=target)
+            weights = by_class[labels] if weights is None else weights * by_class[labels]
+        fixed = self._fixed()
+        if count == 2:
+            values = labels.astype(np.float64)[:, None]
+            head, outputs, given = Bernoulli(), 1, {"values": values}
+        else:
+            head, outputs, given = Categorical(), count, {"labels": labels.astype(np.int32)}
+        self._solve(
+            X,
+            head,
+            outputs,
+            y=given,
+            l2=strength * (1 - ratio),
+            l1=strength * ratio,
+            sample_weight=weights,
+            offset=offset,
+            columns=columns,
+            fixed=fixed if count > 2 else None,
+        )
+        if count > 2 and fixed is None:
+            self._biases = self._biases - self._biases.mean()
+            if strength == 0:
+                self._weights = self._weights - self._weights.mean(axis=1, keepdims=True)
+        self.coef_ = self._coefficients()
+        self.intercept_ = self._biases.copy()
+        self.n_iter_ = np.array([self.n_iter_], np.int32)
+        return self
+
+    def decision_function(self, X: object, *, offset: object = None) -> Floats:
+        """Return z: one score a row for two classes (above 0: the second), one a class for more."""
+        z = self._z(X, offset)
+        return z[:, 0] if len(self.classes_) == 2 else z
+
+    def predict(self, X: object, *, offset: object = None) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        z = self.decision_function(X, offset=offset)
+        index = (z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_log_proba(self, X: object, *, offset: object = None) -> Floats:
+        """Return the logarithm of every class' probability, exact also where the probability itself is 0."""
+        z = self.decision_function(X, offset=offset)
+        if z.ndim == 1:
+            return np.stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)], axis=1)
+        z = z - z.max(axis=1, keepdims=True)
+        return np.asarray(z - np.log(np.exp(z).sum(axis=1, keepdims=True)))
+
+    def predict_proba(self, X: object, *, offset: object = None) -> Floats:
+        """Return every class' probability."""
+        return np.exp(self.predict_log_proba(X, offset=offset))
+
+    def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
+        """Draw a class for each row from its predicted distribution."""
+        rng = np.random.default_rng(random_state)
+        shares = np.cumsum(self.predict_proba(X, offset=offset), axis=1)
+        drawn = (rng.random((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
+        return self.classes_[np.minimum(drawn, len(self.classes_) - 1)]
+
+    def _penalty(self) -> tuple[float, float]:
+        """Its strength and the share of l1."""
+        kinds = {"deprecated": None, "l2": 0.0, "l1": 1.0, "elasticnet": None, None: 0.0}
+        if self.penalty not in kinds:
+            raise ConfigError(f"penalty must be 'l1', 'l2', 'elasticnet' or None, got {self.penalty!r}")
+        if not self.C > 0:
+            raise ConfigError(f"C must be above 0 (inf: no penalty), got {self.C!r}")
+        named = kinds[self.penalty]
+        ratio = float(self.l1_ratio or 0.0) if named is None else named
+        if not 0 <= ratio <= 1:
+            raise ConfigError(f"l1_ratio must be between 0 and 1, got {self.l1_ratio!r}")
+        return (0.0 if self.penalty is None else 1 / self.C), ratio
+
+    def _fixed(self) -> NDArray[np.bool_] | None:
+        if self.reference is None:
+            return None
+        fixed = np.asarray(self.classes_ == self.reference)
+        if not fixed.any():
+            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {list(self.classes_)}")
+        return fixed
