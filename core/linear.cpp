@@ -198,11 +198,12 @@ void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t
     }
   }
   for (int r = 0; r < rows; ++r) {
-    // a row without weight has no loss, however wrong it is
-    if (s.factor[r] != 0) strand.loss += s.loss[r];
-    strand.weight += s.factor[r];
-    if (s.factor[r] == 0)
-      for (int k = 0; k < K; ++k) s.dz[k * ld_ + r] = 0;
+    if (s.factor[r] != 0) {
+      strand.loss += s.loss[r];
+      strand.weight += s.factor[r];
+    } else {  // a row without weight adds nothing, even if its loss is infinite
+      for (int k = 0; k < K; ++k) s.dz[k * ld_ + r] = s.curved[k * ld_ + r] = 0;
+    }
   }
 }
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
 from linnet.model.activations import ACTIVATIONS, Activation
-from linnet.model.heads import Bernoulli, Categorical, Head, Laplace, Normal, Perceptron, Poisson
+from linnet.model.heads import Bernoulli, Categorical, Gamma, Head, Laplace, Normal, Perceptron, Poisson, Tweedie
 from linnet.model.network import Layer, Network
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ class HeadCase:
     name: str
     head: Head
     outputs: int
-    target: str  # labels, values, yes_no, soft, counts or signs
+    target: str  # labels, values, yes_no, soft, counts, amounts or signs
 
     def __str__(self) -> str:
         return self.name
@@ -43,6 +43,9 @@ HEADS = (
     HeadCase("poisson", Poisson(), 2, "counts"),
     HeadCase("perceptron-labels", Perceptron(), 4, "labels"),
     HeadCase("perceptron-signs", Perceptron(), 1, "signs"),
+    HeadCase("gamma", Gamma(), 2, "amounts"),
+    HeadCase("tweedie-1.5", Tweedie(1.5), 2, "counts"),
+    HeadCase("tweedie-3", Tweedie(3), 1, "amounts"),
 )
 SQUARED_OVER = tuple(
     HeadCase(f"normal-{name}", Normal(name), 3, "values") for name in ACTIVATIONS if name != "identity"
@@ -121,6 +124,8 @@ def _values(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Arra
             return rng.integers(0, 17, shape) / 16
         case "counts":
             return rng.poisson(2, shape)
+        case "amounts":
+            return (1 + rng.integers(0, 64, shape)) / 16
         case "signs":
             return rng.choice([-1, 1], shape)
     raise AssertionError(kind)

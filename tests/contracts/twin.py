@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, ndtr, softmax
 
 from linnet.data.rows import Rows
+from linnet.model.heads import Head
 from linnet.model.network import Network
 
 Array = NDArray[np.float64]
@@ -86,9 +87,10 @@ def activation_backward(name: str, leak: float, z: Array, dh: Array) -> Array:
     return dh * slope
 
 
-def head_loss(family: str, z: Array, t: Array) -> Array:
+def head_loss(head: Head, z: Array, t: Array) -> Array:
     """Loss of each row; z is what the head takes (after the activation where that is not the head's own)."""
-    match family:
+    a, b = 2 - head.power, 1 - head.power
+    match head.family:
         case "normal":
             each = (z - t) ** 2 / 2
         case "laplace":
@@ -101,29 +103,42 @@ def head_loss(family: str, z: Array, t: Array) -> Array:
             each = np.exp(z) - t * z
         case "perceptron":
             each = np.where(t * z <= 0, -t * z, 0.0)
+        case "gamma":
+            each = t / np.exp(z) + z
+        case "tweedie":
+            each = np.exp(z) ** a / a - t * np.exp(z) ** b / b
+        case "tweedie_identity":
+            each = z**a / a - t * z**b / b
         case _:
-            raise AssertionError(family)
+            raise AssertionError(head)
     return np.asarray(each.sum(axis=1))
 
 
-def head_dz(family: str, z: Array, t: Array) -> Array:
-    if family == "normal":
-        return z - t
-    if family == "laplace":
-        return np.sign(z - t)
-    if family == "perceptron":
-        return np.where(t * z <= 0, -t, 0.0)
-    total = t.sum(axis=1, keepdims=True) if family == "categorical" else 1.0  # of soft targets, which need not sum to 1
-    return head_mean(family, z) * total - t
+def head_dz(head: Head, z: Array, t: Array) -> Array:
+    mean = head_mean(head, z)
+    match head.family:
+        case "laplace":
+            return np.sign(z - t)
+        case "perceptron":
+            return np.where(t * z <= 0, -t, 0.0)
+        case "categorical":
+            return np.asarray(mean * t.sum(axis=1, keepdims=True) - t)  # soft targets need not sum to 1
+        case "gamma":
+            return np.asarray(1 - t / mean)
+        case "tweedie":
+            return np.asarray((mean - t) * mean ** (1 - head.power))
+        case "tweedie_identity":
+            return np.asarray((mean - t) * mean**-head.power)
+    return mean - t
 
 
-def head_mean(family: str, z: Array) -> Array:
-    match family:
+def head_mean(head: Head, z: Array) -> Array:
+    match head.family:
         case "bernoulli":
             return np.asarray(expit(z))
         case "categorical":
             return np.asarray(softmax(z, axis=1))
-        case "poisson":
+        case "poisson" | "gamma" | "tweedie":
             return np.exp(z)
     return z
 
@@ -142,7 +157,7 @@ class Twin:
 
     def __init__(self, network: Network) -> None:
         self.layers = network.layers
-        self.family = network.head.family
+        self.head = network.head
         widths = [network.inputs, *(layer.units for layer in network.layers)]
         self.shapes = list(pairwise(widths))
         last = "identity" if network.head.fused else network.head.output.name
@@ -170,17 +185,17 @@ class Twin:
         return steps
 
     def predict(self, theta: Array, x: Array) -> Array:
-        return head_mean(self.family, self.forward(theta, x)[-1][2])
+        return head_mean(self.head, self.forward(theta, x)[-1][2])
 
     def losses(self, theta: Array, x: Array, t: Array, masks: Masks | None = None) -> Array:
         """Loss of each row, without its weight."""
-        return head_loss(self.family, self.forward(theta, x, masks)[-1][2], t)
+        return head_loss(self.head, self.forward(theta, x, masks)[-1][2], t)
 
     def gradient(self, theta: Array, x: Array, t: Array, w: Array, masks: Masks | None = None) -> Array:
         """Sum over rows of weight x dloss/dtheta."""
         steps = self.forward(theta, x, masks)
         parameters = self.split(theta)
-        dh = w[:, None] * head_dz(self.family, steps[-1][2], t)
+        dh = w[:, None] * head_dz(self.head, steps[-1][2], t)
         pieces: list[Array] = []
         for index in reversed(range(len(steps))):
             a, z, _ = steps[index]
