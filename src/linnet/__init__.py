@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from linnet import config, errors
     from linnet.config import get_threads, set_threads, show_config, threads
     from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
+    from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
+    from linnet.estimators.logistic import LogisticRegression
+    from linnet.estimators.perceptron import Perceptron
     from linnet.estimators.sequential import History, Sequential
     from linnet.evaluate.metrics import NamedMetric
     from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
@@ -30,17 +33,24 @@ __all__ = [
     "Dropout",
     "EarlyStopping",
     "ExponentialDecay",
+    "GammaRegressor",
     "History",
     "Input",
     "InverseScaling",
     "LeakyReLU",
+    "LinearRegression",
+    "LogisticRegression",
     "NamedMetric",
     "Optimizer",
+    "Perceptron",
+    "PoissonRegressor",
     "RMSprop",
     "ReduceLROnPlateau",
+    "Ridge",
     "Schedule",
     "Sequential",
     "StepDecay",
+    "TweedieRegressor",
     "__version__",
     "config",
     "errors",
@@ -57,6 +67,9 @@ _MODULES = ("config", "errors")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
     "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
+    "estimators.linear": ("GammaRegressor", "LinearRegression", "PoissonRegressor", "Ridge", "TweedieRegressor"),
+    "estimators.logistic": ("LogisticRegression",),
+    "estimators.perceptron": ("Perceptron",),
     "estimators.sequential": ("History", "Sequential"),
     "evaluate.metrics": ("NamedMetric",),
     "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.columns import Columns, Encoder
@@ -169,8 +170,6 @@ def _offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats
 class _Regressor(RegressorMixin, LinearModel):
     """One target with a penalised mean loss: (1 / Σw) Σ w loss + alpha (l1_ratio |coef| + (1 - l1_ratio) coef² / 2)."""
 
-    _what = ("", "")  # condition on y in words, and its remedy
-
     def __init__(
         self,
         *,
@@ -232,6 +231,15 @@ class _Regressor(RegressorMixin, LinearModel):
         """Return the mean of each row's distribution."""
         z = self._z(X, offset, exposure)[:, 0]
         return z if self._head().output.name == "identity" else np.exp(z)
+
+    def score(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> float:
+        """Return D², the part of the null model's deviance that the model explains (R² for squared error)."""
+        mean = self.predict(X, offset=offset, exposure=exposure)
+        head = self._head()
+        power = {"normal": 0, "poisson": 1, "gamma": 2}.get(head.family, head.power)
+        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=power))
 
 
 class PoissonRegressor(_Regressor):

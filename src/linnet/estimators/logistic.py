@@ -16,6 +16,22 @@ from linnet.fit.linear import Floats
 from linnet.model.heads import Bernoulli, Categorical
 
 
+def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the sorted classes and, for every row, which of them it has."""
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim != 1:
+        raise DataError(f"y must have one class a row, got shape {target.shape}")
+    if len(target) != rows:
+        raise DataError(f"y has {len(target)} rows, but X has {rows}")
+    check_classification_targets(target)
+    classes, labels = np.unique(target, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(f"y has only one class, {classes[0]!r}: there is nothing to tell apart")
+    return classes, labels.astype(np.int32)
+
+
 class LogisticRegression(ClassifierMixin, LinearModel):
     """Two classes: P(second) = 1 / (1 + e^-z). More: P(k) = e^z_k / Σ_l e^z_l.
 
@@ -68,28 +84,18 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         """Fit the model."""
         strength, ratio = self._penalty()
         columns = self._learn(X)
-        target = np.asarray(y)
-        if target.ndim == 2 and target.shape[1] == 1:
-            target = target[:, 0]
-        if target.ndim != 1:
-            raise DataError(f"y must have one class a row, got shape {target.shape}")
-        if len(target) != columns.rows:
-            raise DataError(f"y has {len(target)} rows, but X has {columns.rows}")
-        check_classification_targets(target)
-        self.classes_, labels = np.unique(target, return_inverse=True)
+        self.classes_, labels = class_numbers(y, columns.rows)
         count = len(self.classes_)
-        if count < 2:
-            raise DataError(f"y has only one class, {self.classes_[0]!r}: there is nothing to tell apart")
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
         if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=target)
+            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         fixed = self._fixed()
+        given: dict[str, Any]
         if count == 2:
-            values = labels.astype(np.float64)[:, None]
-            head, outputs, given = Bernoulli(), 1, {"values": values}
+            head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64)[:, None]}
         else:
-            head, outputs, given = Categorical(), count, {"labels": labels.astype(np.int32)}
+            head, outputs, given = Categorical(), count, {"labels": labels}
         self._solve(
             X,
             head,

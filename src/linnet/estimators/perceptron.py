@@ -1,0 +1,107 @@
+"""Rosenblatt's perceptron: the mistake-driven rule, one row at a time."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from linnet.data.rows import Rows
+from linnet.data.table import as_table
+from linnet.data.targets import as_weights
+from linnet.estimators.logistic import class_numbers
+from linnet.evaluate.metrics import NamedMetric
+from linnet.fit.loop import Epoch, Plan, Training
+from linnet.fit.optimizers import SGD
+from linnet.fit.progress import Verbose, follow
+from linnet.model.heads import Perceptron as PerceptronHead
+from linnet.model.network import Layer, Network
+
+
+def _mistakes(z: NDArray[Any], rows: Rows) -> float:
+    """Rows that were on the wrong side, or on the line, when their turn came."""
+    if rows.values is not None:
+        return float((z * rows.values <= 0).sum())
+    assert rows.labels is not None
+    side = np.where(rows.labels[:, None] == np.arange(z.shape[1]), 1, -1)
+    return float((z * side <= 0).any(axis=1).sum())
+
+
+class Perceptron(ClassifierMixin, BaseEstimator):
+    """z = x w + b; where a row's t z <= 0 (t = ±1), w grows by eta0 t x and b by eta0 t. Else nothing changes.
+
+    Several classes are told apart one against the rest. Training ends when an epoch makes no mistake (the classes can
+    be separated by a line and now are) or after `max_iter` epochs; `mistakes_` has the number of each epoch.
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        eta0: float = 1.0,
+        random_state: int | None = 0,
+        verbose: Verbose = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.eta0 = eta0
+        self.random_state = random_state
+        self.verbose = verbose
+        self.threads = threads
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit the model."""
+        table = as_table(X, name="X")
+        self.classes_, labels = class_numbers(y, len(table))
+        count = len(self.classes_)
+        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(table))
+        if count == 2:
+            rows = Rows(table, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
+        else:
+            rows = Rows(table, labels=labels, weights=weights)
+        network = Network(
+            table.shape[1], (Layer(1 if count == 2 else count, bias=self.fit_intercept),), PerceptronHead()
+        )
+        plan = Plan(
+            SGD(self.eta0),
+            epochs=self.max_iter,
+            batch_size=1,
+            shuffle=self.shuffle,
+            seed=int(self.random_state or 0),
+            threads=self.threads,
+            metrics=[NamedMetric("mistakes", _mistakes, greater_is_better=False)],
+            relative_weights=False,
+        )
+        training = Training(network, np.zeros(network.size), rows, plan)
+        self.mistakes_ = []
+        for record in follow(training.records(), self.max_iter, self.verbose):
+            if not isinstance(record, Epoch):
+                continue
+            self.mistakes_.append(int(record.numbers["mistakes"]))
+            if self.mistakes_[-1] == 0:
+                break
+        if training.interrupted:
+            raise KeyboardInterrupt
+        block = network.blocks(training.theta)[0]
+        self.coef_ = np.ascontiguousarray(block.weights.T)
+        self.intercept_ = block.biases.copy()
+        self.n_iter_ = len(self.mistakes_)
+        self.n_features_in_ = table.shape[1]
+        return self
+
+    def decision_function(self, X: object) -> NDArray[np.float64]:
+        """Return z: one score a row for two classes (above 0: the second), one a class for more."""
+        check_is_fitted(self)
+        table = as_table(X, columns=self.n_features_in_, name="X")
+        z = table.astype(np.float64) @ self.coef_.T + self.intercept_
+        return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """Return the class of each row."""
+        z = self.decision_function(X)
+        return np.asarray(self.classes_[(z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
