@@ -12,6 +12,10 @@ class DataError(LinnetError, ValueError):
     """The data cannot be used: names the column or row, what was found there, and the way out."""
 
 
+class DataTypeError(DataError, TypeError):
+    """A value is of a type that can never be a number."""
+
+
 class ConfigError(LinnetError, ValueError):
     """A parameter or setting has no meaning: names it, what was given, and what is possible."""
 

@@ -14,7 +14,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.data.table import Array, as_table, check_finite
+from linnet.data.table import Array, as_table, check_finite, empty
 from linnet.errors import DataError, DataWarning
 
 Codes = NDArray[np.int32]
@@ -157,7 +157,7 @@ class Encoder:
         if rows.shape[1] != self.width:
             raise DataError(f"{name} has {rows.shape[1]} columns, but the model takes {self.width}")
         if 0 in rows.shape:
-            raise DataError(f"{name} is empty: it has {rows.shape[0]} rows and {rows.shape[1]} columns")
+            raise empty(rows.shape, name)
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -176,7 +176,7 @@ class Encoder:
             what = f"lacks the columns {missing}" if missing else f"has {len(frame.columns)} columns"
             raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
         if len(frame) == 0:
-            raise DataError(f"{name} is empty: it has no rows")
+            raise empty((len(frame), self.width), name)
         by_column = {level.column: level for level in self.levels}
         tables, codes = [], []
         for column in self.names:
@@ -206,7 +206,9 @@ class Encoder:
         return np.ascontiguousarray(of_rows, np.int32)
 
 
-def _as_frame(x: object) -> "nw.DataFrame[Any] | None":
+def _as_frame(x: Any) -> "nw.DataFrame[Any] | None":
+    if hasattr(x, "set_axis") and not all(isinstance(column, str) for column in x.columns):
+        x = x.set_axis([str(column) for column in x.columns], axis=1)  # pandas also has columns called 0, 1, 2
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.errors import DataError
+from linnet.errors import DataError, DataTypeError
 
 Array = NDArray[Any]
 
@@ -23,11 +23,17 @@ def as_table(x: object, *, columns: int | None = None, name: str = "x") -> Array
     if table.ndim != 2:
         raise DataError(_wrong_dimensions(table, name, columns))
     if table.shape[0] == 0 or table.shape[1] == 0:
-        raise DataError(f"{name} is empty: it has {table.shape[0]} rows and {table.shape[1]} columns")
+        raise empty(table.shape, name)
     if columns is not None and table.shape[1] != columns:
         raise DataError(f"{name} has {table.shape[1]} columns, but the model takes {columns}")
     check_finite(table, name, names)
     return table
+
+
+def empty(shape: tuple[int, ...], name: str) -> DataError:
+    """Build the error for a table without rows or without columns, in words that scikit-learn's users know as well."""
+    what = f"0 sample(s) (shape={shape})" if shape[0] == 0 else f"0 feature(s) (shape={shape})"
+    return DataError(f"{name} is empty: it has {what} while a minimum of 1 is required.")
 
 
 def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:
@@ -83,8 +89,9 @@ def _numeric(x: object, name: str, names: list[str] | None) -> Array:
         try:
             return array.astype(np.float64)
         except (TypeError, ValueError):
-            raise DataError(_not_a_number(array, name, names)) from None
-    raise DataError(f"{name} has type {array.dtype}: it must hold numbers")
+            raise DataTypeError(_not_a_number(array, name, names)) from None
+    kind = "Complex data not supported: " if array.dtype.kind == "c" else ""
+    raise DataError(f"{kind}{name} has type {array.dtype}: it must hold numbers")
 
 
 def _aligned(array: Array) -> bool:
@@ -100,15 +107,17 @@ def _not_a_number(array: Array, name: str, names: list[str] | None) -> str:
             where = f"row {index[0]}"
             if len(index) > 1:
                 where += f", column {index[1]}" + (f" ({names[index[1]]!r})" if names else "")
-            return f"{name} contains {value!r} in {where}: it must hold numbers; encode categories as numbers first"
+            what = "it must hold numbers; encode categories as numbers first"
+            if not isinstance(value, str):
+                what = "it must hold numbers (an argument must be a string or a number)"
+            return f"{name} contains {value!r} in {where}: {what}"
     return f"{name} must hold numbers"
 
 
 def _wrong_dimensions(table: Array, name: str, columns: int | None) -> str:
-    if table.ndim == 1 and len(table) == columns:
-        return f"{name} must have rows and columns, got one dimension: use {name}.reshape(1, -1) for one row"
     if table.ndim == 1:
-        return f"{name} must have rows and columns, got one dimension: use {name}.reshape(-1, 1) for one column"
+        remedy = "reshape(1, -1) for one row" if len(table) == columns else "reshape(-1, 1) for one column"
+        return f"{name} must have rows and columns, got one dimension. Reshape your data: {name}.{remedy}"
     if table.ndim == 0:
         return f"{name} must have rows and columns, got a single value"
     return f"{name} must have rows and columns, got shape {table.shape}: use {name}.reshape(len({name}), -1)"

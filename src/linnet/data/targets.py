@@ -40,6 +40,11 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y") -> Labels:
 def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y") -> Array:
     """Return rows x outputs of finite numbers; one dimension will do for one output."""
     values = _array(y, name)
+    if values.dtype.kind == "O":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"Unknown label type: {name} holds objects: it must hold numbers") from None
     if values.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {values.dtype}: it must hold numbers")
     shape = values.shape

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, as_weights, check_values
@@ -87,16 +87,14 @@ class LinearModel(BaseEstimator):
             )
         return solution
 
-    def _learn(self, X: object) -> Columns:
+    def _learn(self, X: object, y: object) -> Columns:
         """Columns of the table, whose form is kept for prediction."""
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         encoder = Encoder()
         columns = encoder.learn(X)
+        check_form(self, X, reset=True)
         self._encoder = encoder
-        self.n_features_in_ = encoder.width
-        if encoder.names is not None and all(isinstance(name, str) for name in encoder.names):
-            self.feature_names_in_ = np.array(encoder.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         return columns
 
     def _column_factors(self) -> Floats:
@@ -128,6 +126,7 @@ class LinearModel(BaseEstimator):
 
     def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
         check_is_fitted(self)
+        check_form(self, X, reset=False)
         columns = self._encoder.encode(X)
         z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
         shift = _offset(offset, exposure, columns.rows, z.shape[1])
@@ -142,6 +141,22 @@ class LinearModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def check_form(estimator: BaseEstimator, X: object, *, reset: bool) -> None:
+    """Set or compare scikit-learn's attributes for the number and the names of columns."""
+    if getattr(X, "ndim", 2) < 2:
+        return  # what is wrong with it is said elsewhere
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def one_target(y: object) -> Any:
+    """Return y as it is, but a single column as one dimension, with scikit-learn's warning."""
+    target = np.asarray(y)
+    return column_or_1d(target, warn=True) if target.ndim == 2 and target.shape[1] == 1 else target
 
 
 def _offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
@@ -201,13 +216,19 @@ class _Regressor(RegressorMixin, LinearModel):
     def _check_y(self, values: Floats) -> None:
         pass
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        head = self._head()
+        tags.target_tags.positive_only = head.family in ("poisson", "gamma") or head.power >= 1
+        return tags
+
     def fit(
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> Self:
         """Fit the model. `offset` is added to z; `exposure` multiplies the mean (its logarithm is an offset)."""
         head = self._head()
-        columns = self._learn(X)
-        values = as_values(y, 1, np.float64, rows=columns.rows)
+        columns = self._learn(X, y)
+        values = as_values(one_target(y), 1, np.float64, rows=columns.rows)
         self._check_y(values)
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
         total = float(columns.rows) if weights is None else float(weights.sum())
@@ -335,12 +356,17 @@ class Ridge(RegressorMixin, LinearModel):
         self.column_penalty = column_penalty
         self.threads = threads
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
         """Fit the model."""
         return self._fit(X, y, self.alpha, sample_weight, offset)
 
     def _fit(self, X: object, y: object, alpha: Any, sample_weight: object, offset: object) -> Self:
-        columns = self._learn(X)
+        columns = self._learn(X, y)
         target = np.asarray(y)
         outputs = target.shape[1] if target.ndim == 2 else 1
         values = as_values(target, outputs, np.float64, rows=columns.rows)

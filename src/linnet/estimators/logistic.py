@@ -11,16 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear import LinearModel, Penalties
+from linnet.estimators.linear import LinearModel, Penalties, one_target
 from linnet.fit.linear import Floats
 from linnet.model.heads import Bernoulli, Categorical
 
 
 def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the sorted classes and, for every row, which of them it has."""
-    target = np.asarray(y)
-    if target.ndim == 2 and target.shape[1] == 1:
-        target = target[:, 0]
+    target = one_target(y)
     if target.ndim != 1:
         raise DataError(f"y must have one class a row, got shape {target.shape}")
     if len(target) != rows:
@@ -83,7 +81,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
         """Fit the model."""
         strength, ratio = self._penalty()
-        columns = self._learn(X)
+        columns = self._learn(X, y)
         self.classes_, labels = class_numbers(y, columns.rows)
         count = len(self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)

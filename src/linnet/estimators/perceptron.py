@@ -4,12 +4,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.rows import Rows
 from linnet.data.table import as_table
 from linnet.data.targets import as_weights
+from linnet.errors import DataError
+from linnet.estimators.linear import check_form
 from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop import Epoch, Plan, Training
@@ -56,7 +59,12 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit the model."""
+        if y is None:
+            raise DataError("Perceptron requires y to be passed, but the target y is None")
+        if issparse(X):
+            raise DataError("sparse data is not supported by Perceptron: use X.toarray()")
         table = as_table(X, name="X")
+        check_form(self, X, reset=True)
         self.classes_, labels = class_numbers(y, len(table))
         count = len(self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(table))
@@ -91,13 +99,13 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self.coef_ = np.ascontiguousarray(block.weights.T)
         self.intercept_ = block.biases.copy()
         self.n_iter_ = len(self.mistakes_)
-        self.n_features_in_ = table.shape[1]
         return self
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""
         check_is_fitted(self)
-        table = as_table(X, columns=self.n_features_in_, name="X")
+        check_form(self, X, reset=False)
+        table = as_table(X, name="X")
         z = table.astype(np.float64) @ self.coef_.T + self.intercept_
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
