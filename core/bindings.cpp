@@ -244,6 +244,21 @@ void bind_linear(nb::module_& m) {
           },
           nb::arg("d"), nb::arg("out").noconvert())
       .def(
+          "gradient_by_group",
+          [](PyLinear& self, Matrix<double> d, Vector<std::int64_t> group, Out out) {
+            require(static_cast<std::int64_t>(d.shape(0)) == self.linear.rows() &&
+                        static_cast<int>(d.shape(1)) == self.linear.outputs(),
+                    "d: rows x outputs");
+            require(static_cast<std::int64_t>(group.size()) == self.linear.rows(), "group: one a row");
+            require(static_cast<std::ptrdiff_t>(out.shape(1)) == self.linear.size(), "out: groups x size");
+            for (std::size_t r = 0; r < group.size(); ++r)
+              require(group.data()[r] >= 0 && group.data()[r] < static_cast<std::int64_t>(out.shape(0)),
+                      "group: out of range");
+            std::fill_n(out.data(), out.size(), 0.0);
+            finish([&] { return self.linear.gradient_by_group(d.data(), group.data(), out.data(), interrupted); });
+          },
+          nb::arg("d"), nb::arg("group"), nb::arg("out").noconvert())
+      .def(
           "sandwich",
           [](PyLinear& self, Vector<double> w, Out out, int every) {
             const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();

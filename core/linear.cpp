@@ -373,6 +373,26 @@ bool Linear::gradient(const double* d, double* out, const Interrupted& interrupt
   return done;
 }
 
+bool Linear::gradient_by_group(const double* d, const std::int64_t* group, double* out,
+                               const Interrupted& interrupted) {
+  const int K = outputs_, dense = columns_.dense_cols;
+  prepare({});
+  strands_.resize(1);  // groups lie anywhere, so one thread takes all rows in order
+  const bool done = over_blocks(1, interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
+    for (int r = 0; r < rows; ++r) {
+      double* to = out + group[first + r] * size();
+      const double* slope = d + (first + r) * K;
+      auto put = [&](std::ptrdiff_t column, double x) {
+        for (int k = 0; k < K; ++k) to[column * K + k] += x * slope[k];
+      };
+      for (int c = 0; c < dense; ++c) put(c, s.x[(std::ptrdiff_t{c / V} * ld_ + r) * V + c % V]);
+      columns_.each_entry(first + r, [&](int c, double v) { put(std::ptrdiff_t{dense} + c, v); });
+      put(columns_.cols(), 1);
+    }
+  });
+  return done;
+}
+
 bool Linear::sandwich(const double* w, double* out, int every, const Interrupted& interrupted) {
   prepare({false, false, {{0, 0}}});
   const bool done = over_blocks(every, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {

@@ -54,6 +54,9 @@ class Linear {
   // out (size of theta) = sum over rows of x_i d_ik: the transposed product; d is rows x outputs.
   bool gradient(const double* d, double* out, const Interrupted& interrupted);
 
+  // out (groups x size of theta) = the same sum for the rows of each group; group[r] in 0 .. groups - 1.
+  bool gradient_by_group(const double* d, const std::int64_t* group, double* out, const Interrupted& interrupted);
+
   // out (columns + 1, squared) = sum over rows of w x x', from one block of rows in `every`.
   bool sandwich(const double* w, double* out, int every, const Interrupted& interrupted);
 

@@ -38,6 +38,10 @@ class FitWarning(UserWarning):
     """A fit ended before it was finished: says how far it came and what would help."""
 
 
+class SeparationWarning(FitWarning):
+    """The likelihood has no maximum: some columns tell classes apart without error."""
+
+
 def unknown_name(kind: str, name: object, choices: Iterable[str]) -> ConfigError:
     """Build the error for a name that is not among the choices, with the nearest one as a suggestion."""
     names = list(choices)

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, as_weights, check_values
-from linnet.errors import ConfigError, DataError, FitWarning
+from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
 from linnet.fit.linear import Floats, Problem, linear_output
-from linnet.fit.newton import Solution
 from linnet.fit.solve import solve
+from linnet.inference.glm import Inference, infer
+from linnet.inference.separation import Separation, separation
 from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
 
 Penalties = Mapping[str, float] | Any
@@ -33,39 +34,43 @@ class LinearModel(BaseEstimator):
     _biases: Floats
     n_iter_: Any
 
-    def _solve(
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        """What is minimised for these rows."""
+        raise NotImplementedError
+
+    def _make(
         self,
-        X: object,
+        columns: Columns,
         head: Head,
         outputs: int,
         *,
-        y: dict[str, Any],
-        l2: float | Floats = 0.0,
+        weights: Floats | None,
+        offset: Floats | None,
+        l2: float | Floats,
         l1: float = 0.0,
-        sample_weight: Floats | None = None,
-        offset: object = None,
-        exposure: object = None,
-        columns: Columns,
-        fixed: Any = None,
-    ) -> Solution:
+        **others: Any,
+    ) -> Problem:
         params = self.get_params()
-        factors = self._column_factors()
-        problem = Problem(
+        factors = np.repeat(self._column_factors()[:, None], outputs, axis=1)
+        return Problem(
             columns,
             head,
             outputs,
-            weights=sample_weight,
-            offset=_offset(offset, exposure, columns.rows, outputs),
+            weights=weights,
+            offset=offset,
             intercept=params["fit_intercept"],
-            l2=np.asarray(l2) * np.repeat(factors[:, None], outputs, axis=1),
-            l1=l1 * np.repeat(factors[:, None], outputs, axis=1) if l1 else None,
-            fixed=fixed,
+            l2=np.asarray(l2) * factors,
+            l1=l1 * factors if l1 else None,
             positive=params.get("positive", False),
             threads=params.get("threads"),
-            **y,
+            **others,
         )
+
+    def _minimise(self, problem: Problem) -> None:
+        params = self.get_params()
         start = None
-        if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == (columns.count, outputs):
+        shape = (problem.columns.count, problem.outputs)
+        if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == shape:
             start = problem.from_user(self._weights, self._biases)
         max_iter = params.get("max_iter")
         solution = solve(
@@ -77,7 +82,10 @@ class LinearModel(BaseEstimator):
         )
         self._weights, self._biases = problem.to_user(solution.theta)
         self.n_iter_ = solution.iterations
-        if not solution.converged:
+        found = separation(problem, solution)
+        if found is not None:
+            warnings.warn(self._say(found, problem), SeparationWarning, stacklevel=4)
+        elif not solution.converged:
             warnings.warn(
                 f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
                 f"at the objective {solution.value:.10g}, where about {solution.gap:.3g} is left to gain: "
@@ -85,7 +93,73 @@ class LinearModel(BaseEstimator):
                 FitWarning,
                 stacklevel=4,
             )
-        return solution
+
+    def _say(self, found: Separation, problem: Problem) -> str:
+        """Name the columns and classes of a separation."""
+        places = self._encoder.order()
+        names = [
+            name for name, place in zip(self._encoder.coefficient_names, places, strict=True) if place in found.columns
+        ]
+        columns = ", ".join(names) if names else "the intercept"
+        return (
+            f"{'complete' if found.complete else 'quasi-complete'} separation: {columns} tell{'s' * (len(names) == 1)} "
+            f"{self._separated(found, problem)} apart without error on {found.rows} rows, so the best coefficients are "
+            "infinite and those given only large: add a penalty, or leave the columns out"
+        )
+
+    def _separated(self, found: Separation, problem: Problem) -> str:
+        return "rows with counts and rows without"
+
+    def inference(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        offset: object = None,
+        exposure: object = None,
+        covariance: str = "model",
+        groups: object = None,
+        level: float = 0.95,
+    ) -> Inference:
+        """Return standard errors, tests and intervals of the coefficients on the data of the fit.
+
+        `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
+        group (`groups`, one a row) depend on each other. Row weights count rows.
+        """
+        check_is_fitted(self)
+        check_form(self, X, reset=False)
+        columns = self._encoder.encode(X)
+        problem = self._problem(columns, y, sample_weight, offset, exposure)
+        weights, biases, problem, outputs = self._for_inference(problem)
+        k = problem.outputs
+        order = self._encoder.order()
+        places, names = [], []
+        for output, label in outputs:
+            if problem.intercept:
+                places.append(columns.count * k + output)
+                names.append(f"{label}intercept")
+            places += [int(place) * k + output for place in order]
+            names += [f"{label}{name}" for name in self._encoder.coefficient_names]
+        return infer(
+            problem,
+            problem.from_user(weights, biases),
+            names,
+            np.array(places, np.intp),
+            kind=covariance,
+            groups=groups,
+            level=level,
+        )
+
+    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
+        """Weights, biases, the problem, and the outputs to report with their labels."""
+        single = problem.outputs == 1
+        return (
+            self._weights,
+            self._biases,
+            problem,
+            [(output, "" if single else f"{output}: ") for output in range(problem.outputs)],
+        )
 
     def _learn(self, X: object, y: object) -> Columns:
         """Columns of the table, whose form is kept for prediction."""
@@ -129,7 +203,7 @@ class LinearModel(BaseEstimator):
         check_form(self, X, reset=False)
         columns = self._encoder.encode(X)
         z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
-        shift = _offset(offset, exposure, columns.rows, z.shape[1])
+        shift = as_offset(offset, exposure, columns.rows, z.shape[1])
         return z if shift is None else z + shift
 
     def get_feature_names_out(self) -> Any:
@@ -159,7 +233,7 @@ def one_target(y: object) -> Any:
     return column_or_1d(target, warn=True) if target.ndim == 2 and target.shape[1] == 1 else target
 
 
-def _offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
+def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
     """What is added to z: the offset, and the logarithm of the exposure."""
     total = None
     if offset is not None:
@@ -226,27 +300,27 @@ class _Regressor(RegressorMixin, LinearModel):
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> Self:
         """Fit the model. `offset` is added to z; `exposure` multiplies the mean (its logarithm is an offset)."""
-        head = self._head()
         columns = self._learn(X, y)
+        self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
+        self.coef_ = self._coefficients()[0]
+        self.intercept_ = float(self._biases[0])
+        return self
+
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         values = as_values(one_target(y), 1, np.float64, rows=columns.rows)
         self._check_y(values)
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
         total = float(columns.rows) if weights is None else float(weights.sum())
-        self._solve(
-            X,
-            head,
+        return self._make(
+            columns,
+            self._head(),
             1,
-            y={"values": values},
+            values=values,
+            weights=weights,
+            offset=as_offset(offset, exposure, columns.rows, 1),
             l2=self.alpha * (1 - self.l1_ratio) * total,
             l1=self.alpha * self.l1_ratio * total,
-            sample_weight=weights,
-            offset=offset,
-            exposure=exposure,
-            columns=columns,
         )
-        self.coef_ = self._coefficients()[0]
-        self.intercept_ = float(self._biases[0])
-        return self
 
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
@@ -361,29 +435,31 @@ class Ridge(RegressorMixin, LinearModel):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
-        """Fit the model."""
-        return self._fit(X, y, self.alpha, sample_weight, offset)
+    def _alpha(self) -> Any:
+        return self.alpha
 
-    def _fit(self, X: object, y: object, alpha: Any, sample_weight: object, offset: object) -> Self:
-        columns = self._learn(X, y)
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        if exposure is not None:
+            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         target = np.asarray(y)
         outputs = target.shape[1] if target.ndim == 2 else 1
-        values = as_values(target, outputs, np.float64, rows=columns.rows)
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
-        self._solve(
-            X,
+        return self._make(
+            columns,
             Normal(),
             outputs,
-            y={"values": values},
-            l2=np.asarray(alpha, np.float64),
-            sample_weight=weights,
-            offset=offset,
-            columns=columns,
+            values=as_values(target, outputs, np.float64, rows=columns.rows),
+            weights=None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows),
+            offset=as_offset(offset, None, columns.rows, outputs),
+            l2=np.asarray(self._alpha(), np.float64),
         )
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit the model."""
+        self._minimise(self._problem(self._learn(X, y), y, sample_weight, offset, None))
+        several = np.asarray(y).ndim == 2
         coefficients = self._coefficients()
-        self.coef_ = coefficients if target.ndim == 2 else coefficients[0]
-        self.intercept_ = self._biases.copy() if target.ndim == 2 else float(self._biases[0])
+        self.coef_ = coefficients if several else coefficients[0]
+        self.intercept_ = self._biases.copy() if several else float(self._biases[0])
         return self
 
     def predict(self, X: object, *, offset: object = None) -> Floats:
@@ -412,6 +488,5 @@ class LinearRegression(Ridge):
         self.positive = positive
         self.threads = threads
 
-    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
-        """Fit the model."""
-        return self._fit(X, y, 0.0, sample_weight, offset)
+    def _alpha(self) -> Any:
+        return 0.0

@@ -1,6 +1,7 @@
 """Logistic regression for two classes, softmax regression (the maximum-entropy classifier) for more."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from linnet.data.columns import Columns
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear import LinearModel, Penalties, one_target
-from linnet.fit.linear import Floats
+from linnet.estimators.linear import LinearModel, Penalties, as_offset, one_target
+from linnet.fit.linear import Floats, Problem
+from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical
 
 
@@ -80,33 +83,12 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
         """Fit the model."""
-        strength, ratio = self._penalty()
+        strength, _ = self._penalty()
         columns = self._learn(X, y)
-        self.classes_, labels = class_numbers(y, columns.rows)
-        count = len(self.classes_)
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
-        if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[labels])
-            weights = by_class[labels] if weights is None else weights * by_class[labels]
-        fixed = self._fixed()
-        given: dict[str, Any]
-        if count == 2:
-            head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64)[:, None]}
-        else:
-            head, outputs, given = Categorical(), count, {"labels": labels}
-        self._solve(
-            X,
-            head,
-            outputs,
-            y=given,
-            l2=strength * (1 - ratio),
-            l1=strength * ratio,
-            sample_weight=weights,
-            offset=offset,
-            columns=columns,
-            fixed=fixed if count > 2 else None,
-        )
-        if count > 2 and fixed is None:
+        self.classes_, _ = class_numbers(y, columns.rows)
+        problem = self._problem(columns, y, sample_weight, offset, None)
+        self._minimise(problem)
+        if problem.outputs > 1 and problem.fixed is None:  # of all equal solutions the one in the middle
             self._biases = self._biases - self._biases.mean()
             if strength == 0:
                 self._weights = self._weights - self._weights.mean(axis=1, keepdims=True)
@@ -114,6 +96,51 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         self.intercept_ = self._biases.copy()
         self.n_iter_ = np.array([self.n_iter_], np.int32)
         return self
+
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        if exposure is not None:
+            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
+        strength, ratio = self._penalty()
+        classes, labels = class_numbers(y, columns.rows)
+        if len(classes) != len(self.classes_) or (classes != self.classes_).any():
+            raise DataError(f"y has the classes {list(classes)}, the model {list(self.classes_)}")
+        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        if self.class_weight is not None:
+            by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
+            weights = by_class[labels] if weights is None else weights * by_class[labels]
+        fixed = self._fixed()
+        given: dict[str, Any]
+        if len(classes) == 2:
+            head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64)[:, None]}
+        else:
+            head, outputs, given = Categorical(), len(classes), {"labels": labels, "fixed": fixed}
+        return self._make(
+            columns,
+            head,
+            outputs,
+            weights=weights,
+            offset=as_offset(offset, None, columns.rows, outputs),
+            l2=strength * (1 - ratio),
+            l1=strength * ratio,
+            **given,
+        )
+
+    def _separated(self, found: Separation, problem: Problem) -> str:
+        outputs = found.outputs if problem.outputs > 1 else (0, 1)
+        return "class" + "es" * (len(outputs) > 1) + " " + " and ".join(repr(self.classes_[k]) for k in outputs)
+
+    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
+        """Without a penalty coefficients are told from those of the reference class, the first unless chosen."""
+        if problem.outputs == 1:
+            return self._weights, self._biases, problem, [(0, "")]
+        weights, biases = self._weights, self._biases
+        if not problem.ridge.any() and problem.l1 is None:
+            fixed = problem.fixed if problem.fixed is not None else np.arange(problem.outputs) == 0
+            weights, biases = weights - weights[:, fixed], biases - biases[fixed]
+            problem = replace(problem, fixed=fixed)
+        chosen = np.ones(problem.outputs, np.bool_) if problem.fixed is None else ~problem.fixed
+        labels = [(int(k), f"{self.classes_[k]}: ") for k in np.flatnonzero(chosen)]
+        return weights, biases, problem, labels
 
     def decision_function(self, X: object, *, offset: object = None) -> Floats:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""

@@ -29,6 +29,7 @@ class Solution:
     converged: bool
     gap: float  # estimate of what is left to gain
     dependent: NDArray[np.bool_]  # parameters left out because others determine them
+    step: Floats | None = None  # the last one: where theta would go on to
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def newton(
         finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
-            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, factored.dependent)
+            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, factored.dependent, step)
         iterations, before = iterations + 1, gain
         point = _descend(problem, point, step, gain, every)
 

@@ -1,0 +1,299 @@
+"""Standard errors, tests and intervals of a linear model's coefficients.
+
+With H the information (the expected second derivative of the loss sum), P the penalty's second derivative, s_i the
+gradient of row i's loss and φ the dispersion, the covariance of the coefficients is
+
+    model       φ (H + P)⁻¹ H (H + P)⁻¹            which is φ H⁻¹ without a penalty
+    HC0         (H + P)⁻¹ (Σ s_i s_i') (H + P)⁻¹    right also where the variance is not what the head says
+    HC1         HC0 · n / (n - p)
+    HC2, HC3    s_i s_i' divided by 1 - h_i, or by its square; h_i is the leverage of row i
+    cluster     as HC0 with the s_i summed over each group, times G / (G - 1) · (n - 1) / (n - p)
+
+Row weights count rows: a weight of 2 is the same row twice.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.stats
+from numpy.typing import NDArray
+
+from linnet.data.columns import Columns
+from linnet.errors import ConfigError, DataError
+from linnet.fit.linear import Floats, Problem
+from linnet.fit.newton import elimination_order, factor, newton
+from linnet.inference.likelihood import DISPERSED, log_likelihood, mean_of, unit_deviance, variance_of
+
+COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What the data say about the coefficients. Prints as a table; `to_frame()` makes a pandas data frame of it."""
+
+    names: list[str]
+    coef: Floats
+    standard_error: Floats
+    statistic: Floats
+    p_value: Floats
+    low: Floats
+    high: Floats
+    covariance: Floats  # in the order of names
+    kind: str  # of covariance
+    level: float
+    uses_t: bool
+    rows: float  # the sum of weights
+    df_model: int  # free coefficients, the intercept included
+    df_residual: float
+    dispersion: float
+    log_likelihood: float
+    deviance: float
+    null_deviance: float
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2 df_model - 2 log_likelihood (the dispersion is not counted)."""
+        return 2 * self.df_model - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, log(rows) df_model - 2 log_likelihood."""
+        return float(np.log(self.rows)) * self.df_model - 2 * self.log_likelihood
+
+    def likelihood_ratio_test(self, smaller: "Inference") -> tuple[float, int, float]:
+        """Test a smaller model nested in this one: the statistic, its degrees of freedom, and the p-value."""
+        freedom = self.df_model - smaller.df_model
+        if freedom < 1:
+            raise ConfigError(
+                f"the other model must be the smaller one: it has {smaller.df_model} free coefficients, "
+                f"this one {self.df_model}"
+            )
+        if self.rows != smaller.rows:
+            raise DataError(
+                f"both models must see the same rows: this one saw {self.rows:g}, the other {smaller.rows:g}"
+            )
+        statistic = 2 * (self.log_likelihood - smaller.log_likelihood)
+        return statistic, freedom, float(scipy.stats.chi2.sf(statistic, freedom))
+
+    def to_frame(self) -> Any:
+        """The table as a pandas data frame."""
+        import pandas as pd
+
+        columns = {
+            "coef": self.coef,
+            "std err": self.standard_error,
+            "t" if self.uses_t else "z": self.statistic,
+            "p": self.p_value,
+            f"{(1 - self.level) / 2:.4g}": self.low,
+            f"{(1 + self.level) / 2:.4g}": self.high,
+        }
+        return pd.DataFrame(columns, index=self.names)
+
+    def __str__(self) -> str:
+        width = max(9, *(len(name) for name in self.names))
+        ends = (f"{(1 - self.level) / 2:.4g}", f"{(1 + self.level) / 2:.4g}")
+        head = ("coef", "std err", "t" if self.uses_t else "z", "p", *ends)
+        lines = [" " * width + "".join(f"{name:>12}" for name in head)]
+        for row in zip(
+            self.names, self.coef, self.standard_error, self.statistic, self.p_value, self.low, self.high, strict=True
+        ):
+            numbers = "".join(
+                f"{value:12.4g}" if index != 3 else f"{value:12.3g}" for index, value in enumerate(row[1:])
+            )
+            lines.append(f"{row[0]:<{width}}{numbers}")
+        lines += [
+            "",
+            f"rows {self.rows:g}, residual degrees of freedom {self.df_residual:g}, covariance {self.kind}",
+            f"deviance {self.deviance:.6g} (null model {self.null_deviance:.6g}), dispersion {self.dispersion:.6g}",
+            f"log-likelihood {self.log_likelihood:.6g}, AIC {self.aic:.6g}, BIC {self.bic:.6g}",
+            *self.notes,
+        ]
+        return "\n".join(lines)
+
+
+def infer(
+    problem: Problem,
+    theta: Floats,
+    names: list[str],
+    places: NDArray[np.intp],
+    *,
+    kind: str = "model",
+    groups: object = None,
+    level: float = 0.95,
+    notes: list[str] | None = None,
+) -> Inference:
+    """Infer from a solved problem. `places`: which parameters to report (of theta for columns as the user has them)."""
+    if kind not in COVARIANCES:
+        raise ConfigError(f"covariance must be one of {', '.join(COVARIANCES)}, got {kind!r}")
+    if (kind == "cluster") != (groups is not None):
+        raise ConfigError(
+            "covariance='cluster' needs groups, one a row" if groups is None else "groups are for covariance='cluster'"
+        )
+    if not 0 < level < 1:
+        raise ConfigError(f"level must be between 0 and 1, got {level!r}")
+    rows = problem.columns.rows
+    weights = np.ones(rows) if problem.weights is None else problem.weights
+    total = float(weights.sum())
+    h = np.empty((problem.size, problem.size))
+    problem.core.sums(theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True)
+    h[~problem.free], h[:, ~problem.free] = 0, 0
+    bread = factor(h + np.diag(problem.ridge), elimination_order(problem))
+    unit = np.eye(problem.size)
+    inverse = bread.solve(unit)
+    free = int((~bread.dependent).sum())
+    z = np.empty((rows, problem.outputs))
+    problem.core.predict(theta, z)
+    if problem.offset is not None:
+        z += problem.offset
+    t = problem.values if problem.labels is None else np.eye(problem.outputs)[problem.labels]
+    assert t is not None
+    freedom = total - free
+    dispersed = problem.head.family in DISPERSED
+    mean = mean_of(problem.head, z)
+    dispersion = 1.0
+    if dispersed:
+        pearson = float(weights @ ((t - mean) ** 2 / variance_of(problem.head, mean)).sum(axis=1))
+        dispersion = pearson / freedom if freedom > 0 else float("nan")
+    if kind == "model":
+        covariance = dispersion * inverse @ h @ inverse
+    else:
+        covariance = inverse @ _meat(problem, theta, z, t, weights, inverse, kind, groups, free) @ inverse
+    move = _to_user_matrix(problem)
+    covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
+    coef = (move @ theta)[places]
+    shown = ~bread.dependent[places]
+    error = np.where(shown, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = coef / error
+    distribution = scipy.stats.t(freedom) if dispersed else scipy.stats.norm()
+    p_value = 2 * distribution.sf(np.abs(statistic))
+    reach = distribution.ppf((1 + level) / 2) * error
+    notes = list(notes or [])
+    if not shown.all():
+        left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
+        notes.append(f"Held at zero because other columns determine them: {left}.")
+    if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
+        notes.append(
+            "The fit is penalised: coefficients are shrunk towards zero. Standard errors tell how much the shrunken "
+            "coefficients vary from sample to sample, not how far they are off; p-values and intervals are not those "
+            "of a test of the coefficient itself."
+        )
+    return Inference(
+        names,
+        coef,
+        error,
+        statistic,
+        p_value,
+        coef - reach,
+        coef + reach,
+        covariance,
+        kind,
+        level,
+        dispersed,
+        total,
+        free,
+        freedom,
+        dispersion,
+        log_likelihood(problem.head, z, t, weights, dispersion),
+        float(weights @ unit_deviance(problem.head, z, t)),
+        _null_deviance(problem, t, weights),
+        notes,
+    )
+
+
+def _to_user_matrix(problem: Problem) -> Floats:
+    """Takes theta to the same for columns as they are: the biases lose what the centers add."""
+    move = np.eye(problem.size)
+    k, dense = problem.outputs, problem.columns.dense
+    for output in range(k):
+        row = problem.size - k + output
+        move[row, np.arange(dense) * k + output] = -problem.center
+    return move
+
+
+def _meat(
+    problem: Problem,
+    theta: Floats,
+    z: Floats,
+    t: Floats,
+    weights: Floats,
+    inverse: Floats,
+    kind: str,
+    groups: object,
+    free: int,
+) -> Floats:
+    """Σ s_i s_i' over rows or groups."""
+    k, size = problem.outputs, problem.columns.count + 1
+    dz = _slopes(problem, z, t)
+    total = float(weights.sum())
+    if kind == "cluster":
+        labels = np.asarray(groups)
+        if labels.shape != (len(z),):
+            raise DataError(f"groups must have one entry a row, {len(z)} in all, got shape {labels.shape}")
+        names, inverse_of = np.unique(labels, return_inverse=True)
+        if len(names) < 2:
+            raise DataError("groups must name at least two groups")
+        count = len(names)
+        scores = np.empty((count, problem.size))
+        problem.core.gradient_by_group(weights[:, None] * dz, inverse_of.reshape(-1).astype(np.int64), scores)
+        scores[:, ~problem.free] = 0
+        return np.asarray(scores.T @ scores * (count / (count - 1) * (total - 1) / (total - free)))
+    scale = np.ones(len(z))
+    if kind in ("HC2", "HC3"):
+        if k > 1:
+            raise ConfigError(f"{kind} needs a leverage for each row, which is defined for one output: use HC0 or HC1")
+        leverage = np.empty(len(z))
+        problem.core.quadratic(np.ascontiguousarray(inverse), leverage)
+        curved = _curvature(problem, z)
+        scale = 1 / np.maximum(1 - curved * leverage, 1e-12) ** (1 if kind == "HC2" else 2)
+    meat = np.empty((size, k, size, k))
+    block = np.empty((size, size))
+    for a in range(k):
+        for b in range(a, k):
+            problem.core.sandwich(np.ascontiguousarray(weights * scale * dz[:, a] * dz[:, b]), block)
+            meat[:, a, :, b] = meat[:, b, :, a] = block
+    out = meat.reshape(size * k, size * k)
+    out[~problem.free], out[:, ~problem.free] = 0, 0
+    return out * (total / (total - free)) if kind == "HC1" else out
+
+
+def _slopes(problem: Problem, z: Floats, t: Floats) -> Floats:
+    """dloss/dz of every row."""
+    head = problem.head
+    mean = mean_of(head, z)
+    if head.family in ("bernoulli", "categorical", "poisson", "normal"):
+        return mean - t
+    slope = np.ones_like(mean) if head.output.name == "identity" else mean
+    return np.asarray((mean - t) * slope / variance_of(head, mean))
+
+
+def _curvature(problem: Problem, z: Floats) -> Floats:
+    """The expected second derivative of every row's loss, of one output."""
+    head = problem.head
+    mean = mean_of(head, z)
+    if head.family in ("bernoulli", "poisson"):
+        return variance_of(head, mean)[:, 0]
+    slope = np.ones_like(mean) if head.output.name == "identity" else mean
+    return np.asarray((slope**2 / variance_of(head, mean))[:, 0])
+
+
+def _null_deviance(problem: Problem, t: Floats, weights: Floats) -> float:
+    """The deviance of the model without columns."""
+    null = Problem(
+        Columns(problem.columns.rows),
+        problem.head,
+        problem.outputs,
+        labels=problem.labels,
+        values=problem.values,
+        weights=problem.weights,
+        offset=problem.offset,
+        intercept=problem.intercept,
+        threads=problem.threads,
+    )
+    biases = newton(null, null.start()).theta if problem.intercept else np.zeros(problem.outputs)
+    z = np.broadcast_to(biases, t.shape).copy()
+    if problem.offset is not None:
+        z += problem.offset
+    return float(weights @ unit_deviance(problem.head, z, t))
