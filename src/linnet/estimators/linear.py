@@ -84,14 +84,14 @@ class LinearModel(BaseEstimator):
         self.n_iter_ = solution.iterations
         found = separation(problem, solution)
         if found is not None:
-            warnings.warn(self._say(found, problem), SeparationWarning, stacklevel=4)
+            warnings.warn(self._say(found, problem), SeparationWarning, stacklevel=3)
         elif not solution.converged:
             warnings.warn(
                 f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
                 f"at the objective {solution.value:.10g}, where about {solution.gap:.3g} is left to gain: "
                 "raise max_iter, or add a penalty if the coefficients run away",
                 FitWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def _say(self, found: Separation, problem: Problem) -> str:

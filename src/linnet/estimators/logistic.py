@@ -127,7 +127,12 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def _separated(self, found: Separation, problem: Problem) -> str:
         outputs = found.outputs if problem.outputs > 1 else (0, 1)
-        return "class" + "es" * (len(outputs) > 1) + " " + " and ".join(repr(self.classes_[k]) for k in outputs)
+        return (
+            "class"
+            + "es" * (len(outputs) > 1)
+            + " "
+            + " and ".join(repr(self.classes_[k : k + 1].tolist()[0]) for k in outputs)
+        )
 
     def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
         """Without a penalty coefficients are told from those of the reference class, the first unless chosen."""

@@ -1,0 +1,188 @@
+"""Inference against statsmodels, and what must hold whatever the model."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+import linnet
+from linnet.errors import ConfigError, DataError, SeparationWarning
+from linnet.inference.glm import Inference
+
+RNG = np.random.default_rng(0)
+N = 800
+X = RNG.normal(size=(N, 3)) * [1, 10, 0.1] + [0, 5, 1]
+A = sm.add_constant(X)
+ETA = (X - [0, 5, 1]) @ [0.5, -0.03, 0.0] + 0.2
+COUNTS = RNG.integers(1, 4, N)
+GROUPS = RNG.integers(0, 30, N)
+OFFSET = RNG.normal(size=N) * 0.1
+COUNT = RNG.poisson(np.exp(ETA))
+YES = (RNG.random(N) < 1 / (1 + np.exp(-ETA))).astype(int)
+REAL = ETA + RNG.normal(size=N) * (1 + (X[:, 0] > 0))
+AMOUNT = RNG.gamma(2, np.exp(ETA) / 2)
+
+
+def assert_agrees(ours: Inference, theirs: Any, *, p: bool = True) -> None:
+    np.testing.assert_allclose(ours.coef, theirs.params, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.standard_error, theirs.bse, rtol=1e-7)
+    if p:
+        np.testing.assert_allclose(ours.p_value, theirs.pvalues, rtol=1e-5, atol=1e-12)
+        np.testing.assert_allclose(np.stack([ours.low, ours.high], 1), theirs.conf_int(), rtol=1e-6, atol=1e-8)
+    assert ours.log_likelihood == pytest.approx(theirs.llf, rel=1e-10)
+    assert ours.aic == pytest.approx(theirs.aic, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["model", "HC0", "cluster"])
+def test_poisson_agrees_with_statsmodels(kind: str) -> None:
+    groups = GROUPS if kind == "cluster" else None
+    options = {"cov_kwds": {"groups": groups}} if kind == "cluster" else {}
+    theirs = sm.GLM(COUNT, A, family=sm.families.Poisson(), offset=OFFSET)
+    theirs = theirs.fit(tol=1e-14, cov_type="nonrobust" if kind == "model" else kind, **options)
+    model = linnet.PoissonRegressor(alpha=0).fit(X, COUNT, offset=OFFSET)
+    ours = model.inference(X, COUNT, offset=OFFSET, covariance=kind, groups=groups)
+    assert_agrees(ours, theirs)
+    assert ours.deviance == pytest.approx(theirs.deviance)
+    assert ours.null_deviance == pytest.approx(theirs.null_deviance)
+    assert ours.df_residual == theirs.df_resid
+    np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-6, atol=1e-12)
+
+
+def test_binomial_with_weights_agrees_with_statsmodels() -> None:
+    theirs = sm.GLM(YES, A, family=sm.families.Binomial(), freq_weights=COUNTS).fit(tol=1e-14)
+    model = linnet.LogisticRegression(C=np.inf).fit(X, YES, COUNTS)
+    ours = model.inference(X, YES, COUNTS)
+    assert_agrees(ours, theirs)
+    repeated = np.repeat(np.arange(N), COUNTS)
+    again = linnet.LogisticRegression(C=np.inf).fit(X[repeated], YES[repeated])
+    for kind in ("model", "HC0", "HC1", "HC3"):
+        weighted = model.inference(X, YES, COUNTS, covariance=kind)
+        plain = again.inference(X[repeated], YES[repeated], covariance=kind)
+        np.testing.assert_allclose(weighted.standard_error, plain.standard_error, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["model", "HC0", "HC1", "HC2", "HC3"])
+def test_least_squares_agrees_with_statsmodels(kind: str) -> None:
+    theirs = sm.OLS(REAL, A).fit()
+    if kind != "model":
+        theirs = theirs.get_robustcov_results(kind, use_t=True)
+    assert_agrees(linnet.LinearRegression().fit(X, REAL).inference(X, REAL, covariance=kind), theirs)
+
+
+def test_gamma_agrees_with_statsmodels() -> None:
+    theirs = sm.GLM(AMOUNT, A, family=sm.families.Gamma(sm.families.links.Log())).fit(tol=1e-14)
+    ours = linnet.GammaRegressor(alpha=0).fit(X, AMOUNT).inference(X, AMOUNT)
+    assert_agrees(ours, theirs, p=False)  # statsmodels takes z for t
+    assert ours.dispersion == pytest.approx(theirs.scale)
+
+
+def classes() -> Any:
+    p = np.exp(np.stack([0 * ETA, ETA, 0.3 - ETA], 1))
+    return (np.random.default_rng(1).random((N, 1)) > (p / p.sum(1, keepdims=True)).cumsum(1)).sum(1)
+
+
+def test_multinomial_agrees_with_statsmodels() -> None:
+    y = classes()
+    theirs = sm.MNLogit(y, A).fit(disp=0, tol=1e-14, method="newton")
+    model = linnet.LogisticRegression(C=np.inf).fit(X, y)
+    ours = model.inference(X, y)
+    np.testing.assert_allclose(ours.coef, theirs.params.T.ravel(), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(ours.standard_error, theirs.bse.T.ravel(), rtol=1e-6)
+    assert ours.log_likelihood == pytest.approx(theirs.llf)
+    assert (ours.aic, ours.bic) == pytest.approx((theirs.aic, theirs.bic))
+    chosen = linnet.LogisticRegression(C=np.inf, reference=0).fit(X, y).inference(X, y)
+    np.testing.assert_allclose(chosen.standard_error, ours.standard_error, rtol=1e-6)
+    assert ours.names[:2] == ["1: intercept", "1: x0"]
+
+
+def test_standard_errors_are_the_spread_over_samples() -> None:
+    """The real thing: fit again and again on new targets."""
+    rng = np.random.default_rng(2)
+    model = linnet.PoissonRegressor(alpha=0)
+    coefs, errors = [], []
+    for _ in range(300):
+        y = rng.poisson(np.exp(ETA))
+        inference = model.fit(X, y).inference(X, y)
+        coefs.append(inference.coef)
+        errors.append(inference.standard_error)
+    np.testing.assert_allclose(np.std(coefs, axis=0), np.mean(errors, axis=0), rtol=0.15)
+
+
+def test_a_penalty_is_spoken_of() -> None:
+    model = linnet.PoissonRegressor(alpha=1.0).fit(X, COUNT)
+    inference = model.inference(X, COUNT)
+    assert "The fit is penalised" in str(inference)
+    free = linnet.PoissonRegressor(alpha=0).fit(X, COUNT).inference(X, COUNT)
+    assert "penalised" not in str(free)
+    assert (inference.standard_error[1:] < free.standard_error[1:]).all()
+
+
+def test_likelihood_ratio() -> None:
+    full = linnet.PoissonRegressor(alpha=0).fit(X, COUNT).inference(X, COUNT)
+    small = linnet.PoissonRegressor(alpha=0).fit(X[:, :1], COUNT).inference(X[:, :1], COUNT)
+    statistic, freedom, p = full.likelihood_ratio_test(small)
+    assert freedom == 2
+    assert statistic == pytest.approx(small.deviance - full.deviance)
+    assert 0 < p < 1
+    with pytest.raises(ConfigError, match="must be the smaller one"):
+        small.likelihood_ratio_test(full)
+
+
+def test_the_table_prints_and_converts() -> None:
+    frame = pd.DataFrame({"age": X[:, 1], "region": np.array(["a", "b", "c"])[GROUPS % 3]})
+    model = linnet.PoissonRegressor(alpha=0).fit(frame, COUNT)
+    inference = model.inference(frame, COUNT)
+    assert "Held at zero because other columns determine them: region=a." in str(inference)
+    table = inference.to_frame()
+    assert list(table.index) == ["intercept", "age", "region=a", "region=b", "region=c"]
+    assert list(table.columns) == ["coef", "std err", "z", "p", "0.025", "0.975"]
+    assert np.isnan(table.loc["region=a", "std err"])
+
+
+def test_what_makes_no_sense() -> None:
+    model = linnet.PoissonRegressor(alpha=0).fit(X, COUNT)
+    with pytest.raises(ConfigError, match="covariance must be one of model, HC0"):
+        model.inference(X, COUNT, covariance="HC9")
+    with pytest.raises(ConfigError, match="needs groups"):
+        model.inference(X, COUNT, covariance="cluster")
+    with pytest.raises(DataError, match="groups must have one entry a row"):
+        model.inference(X, COUNT, covariance="cluster", groups=[1, 2])
+
+
+# ---- separation ----
+
+
+def test_complete_separation_is_named() -> None:
+    x = np.concatenate([RNG.normal(size=50) - 5, RNG.normal(size=50) + 5])
+    y = np.repeat(["no", "yes"], 50)
+    with pytest.warns(SeparationWarning, match=r"complete separation: dose tells classes 'no' and 'yes' apart"):
+        linnet.LogisticRegression(C=np.inf).fit(pd.DataFrame({"dose": x}), y)
+
+
+def test_a_level_without_events_is_named() -> None:
+    level = np.array(["a", "b", "c"])[GROUPS % 3]
+    frame = pd.DataFrame({"v": X[:, 0], "level": level})
+    with pytest.warns(SeparationWarning, match=r"quasi-complete separation: level=b tells"):
+        linnet.LogisticRegression(C=np.inf).fit(frame, np.where(level == "b", 0, YES))
+    with pytest.warns(SeparationWarning, match=r"level=b tells rows with counts and rows without apart"):
+        linnet.PoissonRegressor(alpha=0).fit(frame, np.where(level == "b", 0, COUNT))
+
+
+def test_a_separated_class_of_several_is_named() -> None:
+    y = classes()
+    x = np.column_stack([X, np.where(y == 2, 3.0, -3.0) + RNG.random(N)])
+    with pytest.warns(SeparationWarning, match=r"x3 tells .*2"):
+        linnet.LogisticRegression(C=np.inf).fit(x, y)
+
+
+def test_nothing_is_said_without_separation() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linnet.LogisticRegression(C=np.inf).fit(X, YES)
+        linnet.LogisticRegression(C=np.inf).fit(X, classes())
+        linnet.PoissonRegressor(alpha=0).fit(X, COUNT)
+        x = np.concatenate([RNG.normal(size=50) - 5, RNG.normal(size=50) + 5])[:, None]
+        linnet.LogisticRegression(C=10).fit(x, np.repeat([0, 1], 50))
