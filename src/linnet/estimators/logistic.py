@@ -1,6 +1,6 @@
 """Logistic regression for two classes, softmax regression (the maximum-entropy classifier) for more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.columns import Columns
 from linnet.data.targets import as_weights
@@ -17,6 +18,7 @@ from linnet.estimators.linear import LinearModel, Penalties, as_offset, one_targ
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical
+from linnet.theory.certificate import Certificate, certify, walk
 
 
 def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -176,6 +178,31 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         shares = np.cumsum(self.predict_proba(X, offset=offset), axis=1)
         drawn = (rng.random((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
         return self.classes_[np.minimum(drawn, len(self.classes_) - 1)]
+
+    def certificate(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        offset: object = None,
+        segments: Sequence[tuple[object, object]] = (),
+    ) -> Certificate:
+        """Return the proof that the fit reached its optimum on these data: see `linnet.theory.certificate`.
+
+        `segments`: pairs of rows; the certificate tells which classes are met on the straight way between them.
+        """
+        check_is_fitted(self)
+        columns = self._encoder.encode(X)
+        problem = self._problem(columns, y, sample_weight, offset, None)
+        ways = []
+        for start, end in segments:
+            z = self._z(np.stack([np.asarray(start, float), np.asarray(end, float)]))
+            z = np.stack([np.zeros(2), z[:, 0]], axis=1) if problem.outputs == 1 else z
+            ways.append(walk(z[0], z[1], self.classes_.tolist()))
+        names = [*self._encoder.coefficient_names, *(["intercept"] if problem.intercept else [])]
+        theta = problem.from_user(self._weights, self._biases)
+        return certify(problem, theta, names, self._encoder.order(), tuple(ways))
 
     def _penalty(self) -> tuple[float, float]:
         """Its strength and the share of l1."""

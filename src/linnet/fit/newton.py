@@ -5,6 +5,7 @@ before it is left out, with a coefficient of zero, so that of a full set of leve
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,11 +82,23 @@ def elimination_order(problem: Problem) -> NDArray[np.intp]:
     return np.asarray((by_column[:, None] * k + np.arange(k)).ravel(), np.intp)
 
 
+class Objective(Protocol):
+    """Anything with a value, a gradient and second derivatives."""
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
+        """Evaluate at theta; `every`: from part of the rows."""
+
+
 def newton(
-    problem: Problem, theta: Floats, *, max_iter: int = 100, every: int = 1, enough: float = _ENOUGH
+    problem: Objective,
+    theta: Floats,
+    order: NDArray[np.intp],
+    *,
+    max_iter: int = 100,
+    every: int = 1,
+    enough: float = _ENOUGH,
 ) -> Solution:
-    """Minimise from a given theta. `every`: on part of the rows, for a start."""
-    order = elimination_order(problem)
+    """Minimise from a given theta. `order`: of elimination. `every`: on part of the rows, for a start."""
     point = first = problem.at(theta, curvature=True, every=every)
     iterations, before = 0, np.inf
     while True:
@@ -95,7 +108,7 @@ def newton(
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
         scale = abs(point.value) + abs(first.value - point.value)
-        norm = float(np.abs(point.gradient).max())
+        norm = float(np.abs(point.gradient).max(initial=0.0))
         finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
@@ -104,7 +117,7 @@ def newton(
         point = _descend(problem, point, step, gain, every)
 
 
-def _descend(problem: Problem, point: Point, step: Floats, gain: float, every: int) -> Point:
+def _descend(problem: Objective, point: Point, step: Floats, gain: float, every: int) -> Point:
     """The next point on the way along step where the objective has fallen enough."""
     assert point.gradient is not None
     length = 1.0

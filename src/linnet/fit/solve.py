@@ -9,7 +9,7 @@ from linnet.errors import ConfigError, unknown_name
 from linnet.fit.coordinate import coordinate
 from linnet.fit.lbfgs import Precondition, lbfgs
 from linnet.fit.linear import Floats, Point, Problem
-from linnet.fit.newton import Solution, factor, newton
+from linnet.fit.newton import Solution, elimination_order, factor, newton
 
 # scikit-learn's names; those for one optimum mean the same here
 SOLVERS = (
@@ -52,7 +52,7 @@ def solve(
     if use_newton:
         if start is None and problem.columns.rows >= _MANY_ROWS and problem.head.family != "normal":
             theta = _start_from_part(problem, theta)
-        return newton(problem, theta, max_iter=max_iter)
+        return newton(problem, theta, elimination_order(problem), max_iter=max_iter)
     precondition = _Preconditioner(problem)
     return lbfgs(
         problem, theta, precondition.at(None), max_iter=max_iter, refresh=precondition.refresh, tolerance=tolerance
@@ -73,7 +73,7 @@ def _newton_pays(problem: Problem) -> bool:
 
 def _start_from_part(problem: Problem, theta: Floats) -> Floats:
     """Where Newton's method gets to on part of the rows, unless that is worse than where it set out from."""
-    part = newton(problem, theta, every=_PART, enough=1e-6, max_iter=20)
+    part = newton(problem, theta, elimination_order(problem), every=_PART, enough=1e-6, max_iter=20)
     if not np.isfinite(part.theta).all():
         return theta
     before, after = (problem.at(point, gradient=False).value for point in (theta, part.theta))

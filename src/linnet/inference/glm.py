@@ -292,7 +292,9 @@ def _null_deviance(problem: Problem, t: Floats, weights: Floats) -> float:
         intercept=problem.intercept,
         threads=problem.threads,
     )
-    biases = newton(null, null.start()).theta if problem.intercept else np.zeros(problem.outputs)
+    biases = (
+        newton(null, null.start(), elimination_order(null)).theta if problem.intercept else np.zeros(problem.outputs)
+    )
     z = np.broadcast_to(biases, t.shape).copy()
     if problem.offset is not None:
         z += problem.offset

@@ -1,0 +1,1 @@
+"""The ideas behind the models, as programs that can be run."""

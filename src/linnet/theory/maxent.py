@@ -1,0 +1,116 @@
+"""The distribution of largest entropy under given moments.
+
+Over outcomes i with features f_i, maximise -Σ p_i log p_i subject to Σ p_i = 1 and Σ p_i f_i = m. With Lagrange's
+multipliers λ this becomes a problem without constraints, the dual:
+
+    minimise  log Σ_i e^(λ·f_i) - λ·m        with gradient  E_p f - m  and second derivative  Cov_p f
+
+and the solution is exponential, p_i ∝ e^(λ·f_i). Softmax regression is the same problem with one set of outcomes a row:
+its gradient, too, is "expected features minus observed features".
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import ArrayLike, NDArray
+
+from linnet.errors import ConfigError, DataError
+from linnet.fit.linear import Point
+from linnet.fit.newton import newton
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MaxEnt:
+    """A distribution of largest entropy."""
+
+    probabilities: Floats
+    multipliers: Floats  # λ; infinite where the moments leave outcomes no probability at all
+    entropy: float  # in nats
+    gap: float  # dual minus primal: how far the entropy can be from the largest
+    moments: Floats  # reached
+
+
+@dataclass(frozen=True, slots=True)
+class _Dual:
+    """log Σ e^(λ·f_i) - λ·m, with f counted from m."""
+
+    f: Floats
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
+        z = self.f @ theta
+        top = z.max()
+        e = np.exp(z - top)
+        p = e / e.sum()
+        mean = p @ self.f
+        spread = self.f - mean
+        return Point(theta, float(top + np.log(e.sum())), mean, spread.T @ (p[:, None] * spread))
+
+
+def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
+    """Return the distribution over outcomes of largest entropy whose mean features are `moments`.
+
+    `features`: one row an outcome, one column a moment; one dimension will do for one moment.
+
+    >>> die = maxent([1, 2, 3, 4, 5, 6], 4.5)
+    >>> die.probabilities.round(3)
+    array([0.054, 0.079, 0.114, 0.165, 0.24 , 0.347])
+    """
+    f = np.asarray(features, np.float64)
+    m = np.atleast_1d(np.asarray(moments, np.float64))
+    f = f[:, None] if f.ndim == 1 else f
+    if f.ndim != 2 or len(f) == 0:
+        raise DataError(f"features must have one row an outcome and one column a moment, got shape {f.shape}")
+    if m.size == 0:
+        f = f[:, :0]
+    if m.shape != (f.shape[1],):
+        raise ConfigError(f"moments must have one number a column of features, {f.shape[1]} in all, got {m.size}")
+    if not (np.isfinite(f).all() and np.isfinite(m).all()):
+        raise DataError("features and moments must be finite")
+    scale = np.maximum(np.abs(f - m).max(axis=0, initial=0.0), 1e-300)
+    centered = (f - m) / scale
+    possible = _possible(centered, f, m)
+    inside = centered[possible]
+    solution = newton(_Dual(inside), np.zeros(f.shape[1]), np.arange(f.shape[1]), enough=1e-14)
+    z = inside @ solution.theta
+    e = np.exp(z - z.max())
+    p = np.zeros(len(f))
+    p[possible] = e / e.sum()
+    multipliers = solution.theta / scale
+    entropy = -float(p[possible] @ np.log(np.maximum(p[possible], 1e-300)))
+    dual = float(z.max() + np.log(e.sum()))
+    if not possible.all():
+        multipliers = np.full_like(multipliers, np.inf)
+    return MaxEnt(p, multipliers, entropy, dual - entropy, p @ f)
+
+
+def _possible(centered: Floats, f: Floats, m: Floats) -> NDArray[np.bool_]:
+    """Which outcomes can have any probability; an error if no distribution has the moments."""
+    n, d = centered.shape
+    if d == 0:
+        return np.ones(n, np.bool_)
+    for column in range(d):
+        low, high = float(f[:, column].min()), float(f[:, column].max())
+        if not low <= m[column] <= high:
+            raise DataError(
+                f"no distribution over these outcomes has moment {column} = {m[column]:g}: "
+                f"its feature lies between {low:g} and {high:g}"
+            )
+    # The largest support, by one linear program: maximise Σ s with s <= q, s <= 1 over unnormalised q with Σ q f = 0.
+    result = scipy.optimize.linprog(
+        np.concatenate([np.zeros(n), -np.ones(n)]),
+        A_ub=np.hstack([-np.eye(n), np.eye(n)]),
+        b_ub=np.zeros(n),
+        A_eq=np.hstack([centered.T, np.zeros((d, n))]),
+        b_eq=np.zeros(d),
+        bounds=[(0, None)] * n + [(0, 1)] * n,
+    )
+    possible = result.x[n:] > 1e-7 if result.x is not None else np.zeros(n, np.bool_)
+    if not possible.any():
+        raise DataError(
+            "no distribution over these outcomes has all these moments together: each lies within the range "
+            "of its feature, but the point they make is outside the convex hull of the outcomes"
+        )
+    return np.asarray(possible)

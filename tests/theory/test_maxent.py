@@ -1,0 +1,139 @@
+"""Maximum entropy, and the certificate of a softmax regression."""
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
+
+import linnet
+from linnet.errors import ConfigError, DataError
+from linnet.theory import maxent as module
+from linnet.theory.certificate import walk
+from linnet.theory.maxent import maxent
+
+
+def test_nothing_known_means_uniform() -> None:
+    np.testing.assert_allclose(maxent(np.arange(7)).probabilities, np.full(7, 1 / 7))
+
+
+@pytest.mark.parametrize("mean", [1.001, 2.0, 3.5, 4.5, 5.99])
+def test_a_die_with_a_given_mean_is_exponential(mean: float) -> None:
+    faces = np.arange(1, 7)
+    die = maxent(faces, mean)
+    assert die.probabilities @ faces == pytest.approx(mean, abs=1e-10)
+    ratios = die.probabilities[1:] / die.probabilities[:-1]
+    np.testing.assert_allclose(ratios, np.exp(die.multipliers[0]), rtol=1e-8)
+    assert die.gap == pytest.approx(0, abs=1e-10)
+
+
+def test_given_mean_and_square_it_is_a_discrete_normal() -> None:
+    x = np.linspace(-5, 5, 201)
+    p = maxent(np.stack([x, x * x], 1), [0.0, 1.0]).probabilities
+    np.testing.assert_allclose(p, np.exp(-x * x / 2) / np.exp(-x * x / 2).sum(), atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_other_distribution_with_these_moments_has_more_entropy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    f = rng.normal(size=(8, 2))
+    other = rng.dirichlet(np.ones(8))
+    best = maxent(f, other @ f)
+    np.testing.assert_allclose(best.moments, other @ f, atol=1e-9)
+    assert best.entropy >= -float(other @ np.log(other)) - 1e-12
+
+
+def test_against_a_solver_of_the_primal_problem() -> None:
+    f = np.array([0.0, 1.0, 3.0, 7.0])
+    constraint = scipy.optimize.LinearConstraint(np.stack([np.ones(4), f]), [1, 2.5], [1, 2.5])
+
+    def negative_entropy(p: Any) -> float:
+        return float(p @ np.log(p))
+
+    primal = scipy.optimize.minimize(
+        negative_entropy, np.full(4, 0.25), bounds=[(1e-9, 1)] * 4, constraints=constraint, tol=1e-14
+    )
+    np.testing.assert_allclose(maxent(f, 2.5).probabilities, primal.x, atol=1e-5)
+
+
+def test_moments_at_the_edge_leave_some_outcomes_no_probability() -> None:
+    np.testing.assert_array_equal(maxent([1, 2, 3, 4, 5, 6], 6).probabilities, [0, 0, 0, 0, 0, 1])
+    corner = maxent([[0, 0], [1, 0], [0, 1]], [0.5, 0.5])
+    np.testing.assert_allclose(corner.probabilities, [0, 0.5, 0.5], atol=1e-12)
+    assert corner.entropy == pytest.approx(np.log(2))
+
+
+def test_infeasible_moments_are_named() -> None:
+    with pytest.raises(DataError, match="moment 0 = 7: its feature lies between 1 and 6"):
+        maxent([1, 2, 3, 4, 5, 6], 7)
+    with pytest.raises(DataError, match="outside the convex hull"):
+        maxent([[0, 0], [1, 0], [0, 1]], [0.8, 0.8])
+    with pytest.raises(ConfigError, match="one number a column"):
+        maxent([1, 2], [1, 2])
+
+
+def test_the_docstring_is_true() -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+# ---- the certificate ----
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("ratio", [0.0, 0.5])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_an_optimum_is_certified(load: object, ratio: float, C: float) -> None:
+    x, y = load(return_X_y=True)  # type: ignore[operator]
+    certificate = linnet.LogisticRegression(C=C, l1_ratio=ratio).fit(x, y).certificate(x, y)
+    assert certificate.mismatch < 1e-5
+    assert certificate.gap < 1e-6 * certificate.objective
+
+
+def test_without_penalty_expected_equals_observed() -> None:
+    x, _ = load_iris(return_X_y=True)
+    y = np.random.default_rng(0).integers(0, 3, 150)
+    certificate = linnet.LogisticRegression(C=np.inf).fit(x, y).certificate(x, y)
+    assert not certificate.penalty_gradient.any()
+    np.testing.assert_allclose(certificate.expected, certificate.observed, rtol=1e-9)
+    np.testing.assert_allclose(certificate.observed[:, :-1], [x[y == k].sum(axis=0) for k in range(3)])
+    np.testing.assert_allclose(certificate.observed[:, -1], np.bincount(y))
+    assert "duality gap" in str(certificate)
+
+
+def test_what_is_no_optimum_gets_no_certificate() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = linnet.LogisticRegression(C=1.0).fit(x, y)
+    best = model.certificate(x, y)
+    model._weights = model._weights + 0.01 * np.random.default_rng(1).normal(size=model._weights.shape)
+    worse = model.certificate(x, y)
+    assert worse.mismatch > 1e-3
+    # the gap bounds what is left to gain
+    assert worse.objective - best.objective <= worse.gap * (1 + 1e-6)
+    assert worse.gap > 1e-4
+
+
+def test_regions_are_convex_along_segments() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = linnet.LogisticRegression().fit(x, y)
+    rng = np.random.default_rng(2)
+    pairs = [(x[i], x[j]) for i, j in rng.integers(0, 150, (50, 2))]
+    certificate = model.certificate(x, y, segments=pairs)
+    for (start, end), segment in zip(pairs, certificate.segments, strict=True):
+        assert segment.convex
+        assert segment.pieces[0][1] == 0
+        assert segment.pieces[-1][2] == 1
+        for name, low, high in segment.pieces:
+            middle = start + (low + high) / 2 * (end - start)
+            assert model.predict(middle[None])[0] == name
+
+
+def test_a_walk_meets_the_upper_envelope() -> None:
+    segment = walk(np.array([1.0, 0.5, 0.0]), np.array([0.0, 0.5, 1.0]), ["a", "b", "c"])
+    assert [piece[0] for piece in segment.pieces] == ["a", "c"]
+    same = walk(np.zeros(2), np.zeros(2), ["a", "b"])
+    assert same.pieces == (("a", 0.0, 1.0),)
