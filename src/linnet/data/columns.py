@@ -70,12 +70,14 @@ class Columns:
             start += count
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
-    def sample(self, wanted: int) -> NDArray[np.float64]:
-        """About that many rows of the dense columns, evenly spread, as one array."""
-        step = max(1, self.rows // wanted)
-        if not self.tables:
-            return np.empty((len(range(0, self.rows, step)), 0))
-        return np.concatenate([table[::step] for table in self.tables], axis=1).astype(np.float64)
+    def about(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Roughly where the dense columns lie and how far they spread: mean and deviation of some rows."""
+        rows = max(32, min(4096, 4_000_000 // max(1, self.dense)))
+        step = max(1, self.rows // rows)
+        samples = [table[::step].astype(np.float64) for table in self.tables]
+        means = [sample.mean(axis=0) for sample in samples]
+        spreads = [sample.std(axis=0) for sample in samples]
+        return np.concatenate([*means, np.empty(0)]), np.concatenate([*spreads, np.empty(0)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ from linnet.model.heads import Head
 
 Floats = NDArray[np.float64]
 
-_SAMPLE = 4096  # rows that tell where a column lies
-
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -56,7 +54,7 @@ class Problem:
         """What is taken off the dense columns: about their means, if there is an intercept to make up for it."""
         if not self.intercept:
             return np.zeros(self.columns.dense)
-        return np.asarray(self.columns.sample(_SAMPLE).mean(axis=0))
+        return self.columns.about()[0]
 
     @cached_property
     def core(self) -> core.Linear:

@@ -67,6 +67,5 @@ def _gain(problem: Problem, z: Floats) -> Floats:
 def _spread(problem: Problem) -> Floats:
     """How far each column reaches, so that coefficients can be compared; 1 for levels and the intercept."""
     spread = np.ones(problem.columns.count + 1)
-    sample = problem.columns.sample(4096)
-    spread[: problem.columns.dense] = np.maximum(sample.std(axis=0), 1e-300)
+    spread[: problem.columns.dense] = np.maximum(problem.columns.about()[1], 1e-300)
     return spread
