@@ -99,20 +99,27 @@ struct Layout {
     return all;
   }
 
-  // Visits every parameter as f(index in theta, index in packed).
+  // Visits every parameter as f(index in theta, index in packed), in an order that suits the cache.
   template <class F>
   void each(F&& f) const {
-    constexpr int V = lanes<T>;
-    std::ptrdiff_t flat = 0;
+    constexpr int V = lanes<T>, rows = 64;
+    std::ptrdiff_t start = 0;
     for (const LayerLayout<T>& layer : layers) {
-      for (std::ptrdiff_t i = 0; i <= layer.inputs; ++i) {
-        for (int o = 0; o < layer.outputs; ++o) {
-          if (layer.thin)
-            f(flat++, i < layer.inputs ? layer.row(o) + i : layer.biases() + o);
-          else
-            f(flat++, layer.panel(o / V) + i * V + o % V);
-        }
+      const std::ptrdiff_t outputs = layer.outputs, all = layer.inputs + std::ptrdiff_t{1};
+      if (layer.thin) {
+        for (std::ptrdiff_t i = 0; i < all; ++i)
+          for (int o = 0; o < layer.outputs; ++o)
+            f(start + i * outputs + o, i < layer.inputs ? layer.row(o) + i : layer.biases() + o);
+      } else {
+        for (std::ptrdiff_t i0 = 0; i0 < all; i0 += rows)
+          for (int p = 0; p * V < layer.outputs; ++p)
+            for (std::ptrdiff_t i = i0; i < std::min(all, i0 + rows); ++i) {
+              const std::ptrdiff_t flat = start + i * outputs + p * V, at = layer.panel(p) + i * V;
+              const int count = std::min(V, layer.outputs - p * V);
+              for (int o = 0; o < count; ++o) f(flat + o, at + o);
+            }
       }
+      start += all * outputs;
     }
   }
 };

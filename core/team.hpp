@@ -76,7 +76,17 @@ class Team {
   // The threads besides the caller's. They hold on to this and not to the team, which a fork may leave behind.
   struct Crew {
     explicit Crew(int size) : process(getpid()) {
-      for (int rank = 1; rank < size; ++rank) threads.emplace_back([this, rank] { serve(rank); });
+      try {
+        for (int rank = 1; rank < size; ++rank) threads.emplace_back([this, rank] { serve(rank); });
+      } catch (...) {  // the system gives no more threads
+        leave();
+        throw;
+      }
+    }
+
+    void leave() {
+      call(0);
+      for (std::thread& thread : threads) thread.join();
     }
 
     int members() const { return static_cast<int>(threads.size()) + 1; }
@@ -121,8 +131,7 @@ class Team {
       static_cast<void>(crew_.release());
       return;
     }
-    crew_->call(0);
-    for (std::thread& thread : crew_->threads) thread.join();
+    crew_->leave();
     crew_.reset();
   }
 

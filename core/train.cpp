@@ -205,7 +205,8 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
   if (rank == 0) {
     updates_ = updates;
     chunk_ = chunk;
-    progress_.step = step;
+    // the step in which the loss was lost counts as done, so that its number can be told
+    progress_.step = step + (progress_.diverged && chunk > 0);
   }
 }
 

@@ -237,7 +237,7 @@ def test_zero_weights_in_a_hidden_layer_warn_and_say_why() -> None:
     x, y = clouds()
     model = Sequential([Dense(4, "relu", kernel_initializer="zeros", input_dim=6), Dense(3, "softmax")])
     model.compile(loss="sparse_categorical_crossentropy")
-    with pytest.warns(UserWarning, match="never learn different features"):
+    with pytest.warns(UserWarning, match="learn different features"):
         model.fit(x, y, verbose=0)
     linear = Sequential([Dense(3, "softmax", kernel_initializer="zeros", input_dim=6)])
     linear.compile(loss="sparse_categorical_crossentropy")
@@ -246,7 +246,7 @@ def test_zero_weights_in_a_hidden_layer_warn_and_say_why() -> None:
         linear.fit(x, y, verbose=0)  # a fine start for a linear model
 
 
-def test_divergence_is_an_error_that_keeps_the_last_good_parameters() -> None:
+def test_divergence_is_an_error_that_changes_nothing() -> None:
     x, y = clouds()
     model = Sequential([Dense(1, input_dim=6)])
     model.compile(SGD(10.0), loss="mse")

@@ -20,6 +20,7 @@ class Rows:
     labels: Labels | None = None
     values: Array | None = None
     weights: Array | None = None
+    given: Array | None = None  # the targets as the user has them, where that is another form
 
     def __len__(self) -> int:
         return len(self.x)
@@ -39,5 +40,7 @@ class Rows:
         return float(len(self)) if self.weights is None else float(self.weights.sum(dtype=np.float64))
 
     def targets(self) -> Any:
-        """Labels or values, whichever there are."""
+        """The targets in the user's form."""
+        if self.given is not None:
+            return self.given
         return self.labels if self.labels is not None else self.values

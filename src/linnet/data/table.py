@@ -18,8 +18,14 @@ def as_table(x: object, *, columns: int | None = None, name: str = "x") -> Array
 
     `columns`: how many there must be, if known.
     """
+    if hasattr(x, "tocsr"):
+        raise DataError(f"{name} is a sparse matrix, and sparse data is not supported here: use {name}.toarray()")
+    if np.ma.is_masked(x):
+        raise DataError(f"{name} is masked: fill in or drop missing values first")
     names = _column_names(x)
     table = _numeric(x, name, names)
+    if table.ndim == 1 and len(table) == 0:
+        raise empty((0, 0), name)
     if table.ndim != 2:
         raise DataError(_wrong_dimensions(table, name, columns))
     if table.shape[0] == 0 or table.shape[1] == 0:

@@ -1,6 +1,7 @@
 """The targets: what each head takes, checked so that an error names the row."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -89,13 +90,15 @@ def class_weights(classes: Array, count: int, wanted: "Mapping[int, float] | str
         rows_of = np.bincount(classes, minlength=count)
         by_class = len(classes) / (count * np.maximum(rows_of, 1))
         return by_class[classes].astype(dtype)
+    if not isinstance(wanted, Mapping):
+        raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
     by_class = np.ones(count)
     for label, weight in wanted.items():
-        if label not in range(count):
+        if label not in range(count):  # False, 1.0 and NumPy's numbers are classes, too
             raise ConfigError(f"class_weight names class {label!r}, but the classes are 0 to {count - 1}")
-        if not 0 <= weight < float("inf"):
+        if not isinstance(weight, Real) or not 0 <= weight < float("inf"):
             raise ConfigError(f"class_weight of class {label} must be at least 0 and finite, got {weight!r}")
-        by_class[label] = weight
+        by_class[int(label)] = weight
     weights = by_class[classes].astype(dtype)
     if not weights.any():
         raise DataError("class_weight leaves every row with weight 0: nothing is left to learn from")

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from linnet.errors import ConfigError
 from linnet.model.activations import Activation, as_activation
 from linnet.model.initialise import check_initialiser
@@ -87,7 +89,7 @@ class Dropout:
     """Drop each of the inputs with probability `rate` in training, and divide the others by 1 - rate."""
 
     def __init__(self, rate: float, *, input_shape: int | Sequence[int] | None = None) -> None:
-        if not 0 <= rate < 1:
+        if not isinstance(rate, int | float | np.number) or not 0 <= rate < 1:
             raise ConfigError(f"Dropout's rate must be at least 0 and below 1, got {rate!r}")
         self.rate = float(rate)
         self.columns = None if input_shape is None else _columns(input_shape)
@@ -97,7 +99,7 @@ class Dropout:
 
 
 def _columns(shape: int | Sequence[int]) -> int:
-    sizes = [shape] if isinstance(shape, int) else list(shape)
-    if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] < 1:
+    sizes = [shape] if isinstance(shape, int | np.integer) else list(shape) if isinstance(shape, Sequence) else []
+    if len(sizes) != 1 or not isinstance(sizes[0], int | np.integer) or sizes[0] < 1:
         raise ConfigError(f"the input must be rows of numbers, shape (columns,), got {shape!r}")
-    return sizes[0]
+    return int(sizes[0])

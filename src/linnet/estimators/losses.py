@@ -43,7 +43,7 @@ class Loss:
     name: str
 
     def __post_init__(self) -> None:
-        if self.name not in _FAMILY:
+        if not isinstance(self.name, str) or self.name not in _FAMILY:
             raise unknown_name("loss", self.name, _FAMILY)
 
     def head(self, activation: Activation) -> Head:
@@ -79,14 +79,15 @@ class Loss:
         if family == "categorical":
             check_values(values, values >= 0, name, "class memberships must be at least 0")
             labels = _one_hot_labels(values)
-            return Rows(x, values=values) if labels is None else Rows(x, labels=labels)
+            return Rows(x, values=values) if labels is None else Rows(x, labels=labels, given=values)
         if family == "bernoulli":
             check_values(values, (values >= 0) & (values <= 1), name, "yes/no targets must be between 0 and 1")
         if family == "poisson":
             check_values(values, values >= 0, name, "counts must be at least 0")
         if family == "perceptron":
             check_values(values, np.isin(values, (-1, 0, 1)), name, "targets must be -1 or 1, or 0 or 1")
-            values = (values > 0) * values.dtype.type(2) - values.dtype.type(1)
+            signs = (values > 0) * values.dtype.type(2) - values.dtype.type(1)
+            return Rows(x, values=signs, given=values)
         return Rows(x, values=values)
 
 

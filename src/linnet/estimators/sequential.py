@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -15,7 +16,7 @@ from linnet.estimators.layers import Dense, Dropout, Input
 from linnet.estimators.losses import Loss
 from linnet.estimators.stack import Stack
 from linnet.estimators.summary import summary
-from linnet.evaluate.metrics import NamedMetric, as_metrics
+from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective, penalty
 from linnet.fit.optimizers import Optimizer, as_optimizer
@@ -26,7 +27,6 @@ from linnet.model.network import Network, Theta
 
 _DTYPE = "float32"  # as in Keras
 
-MetricLike = str | NamedMetric | Callable[[Any, Any], float]
 Validation = tuple[object, object] | tuple[object, object, object]
 
 
@@ -67,6 +67,7 @@ class Sequential:
         self._loss: Loss | None = None
         self._metrics: list[MetricLike] = []
         self._state = OptimizerState()
+        self._run: Training | None = None  # the one that has the model's parameters
         if not isinstance(layers, Sequence):
             raise ConfigError(f"layers must be a list, such as Sequential([Dense(3)]), got {layers!r}")
         for layer in layers:
@@ -92,7 +93,7 @@ class Sequential:
         self,
         optimizer: str | Optimizer = "rmsprop",
         loss: str | None = None,
-        metrics: str | Sequence[MetricLike] | None = None,
+        metrics: MetricLike | Sequence[MetricLike] | None = None,
     ) -> None:
         """Choose optimizer, loss and metrics. A loss that has no meaning over the last layer's activation is an error.
 
@@ -106,7 +107,7 @@ class Sequential:
         as_metrics(metrics, chosen.head(top.activation), top.units)
         self._optimizer = as_optimizer(optimizer)
         self._loss = chosen
-        self._metrics = [metrics] if isinstance(metrics, str) else list(metrics or ())
+        self._metrics = several_metrics(metrics)
         self._network = None
         self._state = OptimizerState()
 
@@ -149,7 +150,7 @@ class Sequential:
         changes by less than this part of itself in an epoch. `threads` None takes as many as pay.
 
         Ctrl-C ends training with a warning and leaves the model usable. A loss that becomes infinite raises FitError,
-        and the model keeps the parameters of the last good epoch.
+        and the model stays as it was before.
         """
         if verbose not in ("auto", 0, 1, 2):
             raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
@@ -247,7 +248,7 @@ class Sequential:
         """
         _, loss = self._compiled()
         table = self._table(x)
-        rows = self._weighted(loss.rows(table, y, self._outputs(), _DTYPE), sample_weight, None)
+        rows = self._weighted(loss.rows(table, y, self._outputs(), _DTYPE), sample_weight)
         network, theta = self._parameters(table)
         objective = Objective(network, _DTYPE)
         mean_loss = objective.sums(theta, rows).loss * loss.factor(network.outputs) / len(rows)
@@ -357,17 +358,22 @@ class Sequential:
         outputs = self._outputs()
         stopping, plateau = choose_one(callbacks)
         table = self._table(x)
-        rows = self._weighted(loss.rows(table, y, outputs, _DTYPE), sample_weight, class_weight)
+        rows = self._weighted(loss.rows(table, y, outputs, _DTYPE), sample_weight)
         validation = None
         if validation_data is not None:
             validation = self._validation_rows(validation_data, table.shape[1])
         elif validation_split:
             rows, validation = _split(rows, validation_split)
+        if class_weight is not None:  # of the rows trained on: validation counts every row alike
+            by_class = class_weights(*_classes(rows, outputs), class_weight, _DTYPE)
+            rows = rows.weighted(by_class if rows.weights is None else rows.weights * by_class)
+        if rows.weights is not None and not rows.weights.any():
+            raise DataError("every row trained on has weight 0: nothing is left to learn from")
         plan = Plan(
             optimizer=optimizer,
             epochs=epochs,
             batch_size=32 if batch_size is None else batch_size,
-            shuffle=shuffle,
+            shuffle=bool(shuffle),
             seed=self.seed,
             threads=threads,
             metrics=as_metrics(self._metrics, loss.head(self._stack.dense()[-1].activation), outputs),
@@ -377,23 +383,36 @@ class Sequential:
             loss_factor=loss.factor(outputs),
             relative_weights=False,
         )
-        network, theta = self._parameters(table)
-        return Training(network, theta, rows, plan, validation, self._state)
+        known = self._stack.columns, self._network, self._theta
+        try:
+            network, theta = self._parameters(table)
+            return Training(network, theta, rows, plan, validation, self._state)
+        except Exception:  # the number of columns of a table that was refused means nothing
+            self._stack.columns, self._network, self._theta = known
+            raise
 
     def _follow(self, training: Training) -> Generator[Slice | Epoch, None, None]:
-        """The run's records; whenever and however it ends, the model takes over its parameters."""
-        try:
-            yield from training.records()
-        finally:
-            self._theta = training.theta
-            self._state = training.state()
+        """The run's records. The model takes over its parameters epoch by epoch, unless a later run has begun.
 
-    def _weighted(self, rows: Rows, sample_weight: object, class_weight: Mapping[int, float] | str | None) -> Rows:
-        weights = None if sample_weight is None else as_weights(sample_weight, _DTYPE, rows=len(rows))
-        if class_weight is not None:
-            by_class = class_weights(*_classes(rows), class_weight, _DTYPE)
-            weights = by_class if weights is None else weights * by_class
-        return rows.weighted(weights)
+        A run that diverges leaves the model as it was before.
+        """
+        self._run, before = training, (self._theta, self._state)
+        try:
+            for record in training.records():
+                if isinstance(record, Epoch) and self._run is training:
+                    self._theta = training.theta
+                yield record
+        except FitError:
+            if self._run is training:
+                self._theta, self._state = before
+                self._run = None
+            raise
+        finally:
+            if self._run is training:
+                self._theta, self._state, self._run = training.theta, training.state(), None
+
+    def _weighted(self, rows: Rows, sample_weight: object) -> Rows:
+        return rows.weighted(None if sample_weight is None else as_weights(sample_weight, _DTYPE, rows=len(rows)))
 
     def _validation_rows(self, data: Validation, columns: int) -> Rows:
         if not isinstance(data, tuple | list) or len(data) not in (2, 3):
@@ -402,11 +421,11 @@ class Sequential:
         table = as_table(data[0], columns=columns, name="validation x")
         check_fits_float32(table, "validation x")
         rows = loss.rows(table, data[1], self._outputs(), _DTYPE, "validation y")
-        return self._weighted(rows, data[2] if len(data) == 3 else None, None)
+        return self._weighted(rows, data[2] if len(data) == 3 else None)
 
 
 def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
-    if not 0 < part < 1:
+    if not isinstance(part, Real) or not 0 < part < 1:
         raise ConfigError(f"validation_split must be between 0 and 1, got {part!r}")
     cut = math.floor(len(rows) * (1 - part))
     if not 0 < cut < len(rows):
@@ -414,10 +433,10 @@ def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
     return rows[:cut], rows[cut:]
 
 
-def _classes(rows: Rows) -> tuple[Array, int]:
+def _classes(rows: Rows, outputs: int) -> tuple[Array, int]:
     """The class of every row and the number of classes."""
     if rows.labels is not None:
-        return rows.labels, int(rows.labels.max()) + 1
+        return rows.labels, outputs
     if rows.values is not None and rows.values.shape[1] == 1 and np.isin(rows.values, (-1, 0, 1)).all():
         return (rows.values[:, 0] > 0).astype(np.intp), 2
     raise ConfigError("class_weight needs one class a row")

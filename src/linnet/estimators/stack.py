@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from linnet.errors import ConfigError
 from linnet.estimators.layers import Dense, Dropout, Input
 from linnet.model.heads import Head
@@ -21,16 +23,17 @@ class Stack:
             raise ConfigError(f"a Sequential model is made of Input, Dense and Dropout, got {layer!r}")
         if layer.columns is not None:
             below = self._width()
-            if self.layers and layer.columns != below:
-                raise ConfigError(f"the layer says it has {layer.columns} inputs, but the one below has {below}")
-            if not self.layers:
+            if below is not None and layer.columns != below:
+                raise ConfigError(f"the layer says it has {layer.columns} inputs, but what is below has {below}")
+            if below is None:
                 self.columns = layer.columns
         if not isinstance(layer, Input):
             self.layers.append(layer)
 
     def set_input(self, shape: int | Sequence[int | None]) -> None:
         """Say what the input looks like: columns, (columns,) or (None, columns)."""
-        columns = Input([shape] if isinstance(shape, int) else [size for size in shape if size is not None]).columns
+        given = [int(shape)] if isinstance(shape, int | np.integer) else [size for size in shape if size is not None]
+        columns = Input(given).columns
         if self.columns not in (None, columns):
             raise ConfigError(f"the model takes {self.columns} columns, not {columns}")
         self.columns = columns

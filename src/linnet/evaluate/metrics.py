@@ -68,6 +68,13 @@ def macro_f1(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     return float(np.divide(2 * right, both, out=np.zeros(classes), where=both > 0).mean())
 
 
+def macro_f1_of_outputs(mean: Array, rows: Rows, cut: float = 0.5) -> float:
+    """Mean over independent yes/no outputs of the F1 of "yes"; an output without any yes counts as 0."""
+    said, true = mean > cut, _values(mean, rows) > 0.5
+    both = said.sum(axis=0) + true.sum(axis=0)
+    return float(np.divide(2 * (said & true).sum(axis=0), both, out=np.zeros(len(both)), where=both > 0).mean())
+
+
 def _values(mean: Array, rows: Rows) -> Array:
     if rows.values is not None:
         return rows.values
@@ -86,7 +93,10 @@ _ONE_OF_MANY = ("categorical_accuracy", "sparse_categorical_accuracy")
 NAMES = ("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "macro_f1", *_ERRORS)
 
 
-def as_metric(metric: "str | NamedMetric | Callable[[Any, Any], float]", head: Head, outputs: int) -> NamedMetric:
+MetricLike = str | NamedMetric | Callable[[Any, Any], float]
+
+
+def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
     """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
 
     A function is taken to be better the greater it is; `NamedMetric` says otherwise.
@@ -104,6 +114,8 @@ def as_metric(metric: "str | NamedMetric | Callable[[Any, Any], float]", head: H
     if metric in _ONE_OF_MANY and outputs < 2:
         raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
     cut = 0.0 if head.family == "perceptron" else 0.5
+    if metric == "macro_f1" and head.family == "bernoulli" and outputs > 1:
+        return NamedMetric(metric, partial(macro_f1_of_outputs, cut=cut))
     if metric == "macro_f1":
         return NamedMetric(metric, partial(macro_f1, cut=cut))
     if metric in _ONE_OF_MANY or (metric in ("accuracy", "acc") and outputs > 1 and head.family != "bernoulli"):
@@ -113,13 +125,18 @@ def as_metric(metric: "str | NamedMetric | Callable[[Any, Any], float]", head: H
     raise unknown_name("metric", metric, NAMES)
 
 
+def several_metrics(metrics: Any) -> list[Any]:
+    """Return a list of metrics, given one or several or none."""
+    return [metrics] if isinstance(metrics, str | NamedMetric) or callable(metrics) else list(metrics or ())
+
+
 def as_metrics(
-    metrics: "str | NamedMetric | Sequence[str | NamedMetric | Callable[[Any, Any], float]] | None",
+    metrics: MetricLike | Sequence[MetricLike] | None,
     head: Head,
     outputs: int,
 ) -> list[NamedMetric]:
     """Look up several; no two may have the same name, and none the name of the loss."""
-    several = [metrics] if isinstance(metrics, str | NamedMetric) else list(metrics or ())
+    several = several_metrics(metrics)
     chosen = [as_metric(metric, head, outputs) for metric in several]
     names = [metric.name for metric in chosen]
     for name in names:

@@ -1,7 +1,8 @@
 """Training as a stream of records. The core runs slices of an epoch; everything between slices is decided here."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -82,7 +83,7 @@ class Plan:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
-        if self.tolerance is not None and not 0 <= self.tolerance < float("inf"):
+        if self.tolerance is not None and not (isinstance(self.tolerance, Real) and 0 <= self.tolerance < float("inf")):
             raise ConfigError(f"tolerance must be at least 0, got {self.tolerance!r}")
 
 
@@ -119,7 +120,7 @@ class Training:
         self.interrupted = False
         self._rows = rows
         self._validation = validation
-        self._state = state or OptimizerState()
+        self._state = replace(state) if state else OptimizerState()
         self._greater = self._directions()
         self._stopping = Watch(plan.stopping, self._greater) if plan.stopping else None
         self._plateau = Watch(plan.plateau, self._greater) if plan.plateau else None

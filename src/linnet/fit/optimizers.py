@@ -10,10 +10,13 @@
 | Adam | m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; w -= r sqrt(1 - b2^t) / (1 - b1^t) · m / (sqrt(v) + e) |
 | AdamW | w -= r decay w (weights, never biases), then Adam's step |
 
-Names, defaults and the place of e are Keras'. `clip_norm` scales the whole gradient down to that norm if it is larger.
+Names, defaults and the place of e are Keras', but for `clip_norm`, its global_clipnorm: it scales the whole gradient
+down to that norm if it is larger.
 """
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from linnet._native import core
 from linnet.errors import ConfigError, unknown_name
@@ -23,13 +26,19 @@ if TYPE_CHECKING:
     from linnet import _core
 
 
+def _check_epsilon(epsilon: float) -> None:
+    positive(epsilon, "epsilon")
+    if np.float32(epsilon) == 0:
+        raise ConfigError(f"epsilon must be above 0 also as a float32, got {epsilon!r}")
+
+
 class Optimizer:
     """A rule for a step. `learning_rate` is a number or a schedule; `lr` is another name for it."""
 
     def __init__(
         self, learning_rate: float | Schedule, *, lr: float | Schedule | None, clip_norm: float | None
     ) -> None:
-        self.schedule = as_schedule(learning_rate if lr is None else lr)
+        self.schedule = as_schedule(learning_rate if lr is None else lr)  # lr: the old name wins over the default
         if clip_norm is not None:
             positive(clip_norm, "clip_norm")
         self.clip_norm = clip_norm
@@ -94,7 +103,7 @@ class Adagrad(Optimizer):
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
         if not 0 <= initial_accumulator_value < float("inf"):
             raise ConfigError(f"initial_accumulator_value must be at least 0, got {initial_accumulator_value!r}")
-        positive(epsilon, "epsilon")
+        _check_epsilon(epsilon)
         self.initial_accumulator_value = initial_accumulator_value
         self.epsilon = epsilon
 
@@ -119,7 +128,7 @@ class RMSprop(Optimizer):
         clip_norm: float | None = None,
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
-        positive(epsilon, "epsilon")
+        _check_epsilon(epsilon)
         self.rho = _fraction(rho, "rho")
         self.epsilon = epsilon
 
@@ -141,7 +150,7 @@ class Adam(Optimizer):
         clip_norm: float | None = None,
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
-        positive(epsilon, "epsilon")
+        _check_epsilon(epsilon)
         self.beta_1 = _fraction(beta_1, "beta_1")
         self.beta_2 = _fraction(beta_2, "beta_2")
         self.epsilon = epsilon

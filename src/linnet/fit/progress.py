@@ -33,16 +33,16 @@ def _with_lines(records: Iterator[Slice | Epoch]) -> Iterator[Slice | Epoch]:
 
 def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice | Epoch]:
     # rich is slow to load, and most runs show nothing
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[done]}/{task.total:g}"),
         BarColumn(bar_width=16),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         TextColumn("{task.fields[numbers]}"),
     )
     with Progress(*columns, refresh_per_second=10) as bar:
-        task = bar.add_task("train", total=epochs, numbers="")
+        task = bar.add_task("train", total=epochs, numbers="", done=0)
         shown, done, numbers = perf_counter(), 0, ""
         for record in records:
             if isinstance(record, Epoch):
@@ -51,8 +51,8 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
                 # drawing costs as much as a small epoch: ten times a second is enough
                 if perf_counter() - shown > 0.1:
                     shown = perf_counter()
-                    bar.update(task, completed=done, numbers=numbers)
+                    bar.update(task, completed=done, done=done, numbers=numbers)
             else:
-                bar.update(task, completed=int(done + record.step / record.steps))
+                bar.update(task, completed=done + record.step / record.steps)
             yield record
-        bar.update(task, completed=done, numbers=numbers)
+        bar.update(task, completed=done, done=done, numbers=numbers)

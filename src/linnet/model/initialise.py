@@ -10,6 +10,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ INITIALISERS = tuple(_INITIALISERS)
 
 def check_initialiser(name: str) -> str:
     """Return the name if there is such an initialiser."""
-    if name not in _INITIALISERS:
+    if not isinstance(name, str) or name not in _INITIALISERS:
         raise unknown_name("initialiser", name, INITIALISERS)
     return name
 
@@ -63,13 +64,18 @@ def initial_theta(network: Network, seed: int, dtype: DTypeLike, initialisers: S
 
 
 def warn_if_hidden_zero(network: Network, theta: Theta) -> None:
-    """Warn when a hidden layer's weights are all zero."""
-    for index, block in enumerate(network.blocks(theta)[:-1]):
-        if not block.weights.any():
-            warnings.warn(
-                f"all weights of hidden layer {index + 1} are zero: its units compute the same, get the same gradient "
-                "and stay the same for ever, so they can never learn different features; start from random weights, "
-                "such as kernel_initializer='uniform'",
-                UserWarning,
-                stacklevel=3,
-            )
+    """Warn when a hidden layer's weights are all zero, so that its units start out the same."""
+    blocks = network.blocks(theta)
+    for index, (block, above) in enumerate(pairwise(blocks)):
+        if block.weights.any() or block.weights.shape[1] < 2:
+            continue
+        if above.weights.any() and network.layers[index].activation.name != "relu":
+            why = "its units start out the same, and only the weights above can tell them apart"
+        else:
+            why = "its units compute the same, get the same gradient and stay the same for ever"
+        warnings.warn(
+            f"all weights of hidden layer {index + 1} are zero: {why}, so they hardly or never learn different "
+            "features; start from random weights, such as kernel_initializer='uniform'",
+            UserWarning,
+            stacklevel=5,
+        )
