@@ -418,8 +418,13 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
             require(self.x.is_valid() && static_cast<std::int64_t>(rates.size()) >= self.trainer.steps(),
                     "rates: one a step");
             require(threads >= 1 && threads <= self.trainer.most_threads(), "threads: out of range");
-            nb::gil_scoped_release free;
-            return self.trainer.run(rates.data(), seconds, threads);
+            Interrupt interrupt(interrupted);
+            Progress progress;
+            finish([&] {
+              progress = self.trainer.run(rates.data(), seconds, threads, interrupt);
+              return !interrupt.happened();
+            });
+            return progress;
           },
           nb::arg("rates"), nb::arg("seconds"), nb::arg("threads"))
       .def(

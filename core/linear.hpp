@@ -13,6 +13,7 @@
 #include "buffer.hpp"
 #include "columns.hpp"
 #include "family.hpp"
+#include "interrupt.hpp"
 #include "objective.hpp"
 #include "team.hpp"
 
@@ -35,7 +36,7 @@ class Linear {
   std::ptrdiff_t size() const { return (columns_.cols() + std::ptrdiff_t{1}) * outputs_; }  // of theta
 
   // Asked now and then from the calling thread; true ends what is going on.
-  using Interrupted = std::function<bool()>;
+  using Interrupted = Interrupt::Ask;
 
   struct Request {
     const double* theta = nullptr;

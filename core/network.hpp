@@ -7,6 +7,7 @@
 
 #include "buffer.hpp"
 #include "design.hpp"
+#include "interrupt.hpp"
 #include "layout.hpp"
 #include "random.hpp"
 #include "team.hpp"
@@ -74,8 +75,10 @@ class Pass {
   const T* losses() const { return loss_.get(); }
 
   // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
-  // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null.
-  void run(Team& team, int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted) {
+  // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null. False: interrupted, for
+  // all members; only a large network looks, a small one is done in no time.
+  bool run(Team& team, int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted,
+           Interrupt* interrupt = nullptr) {
     const int last = static_cast<int>(net_.layers.size()) - 1;
     const Part mine = part_of(batch.rows, row_grain, rank, threads_);
     if (rows_by_thread_) {  // small network: a block of rows goes through all layers while it is in the cache
@@ -100,26 +103,33 @@ class Pass {
           }
         }
       }
-      return;
+      return true;
     }
+    int place = 0;
+    auto leave = [&] {
+      if (interrupt) return interrupt->leave_at_barrier(team, rank, ++place);
+      team.barrier();
+      return false;
+    };
     enter(batch, mode, mine.first, mine.last);
-    team.barrier();
-    for (int l = 0; l <= last;
-         ++l) {  // large network: each member takes columns of every layer, or rows if few columns
+    if (leave()) return false;
+    // large network: each member takes columns of every layer, or rows if few columns
+    for (int l = 0; l <= last; ++l) {
       const auto [rows, panels] = share(batch.rows, l, rank);
       forward(packed, l, mode, rows, panels, rank);
-      team.barrier();
+      if (leave()) return false;
     }
     head(batch, mode, fitted, mine.first, mine.last, rank);
-    team.barrier();
-    if (!mode.gradient) return;
+    if (leave()) return false;
+    if (!mode.gradient) return true;
     for (int l = last; l >= 1; --l) {
       const auto [rows, panels] = share(batch.rows, l - 1, rank);
       backward_by_slabs(rank, packed, l, rows, panels);
       drop_gradient(l, mode, rows, panels);
       if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
-      team.barrier();
+      if (leave()) return false;
     }
+    return true;
   }
 
   // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.

@@ -108,17 +108,17 @@ void Trainer<T>::begin_epoch(std::int64_t epoch) {
 }
 
 template <class T>
-Progress Trainer<T>::run(const double* rates, double seconds, int threads) {
+Progress Trainer<T>::run(const double* rates, double seconds, int threads, Interrupt& interrupt) {
   stop_ = false;
   pass_->use(threads);
-  team_.run(threads, [&](int rank) { member(team_, rank, rates, seconds); });
+  team_.run(threads, [&](int rank) { member(team_, rank, rates, seconds, interrupt); });
   return progress_;
 }
 
 // What every member of the team does until the epoch, the time or the patience with infinities is over. Between two
 // barriers members write to different places only; rank 0 alone keeps the books.
 template <class T>
-void Trainer<T>::member(Team& team, int rank, const double* rates, double seconds) {
+void Trainer<T>::member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt) {
   const double deadline = seconds_now() + seconds;
   const std::uint64_t dropout_key = random_key(seed_, Purpose::dropout, epoch_);
   Pass<T>& pass = *pass_;
@@ -143,7 +143,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
                          first + skipped,
                          std::min(Pass<T>::chunk_rows, rows - skipped)};
     const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
-    pass.run(team, rank, w, batch, mode, fitted_);
+    if (!pass.run(team, rank, w, batch, mode, fitted_, &interrupt)) break;
     if (penalised_ && chunk == 0)
       for (std::size_t s = rank; s < stretches_.size(); s += team.size())
         partial_[s] = penalty_value(w + stretches_[s].start, stretches_[s].count, penalty_on(stretches_[s]));

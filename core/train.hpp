@@ -41,12 +41,12 @@ class Trainer {
 
   void begin_epoch(std::int64_t epoch);
   // rates: the learning rate of every step of the epoch. threads: at most as many as the trainer was made for; any
-  // number gives the same result.
-  Progress run(const double* rates, double seconds, int threads);
+  // number gives the same result. A step that is interrupted leaves no trace.
+  Progress run(const double* rates, double seconds, int threads, Interrupt& interrupt);
 
  private:
   Penalty penalty_on(const Stretch& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
-  void member(Team& team, int rank, const double* rates, double seconds);
+  void member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt);
 
   const Network net_;
   const Layout<T> layout_;

@@ -5,7 +5,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.metrics import f1_score
 
 from linnet import (
     SGD,
@@ -380,3 +382,114 @@ def test_perceptron_separates_and_takes_class_numbers_or_one_hot() -> None:
         assert history["accuracy"][-1] > 0.9
         results.append(history)
     assert results[0] == results[1]
+
+
+# ---- what a reviewer found ----
+
+
+def small(last: Dense, loss: str, **options: Any) -> Sequential:
+    model = Sequential([last])
+    model.compile(loss=loss, **options)
+    return model
+
+
+def test_class_weights_may_have_keys_of_any_kind_of_number() -> None:
+    x, y = clouds()
+    losses = set()
+    for weights in ({0: 1.0, 1: 10.0}, {False: 1.0, True: 10.0}, {0.0: 1.0, 1.0: 10.0}):
+        model = small(Dense(1, "sigmoid", kernel_initializer="zeros"), "binary_crossentropy", optimizer=SGD(1e-9))
+        losses.add(model.fit(x, y > 0, batch_size=200, class_weight=weights, verbose=0).history["loss"][0])  # type: ignore[arg-type]
+    assert len(losses) == 1
+
+
+def test_class_weights_stay_out_of_validation() -> None:
+    x, y = clouds()
+    results = []
+    for how in ({"validation_split": 0.2}, {"validation_data": (x[160:], y[160:])}):
+        model = small(Dense(3, "softmax", input_dim=6), "sparse_categorical_crossentropy", optimizer="sgd")
+        rows = slice(None) if "validation_split" in how else slice(160)
+        history = model.fit(x[rows], y[rows], class_weight={0: 10.0}, shuffle=False, verbose=0, **how)
+        results.append(history.history)
+    assert results[0] == results[1]
+
+
+def test_a_class_that_is_absent_may_have_a_weight() -> None:
+    x, y = clouds()
+    model = small(Dense(3, "softmax"), "sparse_categorical_crossentropy")
+    model.fit(x, np.minimum(y, 1), class_weight={2: 5.0}, verbose=0)
+
+
+def test_a_metric_function_gets_the_targets_as_they_were_given() -> None:
+    x, y = clouds()
+
+    def hits(t: Any, mean: Any) -> float:
+        return float((t.argmax(1) == mean.argmax(1)).mean())
+
+    model = small(Dense(3, "softmax"), "categorical_crossentropy", metrics=hits)
+    assert model.fit(x, np.eye(3)[y], verbose=0).history.keys() == {"loss", "hits"}
+
+
+def test_macro_f1_of_independent_outputs_is_scikit_learns() -> None:
+    x, _ = clouds()
+    y = (np.random.default_rng(0).random((200, 3)) > 0.5) * 1.0
+    model = small(Dense(3, "sigmoid"), "binary_crossentropy", optimizer=SGD(1.0), metrics=["macro_f1"])
+    model.fit(x, y, epochs=20, verbose=0)
+    expected = f1_score(y, model.predict(x) > 0.5, average="macro")
+    assert model.evaluate(x, y, return_dict=True)["macro_f1"] == pytest.approx(expected)
+
+
+def test_a_stream_hands_over_its_parameters_epoch_by_epoch() -> None:
+    x, y = clouds()
+    model = small(Dense(3, "softmax", input_dim=6), "sparse_categorical_crossentropy", optimizer="sgd")
+    first = model.get_weights()[0]
+    stream = model.fit_stream(x, y, epochs=5)
+    next(stream)
+    second = model.get_weights()[0]
+    assert not np.array_equal(first, second)
+    model.fit(x, y, epochs=3, verbose=0)
+    later = model.get_weights()[0]
+    del stream  # one that was left behind does not undo what came after it
+    np.testing.assert_array_equal(model.get_weights()[0], later)
+
+
+def test_a_refused_table_leaves_no_trace() -> None:
+    x, y = clouds()
+    model = small(Dense(3, "softmax"), "sparse_categorical_crossentropy")
+    with pytest.raises(ConfigError):
+        model.fit(np.ones((10, 9)), np.zeros(10, int), threads=0)
+    model.fit(x, y, verbose=0)
+
+
+def test_divergence_in_a_later_epoch_changes_nothing() -> None:
+    x, y = clouds()
+    model = small(Dense(1, input_dim=6), "mse", optimizer=SGD(1e3))
+    before = model.get_weights()
+    with pytest.raises(FitError, match=r"non-finite at epoch [2-9]"):
+        model.fit(x, y, epochs=100, batch_size=200, verbose=0)
+    for a, b in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_divergence_in_a_large_batch_names_its_step() -> None:
+    model = small(Dense(1), "mse")
+    with pytest.raises(FitError, match="epoch 1, step 1;"):
+        model.fit(np.full((2000, 4), 1e30), np.ones(2000), batch_size=2000, verbose=0)
+
+
+def test_numpys_numbers_are_numbers() -> None:
+    x, y = clouds()
+    model = small(Dense(3, "softmax", input_dim=np.int64(6)), "sparse_categorical_crossentropy")  # type: ignore[arg-type]
+    model.fit(x, y, shuffle=np.True_, verbose=0)  # type: ignore[arg-type]
+
+
+def test_data_that_hide_something_are_refused() -> None:
+    x, y = clouds()
+    model = small(Dense(3, "softmax"), "sparse_categorical_crossentropy")
+    with pytest.raises(DataError, match="x is empty"):
+        model.fit([], [])
+    with pytest.raises(DataError, match="sparse"):
+        model.fit(scipy.sparse.csr_array(x), y)
+    with pytest.raises(DataError, match="masked"):
+        model.fit(np.ma.masked_greater(x, 0), y)
+    with pytest.raises(DataError, match="nothing is left to learn from"):
+        model.fit(x, y, sample_weight=(np.arange(200) >= 160) * 1.0, validation_split=0.2)
