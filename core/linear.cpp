@@ -67,7 +67,7 @@ void Linear::prepare(const Plan& plan) {
   const std::ptrdiff_t first = std::ptrdiff_t{panels_of<double>(static_cast<int>((pairs ? dense : 0) + extra))} * V;
   const std::ptrdiff_t in_dense = (first + std::max<std::ptrdiff_t>(0, pairs - 1) * width) * dense;
   const std::ptrdiff_t in_curvature = pairs * sparse * (width + sparse);
-  const double bytes = 8.0 * static_cast<double>(in_dense + sparse * extra + in_curvature);
+  const double bytes = 8.0 * static_cast<double>(1 + in_dense + sparse * extra + in_curvature);
   // no more memory than half the data's, so that a wide problem has fewer strands
   const double limit = std::max(16e6, 4.0 * static_cast<double>(columns_.rows) * columns_.dense_cols);
   const std::int64_t blocks = (columns_.rows + block_rows_ - 1) / block_rows_;

@@ -314,3 +314,11 @@ def test_the_perceptron_is_the_rule_of_the_textbook() -> None:
     assert model.mistakes_ == mistakes
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
     assert model.intercept_[0] == pytest.approx(b)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
+    model = linnet.PoissonRegressor(alpha=0.1).fit(X, TARGETS["count"])
+    before = model.predict(X)
+    with pytest.raises(DataError, match="counts must be at least 0"):
+        model.fit(X[:, :3], -W)
+    np.testing.assert_array_equal(model.predict(X), before)

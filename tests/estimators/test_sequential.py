@@ -384,7 +384,7 @@ def test_perceptron_separates_and_takes_class_numbers_or_one_hot() -> None:
     assert results[0] == results[1]
 
 
-# ---- what a reviewer found ----
+# ---- weights, metrics, streams and odd arguments ----
 
 
 def small(last: Dense, loss: str, **options: Any) -> Sequential:
@@ -416,7 +416,9 @@ def test_class_weights_stay_out_of_validation() -> None:
 def test_a_class_that_is_absent_may_have_a_weight() -> None:
     x, y = clouds()
     model = small(Dense(3, "softmax"), "sparse_categorical_crossentropy")
-    model.fit(x, np.minimum(y, 1), class_weight={2: 5.0}, verbose=0)
+    history = model.fit(x, np.minimum(y, 1), class_weight={2: 5.0}, verbose=0).history
+    plain = small(Dense(3, "softmax"), "sparse_categorical_crossentropy")
+    assert plain.fit(x, np.minimum(y, 1), verbose=0).history == history
 
 
 def test_a_metric_function_gets_the_targets_as_they_were_given() -> None:
@@ -479,7 +481,9 @@ def test_divergence_in_a_large_batch_names_its_step() -> None:
 def test_numpys_numbers_are_numbers() -> None:
     x, y = clouds()
     model = small(Dense(3, "softmax", input_dim=np.int64(6)), "sparse_categorical_crossentropy")  # type: ignore[arg-type]
-    model.fit(x, y, shuffle=np.True_, verbose=0)  # type: ignore[arg-type]
+    numbers = model.fit(x, y, shuffle=np.True_, verbose=0).history  # type: ignore[arg-type]
+    plain = small(Dense(3, "softmax", input_dim=6), "sparse_categorical_crossentropy")
+    assert plain.fit(x, y, verbose=0).history == numbers
 
 
 def test_data_that_hide_something_are_refused() -> None:

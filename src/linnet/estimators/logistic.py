@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from linnet.data.columns import Columns
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear import LinearModel, Penalties, as_offset, one_target
+from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical
@@ -41,7 +41,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     Minimises Σ w loss + (1/C) (l1_ratio |coef| + (1 - l1_ratio) coef² / 2), the biases free; C=inf fits without a
     penalty. Softmax regression has one set of coefficients too many: without a penalty they are given with a mean of
     zero over the classes, and `reference=<class>` holds that class' coefficients at zero instead. `column_penalty`
-    multiplies the penalty column by column (a list, or a dict by name).
+    multiplies the penalty column by column (a list, or a dict by name). dual, intercept_scaling, random_state, verbose
+    and n_jobs are taken and change nothing.
     """
 
     def __init__(
@@ -85,19 +86,22 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
         """Fit the model."""
+        return self._fit(X, y, sample_weight, offset)
+
+    def _report(self, y: object) -> None:
         strength, _ = self._penalty()
-        columns = self._learn(X, y)
-        self.classes_, _ = class_numbers(y, columns.rows)
-        problem = self._problem(columns, y, sample_weight, offset, None)
-        self._minimise(problem)
-        if problem.outputs > 1 and problem.fixed is None:  # of all equal solutions the one in the middle
+        if len(self.classes_) > 2 and self._fixed() is None:  # of all equal solutions the one in the middle
             self._biases = self._biases - self._biases.mean()
             if strength == 0:
                 self._weights = self._weights - self._weights.mean(axis=1, keepdims=True)
         self.coef_ = self._coefficients()
         self.intercept_ = self._biases.copy()
         self.n_iter_ = np.array([self.n_iter_], np.int32)
-        return self
+
+    def _learn(self, X: object, y: object) -> Columns:
+        columns = super()._learn(X, y)
+        self.classes_, _ = class_numbers(y, columns.rows)
+        return columns
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         if exposure is not None:

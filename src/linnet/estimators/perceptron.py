@@ -12,7 +12,7 @@ from linnet.data.rows import Rows
 from linnet.data.table import as_table
 from linnet.data.targets import as_weights
 from linnet.errors import DataError
-from linnet.estimators.linear import check_form
+from linnet.estimators.linear_model import check_form
 from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop import Epoch, Plan, Training

@@ -1,0 +1,267 @@
+"""What all linear models share: from the user's table to a solved problem and back to coefficients."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from linnet.data.columns import Columns, Encoder
+from linnet.data.targets import as_values, check_values
+from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
+from linnet.fit.linear import Floats, Problem, linear_output
+from linnet.fit.solve import solve
+from linnet.inference.glm import Inference, infer
+from linnet.inference.separation import Separation, separation
+from linnet.model.heads import Head
+
+Penalties = Mapping[str, float] | Any
+
+
+class LinearModel(BaseEstimator, ABC):
+    """A network without hidden layers, z = x W + b + offset, under a head; each estimator says what it minimises."""
+
+    _encoder: Encoder
+    _weights: Floats  # in the core's order of columns, x outputs
+    _biases: Floats
+    n_iter_: Any
+
+    @abstractmethod
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        """What is minimised for these rows."""
+
+    @abstractmethod
+    def _report(self, y: object) -> None:
+        """Set the attributes that users see from the weights and biases found."""
+
+    def _fit(self, X: object, y: object, sample_weight: object, offset: object, exposure: object = None) -> Self:
+        """Fit, or leave everything as it was."""
+        before = dict(self.__dict__)
+        try:
+            columns = self._learn(X, y)
+            self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
+            self._report(y)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _make(
+        self,
+        columns: Columns,
+        head: Head,
+        outputs: int,
+        *,
+        weights: Floats | None,
+        offset: Floats | None,
+        l2: float | Floats,
+        l1: float = 0.0,
+        **others: Any,
+    ) -> Problem:
+        params = self.get_params()
+        factors = np.repeat(self._column_factors()[:, None], outputs, axis=1)
+        return Problem(
+            columns,
+            head,
+            outputs,
+            weights=weights,
+            offset=offset,
+            intercept=params["fit_intercept"],
+            l2=np.asarray(l2) * factors,
+            l1=l1 * factors if l1 else None,
+            positive=params.get("positive", False),
+            threads=params.get("threads"),
+            **others,
+        )
+
+    def _minimise(self, problem: Problem) -> None:
+        params = self.get_params()
+        start = None
+        shape = (problem.columns.count, problem.outputs)
+        if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == shape:
+            start = problem.from_user(self._weights, self._biases)
+        max_iter = params.get("max_iter")
+        solution = solve(
+            problem,
+            params.get("solver", "auto"),
+            max_iter=1000 if max_iter is None else max_iter,
+            start=start,
+            tolerance=params["tol"],
+        )
+        self._weights, self._biases = problem.to_user(solution.theta)
+        self.n_iter_ = solution.iterations
+        found = separation(problem, solution)
+        if found is not None:
+            warnings.warn(self._say(found, problem), SeparationWarning, stacklevel=4)
+        elif not solution.converged:
+            warnings.warn(
+                f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
+                f"at the objective {solution.value:.10g}, where about {solution.gap:.3g} is left to gain: "
+                "raise max_iter, or add a penalty if the coefficients run away",
+                FitWarning,
+                stacklevel=4,
+            )
+
+    def _say(self, found: Separation, problem: Problem) -> str:
+        """Name the columns and classes of a separation."""
+        places = self._encoder.order()
+        names = [
+            name for name, place in zip(self._encoder.coefficient_names, places, strict=True) if place in found.columns
+        ]
+        columns = ", ".join(names) if names else "the intercept"
+        return (
+            f"{'complete' if found.complete else 'quasi-complete'} separation: {columns} tell{'s' * (len(names) == 1)} "
+            f"{self._separated(found, problem)} apart without error on {found.rows} rows, so the best coefficients are "
+            "infinite and those given only large: add a penalty, or leave the columns out"
+        )
+
+    def _separated(self, found: Separation, problem: Problem) -> str:
+        return "rows with counts and rows without"
+
+    def inference(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        offset: object = None,
+        exposure: object = None,
+        covariance: str = "model",
+        groups: object = None,
+        level: float = 0.95,
+    ) -> Inference:
+        """Return standard errors, tests and intervals of the coefficients on the data of the fit.
+
+        `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
+        group (`groups`, one a row) depend on each other. Row weights count rows.
+        """
+        check_is_fitted(self)
+        check_form(self, X, reset=False)
+        columns = self._encoder.encode(X)
+        problem = self._problem(columns, y, sample_weight, offset, exposure)
+        weights, biases, problem, outputs = self._for_inference(problem)
+        k = problem.outputs
+        order = self._encoder.order()
+        places, names = [], []
+        for output, label in outputs:
+            if problem.intercept:
+                places.append(columns.count * k + output)
+                names.append(f"{label}intercept")
+            places += [int(place) * k + output for place in order]
+            names += [f"{label}{name}" for name in self._encoder.coefficient_names]
+        return infer(
+            problem,
+            problem.from_user(weights, biases),
+            names,
+            np.array(places, np.intp),
+            kind=covariance,
+            groups=groups,
+            level=level,
+        )
+
+    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
+        """Weights, biases, the problem, and the outputs to report with their labels."""
+        single = problem.outputs == 1
+        return (
+            self._weights,
+            self._biases,
+            problem,
+            [(output, "" if single else f"{output}: ") for output in range(problem.outputs)],
+        )
+
+    def _learn(self, X: object, y: object) -> Columns:
+        """Columns of the table, whose form is kept for prediction."""
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        encoder = Encoder()
+        columns = encoder.learn(X)
+        check_form(self, X, reset=True)
+        self._encoder = encoder
+        return columns
+
+    def _column_factors(self) -> Floats:
+        """How much of the penalty each column carries, in the core's order."""
+        given = self.get_params().get("column_penalty")
+        order = self._encoder.order()
+        factors = np.ones(len(order))
+        names = self._encoder.coefficient_names
+        if isinstance(given, Mapping):
+            columns = self._encoder.names or tuple(f"x{i}" for i in range(self._encoder.width))
+            for name, value in given.items():
+                chosen = [i for i, full in enumerate(names) if full == name or full.startswith(f"{name}=")]
+                if name not in columns or not chosen:
+                    raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
+                factors[chosen] = value
+        elif given is not None:
+            factors = np.asarray(given, np.float64)
+            if factors.shape != (len(names),):
+                raise ConfigError(f"column_penalty must have one number a coefficient, {len(names)} in all")
+        if not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise ConfigError("column_penalty must hold finite numbers of at least 0")
+        placed = np.empty_like(factors)
+        placed[order] = factors
+        return placed
+
+    def _coefficients(self) -> Floats:
+        """Weights in the order of the user's columns: outputs x coefficients."""
+        return np.ascontiguousarray(self._weights[self._encoder.order()].T)
+
+    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+        check_is_fitted(self)
+        check_form(self, X, reset=False)
+        columns = self._encoder.encode(X)
+        z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
+        shift = as_offset(offset, exposure, columns.rows, z.shape[1])
+        return z if shift is None else z + shift
+
+    def get_feature_names_out(self) -> Any:
+        """Return a name for every coefficient: the column's, or column=level."""
+        check_is_fitted(self)
+        return np.array(self._encoder.coefficient_names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_form(estimator: BaseEstimator, X: object, *, reset: bool) -> None:
+    """Set or compare scikit-learn's attributes for the number and the names of columns."""
+    if getattr(X, "ndim", 2) < 2:
+        return  # what is wrong with it is said elsewhere
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def one_target(y: object) -> Any:
+    """Return y as it is, but a single column as one dimension, with scikit-learn's warning."""
+    target = np.asarray(y)
+    return column_or_1d(target, warn=True) if target.ndim == 2 and target.shape[1] == 1 else target
+
+
+def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
+    """What is added to z: the offset, and the logarithm of the exposure."""
+    total = None
+    if offset is not None:
+        given = np.asarray(offset)
+        total = as_values(
+            given if given.ndim == 2 else given.reshape(-1, 1),
+            given.shape[1] if given.ndim == 2 else 1,
+            np.float64,
+            rows=rows,
+            name="offset",
+        )
+    if exposure is not None:
+        values = as_values(exposure, 1, np.float64, rows=rows, name="exposure")
+        check_values(values, values > 0, "exposure", "exposures must be above 0")
+        total = np.log(values) + (0 if total is None else total)
+    if total is None:
+        return None
+    if total.shape[1] not in (1, outputs):
+        raise DataError(f"offset has {total.shape[1]} columns, but the model has {outputs} outputs")
+    return np.ascontiguousarray(np.broadcast_to(total, (rows, outputs)))
