@@ -1,8 +1,8 @@
-// The one file that knows Python: arrays in, arrays out. Its module is called LINNET_MODULE (_core_v2, _core_v3, ...),
-// as it is built once for every instruction set. Types for Python's checkers: src/linnet/_core.pyi. Arrays are checked
-// here for shape and type only; what they mean is checked in Python, where errors can name columns and rows.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+// The module, built once for every instruction set and called LINNET_MODULE (_core_v2, _core_v3, ...). Only the files
+// called bindings know Python; its checkers read src/linnet/_core.pyi. Arrays are checked here for shape and type only;
+// what they mean is checked in Python, where errors can name columns and rows.
+#include "bindings.hpp"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -11,14 +11,10 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "cholesky.hpp"
 #include "cpu.hpp"
-#include "lasso.hpp"
-#include "linear.hpp"
 #include "objective.hpp"
 #include "train.hpp"
 
-namespace nb = nanobind;
 using namespace linnet;
 
 #if defined(__clang__)
@@ -28,38 +24,6 @@ constexpr const char* compiler = "gcc " __VERSION__;
 #endif
 
 namespace {
-
-using Table = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* message) {
-  if (!condition) throw std::invalid_argument(message);
-}
-
-Design design_of(const Table& x) {
-  Design d;
-  if (x.dtype() == nb::dtype<float>())
-    d.kind = Design::Kind::f32;
-  else if (x.dtype() == nb::dtype<double>())
-    d.kind = Design::Kind::f64;
-  else if (x.dtype() == nb::dtype<std::uint8_t>())
-    d.kind = Design::Kind::u8;
-  else
-    throw std::invalid_argument("x must be float32, float64 or uint8");
-  d.data = x.data();
-  d.rows = static_cast<std::int64_t>(x.shape(0));
-  d.cols = static_cast<int>(x.shape(1));
-  d.row_stride = x.stride(0);
-  d.col_stride = x.stride(1);
-  return d;
-}
 
 // Targets and weights as they come from Python: labels or values, one of the two. None arrives as an invalid array.
 template <class T>
@@ -90,236 +54,6 @@ struct PyTrainer {
   Answers<T> answers;
   OutMatrix<T> fitted;
 };
-
-// A linear model's sums and the arrays they are taken over.
-struct PyLinear {
-  Linear linear;
-  std::vector<Table> tables;
-  std::vector<Vector<std::int32_t>> codes;
-  nb::object sparse;
-};
-
-// The same sparse matrix in any of its types.
-struct SparseArrays {
-  Vector<std::int64_t> start;
-  nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> column, value;
-
-  SparseRows rows(int cols) const {
-    SparseRows s;
-    s.start = start.data();
-    s.column = column.data();
-    s.long_column = column.dtype() == nb::dtype<std::int64_t>();
-    require(s.long_column || column.dtype() == nb::dtype<std::int32_t>(), "sparse columns: int32 or int64");
-    s.kind = value.dtype() == nb::dtype<double>() ? Design::Kind::f64 : Design::Kind::f32;
-    require(s.kind == Design::Kind::f64 || value.dtype() == nb::dtype<float>(), "sparse values: float32 or float64");
-    s.value = value.data();
-    s.cols = cols;
-    return s;
-  }
-};
-
-Columns columns_of(std::int64_t rows, const std::vector<Table>& tables, Vector<double> center,
-                   const SparseArrays* sparse, int sparse_cols, const std::vector<Vector<std::int32_t>>& codes,
-                   const std::vector<int>& levels) {
-  Columns x;
-  x.rows = rows;
-  for (const Table& table : tables) {
-    x.tables.push_back(design_of(table));
-    require(x.tables.back().rows == rows, "tables: wrong number of rows");
-    x.dense_cols += x.tables.back().cols;
-  }
-  require(static_cast<int>(center.size()) == x.dense_cols, "center: one a dense column");
-  x.center.assign(center.data(), center.data() + center.size());
-  if (sparse) {
-    require(static_cast<std::int64_t>(sparse->start.size()) == rows + 1, "sparse: wrong number of rows");
-    x.sparse = sparse->rows(sparse_cols);
-    x.sparse_cols = sparse_cols;
-  }
-  require(codes.size() == levels.size(), "levels: one a column of codes");
-  for (std::size_t c = 0; c < codes.size(); ++c) {
-    require(static_cast<std::int64_t>(codes[c].size()) == rows, "codes: one a row");
-    x.codes.push_back({codes[c].data(), levels[c]});
-    x.sparse_cols += levels[c];
-  }
-  return x;
-}
-
-// Asks Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.
-bool interrupted() {
-  nb::gil_scoped_acquire hold;
-  return PyErr_CheckSignals() != 0;
-}
-
-// Runs a pass over the rows without the GIL, and raises what was caught in it.
-template <class Pass>
-void finish(Pass&& pass) {
-  bool done;
-  {
-    nb::gil_scoped_release free;
-    done = pass();
-  }
-  if (!done) throw nb::python_error();
-}
-
-void bind_linear(nb::module_& m) {
-  using Offset = Matrix<double>;
-  using Out = OutMatrix<double>;
-  nb::class_<PyLinear>(m, "Linear")
-      .def(
-          "__init__",
-          [](PyLinear* self, std::int64_t rows, std::vector<Table> tables, Vector<double> center, nb::object sparse,
-             int sparse_cols, std::vector<Vector<std::int32_t>> codes, std::vector<int> levels, Family family,
-             double power, int outputs, int threads) {
-            require(rows >= 1 && outputs >= 1 && threads >= 1, "rows, outputs and threads: at least 1");
-            SparseArrays arrays;
-            if (!sparse.is_none()) {
-              auto parts = nb::cast<nb::tuple>(sparse);
-              arrays = {nb::cast<decltype(arrays.start)>(parts[0]), nb::cast<decltype(arrays.column)>(parts[1]),
-                        nb::cast<decltype(arrays.value)>(parts[2])};
-            }
-            Columns x =
-                columns_of(rows, tables, center, sparse.is_none() ? nullptr : &arrays, sparse_cols, codes, levels);
-            new (self) PyLinear{
-                {std::move(x), {family, power}, outputs, threads}, std::move(tables), std::move(codes), sparse};
-          },
-          nb::arg("rows"), nb::arg("tables"), nb::arg("center"), nb::arg("sparse").none(), nb::arg("sparse_cols"),
-          nb::arg("codes"), nb::arg("levels"), nb::arg("family"), nb::arg("power"), nb::arg("outputs"),
-          nb::arg("threads"))
-      .def_prop_ro("size", [](const PyLinear& self) { return self.linear.size(); })
-      .def(
-          "sums",
-          [](PyLinear& self, Vector<double> theta, Vector<std::int32_t> labels, Matrix<double> values,
-             Vector<double> weights, Offset offset, OutVector<double> gradient, Out curvature, bool expected,
-             int every) {
-            Linear& linear = self.linear;
-            const std::ptrdiff_t size = linear.size();
-            const std::int64_t rows = linear.rows();
-            auto is_rows_by_outputs = [&](const auto& a) {
-              return static_cast<std::int64_t>(a.shape(0)) == rows && static_cast<int>(a.shape(1)) == linear.outputs();
-            };
-            require(static_cast<std::ptrdiff_t>(theta.size()) == size, "theta: wrong length");
-            require(labels.is_valid() != values.is_valid(), "give labels or values");
-            if (labels.is_valid()) require(static_cast<std::int64_t>(labels.size()) == rows, "labels: one a row");
-            if (values.is_valid()) require(is_rows_by_outputs(values), "values: rows x outputs");
-            if (weights.is_valid()) require(static_cast<std::int64_t>(weights.size()) == rows, "weights: one a row");
-            if (offset.is_valid()) require(is_rows_by_outputs(offset), "offset: rows x outputs");
-            if (gradient.is_valid())
-              require(static_cast<std::ptrdiff_t>(gradient.size()) == size, "gradient: wrong length");
-            if (curvature.is_valid())
-              require(
-                  static_cast<std::ptrdiff_t>(curvature.shape(0)) == size && curvature.shape(1) == curvature.shape(0),
-                  "curvature: size x size");
-            require(every >= 1, "every: at least 1");
-            const Answer answer{
-                {labels.is_valid() ? labels.data() : nullptr, values.is_valid() ? values.data() : nullptr},
-                weights.is_valid() ? weights.data() : nullptr,
-                offset.is_valid() ? offset.data() : nullptr};
-            const Linear::Request wanted{theta.data(), gradient.is_valid() ? gradient.data() : nullptr,
-                                         curvature.is_valid() ? curvature.data() : nullptr, expected, every};
-            Sums sums;
-            finish([&] { return linear.sums(wanted, answer, sums, interrupted); });
-            return std::make_tuple(sums.loss, sums.weight);
-          },
-          nb::arg("theta"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
-          nb::arg("offset").none(), nb::arg("gradient").noconvert().none(), nb::arg("curvature").noconvert().none(),
-          nb::arg("expected") = false, nb::arg("every") = 1)
-      .def(
-          "predict",
-          [](PyLinear& self, Vector<double> theta, Out out) {
-            require(static_cast<std::ptrdiff_t>(theta.size()) == self.linear.size(), "theta: wrong length");
-            require(static_cast<std::int64_t>(out.shape(0)) == self.linear.rows() &&
-                        static_cast<int>(out.shape(1)) == self.linear.outputs(),
-                    "out: rows x outputs");
-            finish([&] { return self.linear.predict(theta.data(), out.data(), interrupted); });
-          },
-          nb::arg("theta"), nb::arg("out").noconvert())
-      .def(
-          "gradient",
-          [](PyLinear& self, Matrix<double> d, OutVector<double> out) {
-            require(static_cast<std::int64_t>(d.shape(0)) == self.linear.rows() &&
-                        static_cast<int>(d.shape(1)) == self.linear.outputs(),
-                    "d: rows x outputs");
-            require(static_cast<std::ptrdiff_t>(out.size()) == self.linear.size(), "out: wrong length");
-            finish([&] { return self.linear.gradient(d.data(), out.data(), interrupted); });
-          },
-          nb::arg("d"), nb::arg("out").noconvert())
-      .def(
-          "gradient_by_group",
-          [](PyLinear& self, Matrix<double> d, Vector<std::int64_t> group, Out out) {
-            require(static_cast<std::int64_t>(d.shape(0)) == self.linear.rows() &&
-                        static_cast<int>(d.shape(1)) == self.linear.outputs(),
-                    "d: rows x outputs");
-            require(static_cast<std::int64_t>(group.size()) == self.linear.rows(), "group: one a row");
-            require(static_cast<std::ptrdiff_t>(out.shape(1)) == self.linear.size(), "out: groups x size");
-            for (std::size_t r = 0; r < group.size(); ++r)
-              require(group.data()[r] >= 0 && group.data()[r] < static_cast<std::int64_t>(out.shape(0)),
-                      "group: out of range");
-            std::fill_n(out.data(), out.size(), 0.0);
-            finish([&] { return self.linear.gradient_by_group(d.data(), group.data(), out.data(), interrupted); });
-          },
-          nb::arg("d"), nb::arg("group"), nb::arg("out").noconvert())
-      .def(
-          "sandwich",
-          [](PyLinear& self, Vector<double> w, Out out, int every) {
-            const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
-            require(static_cast<std::int64_t>(w.size()) == self.linear.rows(), "w: one a row");
-            require(static_cast<std::ptrdiff_t>(out.shape(0)) == size && out.shape(1) == out.shape(0),
-                    "out: columns + 1, squared");
-            require(every >= 1, "every: at least 1");
-            finish([&] { return self.linear.sandwich(w.data(), out.data(), every, interrupted); });
-          },
-          nb::arg("w"), nb::arg("out").noconvert(), nb::arg("every") = 1)
-      .def(
-          "quadratic",
-          [](PyLinear& self, Matrix<double> m, OutVector<double> out) {
-            const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
-            require(static_cast<std::ptrdiff_t>(m.shape(0)) == size && m.shape(1) == m.shape(0),
-                    "m: columns + 1, squared");
-            require(static_cast<std::int64_t>(out.size()) == self.linear.rows(), "out: one a row");
-            finish([&] { return self.linear.quadratic(m.data(), out.data(), interrupted); });
-          },
-          nb::arg("m"), nb::arg("out").noconvert());
-}
-
-void bind_cholesky(nb::module_& m) {
-  using Kept = OutVector<std::uint8_t>;
-  m.def(
-      "cholesky",
-      [](OutMatrix<double> a, double tolerance, Kept kept) {
-        require(a.shape(0) == a.shape(1) && kept.size() == a.shape(0), "a: square, kept: one a row");
-        nb::gil_scoped_release free;
-        cholesky(a.data(), static_cast<std::ptrdiff_t>(a.shape(0)), tolerance, kept.data());
-      },
-      nb::arg("a").noconvert(), nb::arg("tolerance"), nb::arg("kept").noconvert());
-  m.def(
-      "cholesky_solve",
-      [](Matrix<double> l, Kept kept, OutMatrix<double> x) {
-        require(l.shape(0) == l.shape(1) && kept.size() == l.shape(0) && x.shape(1) == l.shape(0),
-                "x: rows of unknowns");
-        nb::gil_scoped_release free;
-        const auto n = static_cast<std::ptrdiff_t>(l.shape(0));
-        for (std::size_t r = 0; r < x.shape(0); ++r) cholesky_solve(l.data(), n, kept.data(), x.data() + r * n);
-      },
-      nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
-}
-
-void bind_lasso(nb::module_& m) {
-  using Flags = Vector<std::uint8_t>;
-  m.def(
-      "lasso_step",
-      [](Matrix<double> h, Vector<double> g, Vector<double> theta, Vector<double> l1, Flags free, Flags nonnegative,
-         double tolerance, int rounds, OutVector<double> d) {
-        const std::size_t n = h.shape(0);
-        require(h.shape(1) == n && g.size() == n && theta.size() == n && l1.size() == n && free.size() == n &&
-                    nonnegative.size() == n && d.size() == n,
-                "all of one length");
-        nb::gil_scoped_release release;
-        return lasso_step(d.data(), h.data(), g.data(), theta.data(), l1.data(), free.data(), nonnegative.data(),
-                          static_cast<std::ptrdiff_t>(n), tolerance, rounds);
-      },
-      nb::arg("h"), nb::arg("g"), nb::arg("theta"), nb::arg("l1"), nb::arg("free"), nb::arg("nonnegative"),
-      nb::arg("tolerance"), nb::arg("rounds"), nb::arg("d").noconvert());
-}
 
 template <class T>
 void bind(nb::module_& m, const char* objective_name, const char* trainer_name) {
@@ -535,8 +269,6 @@ NB_MODULE(LINNET_MODULE, m) {
   bind<float>(m, "ObjectiveF32", "TrainerF32");
   bind<double>(m, "ObjectiveF64", "TrainerF64");
   bind_linear(m);
-  bind_cholesky(m);
-  bind_lasso(m);
 
   m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));
   m.def(

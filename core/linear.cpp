@@ -1,7 +1,6 @@
 #include "linear.hpp"
 
 #include <atomic>
-#include <chrono>
 
 #include "product.hpp"
 
@@ -115,21 +114,17 @@ void Linear::prepare(const Plan& plan) {
 // Calls work(scratch, strand, first row, rows) for every block of rows, strand by strand.
 template <class Work>
 bool Linear::over_blocks(int every, const Interrupted& interrupted, Work&& work) {
-  using Clock = std::chrono::steady_clock;
   const std::int64_t blocks = (columns_.rows + block_rows_ - 1) / block_rows_;
   const auto strands = static_cast<std::int64_t>(strands_.size());
   const int threads = static_cast<int>(std::min<std::int64_t>({threads_, strands, most_strands}));
+  Interrupt interrupt(interrupted);
   std::atomic<bool> stop{false};
   team_.run(threads, [&](int rank) {
-    auto asked = Clock::now();
     for (std::int64_t s = rank; s < strands; s += threads) {
       for (std::int64_t b = blocks * s / strands; b < blocks * (s + 1) / strands; ++b) {
         if (b % every) continue;
         if (stop.load(std::memory_order_relaxed)) return;
-        if (rank == 0 && interrupted && Clock::now() - asked > std::chrono::milliseconds(50)) {
-          if (interrupted()) stop = true;
-          asked = Clock::now();
-        }
+        if (rank == 0 && interrupt.due()) stop = true;
         const std::int64_t first = b * block_rows_;
         const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, columns_.rows - first));
         pack(scratch_[rank].x.get(), ld_, columns_, first, rows);

@@ -1,0 +1,66 @@
+// What the files that know Python share: arrays as they come from it, checks, and Ctrl-C.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+
+#include "design.hpp"
+
+namespace linnet {
+
+namespace nb = nanobind;
+
+using Table = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+inline Design design_of(const Table& x) {
+  Design d;
+  if (x.dtype() == nb::dtype<float>())
+    d.kind = Design::Kind::f32;
+  else if (x.dtype() == nb::dtype<double>())
+    d.kind = Design::Kind::f64;
+  else if (x.dtype() == nb::dtype<std::uint8_t>())
+    d.kind = Design::Kind::u8;
+  else
+    throw std::invalid_argument("x must be float32, float64 or uint8");
+  d.data = x.data();
+  d.rows = static_cast<std::int64_t>(x.shape(0));
+  d.cols = static_cast<int>(x.shape(1));
+  d.row_stride = x.stride(0);
+  d.col_stride = x.stride(1);
+  return d;
+}
+
+// Asks Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.
+inline bool interrupted() {
+  nb::gil_scoped_acquire hold;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Runs a pass over the rows without the GIL, and raises what was caught in it.
+template <class Pass>
+void finish(Pass&& pass) {
+  bool done;
+  {
+    nb::gil_scoped_release free;
+    done = pass();
+  }
+  if (!done) throw nb::python_error();
+}
+
+void bind_linear(nb::module_& m);  // bindings_linear.cpp
+
+}  // namespace linnet
