@@ -126,6 +126,11 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           },
           nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
           nb::arg("batch_rows"), nb::arg("shuffle"), nb::arg("scale"))
+      .def("forget_data",
+           [](PyTrainer<T>& self) {
+             self.trainer.forget_data();
+             self.x = {}, self.answers = {}, self.fitted = {};
+           })
       .def(
           "set_fitted",
           [](PyTrainer<T>& self, OutMatrix<T> fitted) {
@@ -177,6 +182,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
             self.trainer.write(array, values.data());
           },
           nb::arg("array"), nb::arg("values"))
+      .def("finite", [](const PyTrainer<T>& self) { return self.trainer.finite(); })
       .def_prop_ro("steps", [](const PyTrainer<T>& self) { return self.trainer.steps(); })
       .def_prop_ro("arrays", [](const PyTrainer<T>& self) { return self.trainer.arrays(); })
       .def_prop_rw(

@@ -1,5 +1,5 @@
 // Ctrl-C inside a long computation. The calling thread asks now and then whether it was pressed; the members of a team
-// agree at a barrier whether to go on.
+// may skip work as soon as they see that, and agree at a barrier to leave.
 #pragma once
 
 #include <atomic>
@@ -24,21 +24,25 @@ class Interrupt {
     return place_ == place;
   }
 
+  // Called by any member inside long work: true when the rest of it is in vain, because all leave at the next barrier
+  // that asks.
+  bool in_vain(int rank) { return rank == 0 ? due() : happened(); }
+
   // Called by the calling thread alone.
   bool due() {
-    if (happened_ || !ask_ || Clock::now() - asked_ < std::chrono::milliseconds(50)) return happened_;
-    happened_ = ask_();
+    if (happened() || !ask_ || Clock::now() - asked_ < std::chrono::milliseconds(20)) return happened();
+    happened_.store(ask_(), std::memory_order_relaxed);
     asked_ = Clock::now();
-    return happened_;
+    return happened();
   }
 
-  bool happened() const { return happened_; }
+  bool happened() const { return happened_.load(std::memory_order_relaxed); }
 
  private:
   using Clock = std::chrono::steady_clock;
   const Ask ask_;
   Clock::time_point asked_;
-  bool happened_ = false;
+  std::atomic<bool> happened_{false};
   std::atomic<int> place_{-1};
 };
 

@@ -90,7 +90,7 @@ class Pass {
         const int r1 = std::min(mine.last, r0 + row_block);
         enter(batch, mode, r0, r1);
         for (int l = 0; l <= last; ++l)
-          forward(packed, l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].outputs)}, rank);
+          forward(packed, l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].outputs)}, rank, nullptr);
         head(batch, mode, fitted, r0, r1, rank);
         if (mode.gradient) {
           for (int l = last; l >= 1; --l) {
@@ -116,7 +116,7 @@ class Pass {
     // large network: each member takes columns of every layer, or rows if few columns
     for (int l = 0; l <= last; ++l) {
       const auto [rows, panels] = share(batch.rows, l, rank);
-      forward(packed, l, mode, rows, panels, rank);
+      forward(packed, l, mode, rows, panels, rank, interrupt);
       if (leave()) return false;
     }
     head(batch, mode, fitted, mine.first, mine.last, rank);
@@ -124,7 +124,7 @@ class Pass {
     if (!mode.gradient) return true;
     for (int l = last; l >= 1; --l) {
       const auto [rows, panels] = share(batch.rows, l - 1, rank);
-      backward_by_slabs(rank, packed, l, rows, panels);
+      backward_by_slabs(rank, packed, l, rows, panels, interrupt);
       drop_gradient(l, mode, rows, panels);
       if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
       if (leave()) return false;
@@ -291,7 +291,7 @@ class Pass {
     for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(panels + (p * ld_ + r) * V, block + p * V * V);
   }
 
-  void forward(const T* packed, int l, const PassMode& mode, Part rows, Part panels, int rank) {
+  void forward(const T* packed, int l, const PassMode& mode, Part rows, Part panels, int rank, Interrupt* interrupt) {
     constexpr int V = lanes<T>;
     const LayerSpec& layer = net_.layers[l];
     const LayerLayout<T>& place = layout_.layers[l];
@@ -303,8 +303,12 @@ class Pass {
                    rows.last);
     } else {
       const std::ptrdiff_t w_ld = layer.inputs + 1;
-      product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, rows.first, rows.last,
-              panels.first, panels.last, false, {layer.activation == Activation::relu, nullptr});
+      for (int r = rows.first; r < rows.last; r += product_rows) {
+        if (interrupt && interrupt->in_vain(rank)) return;
+        product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r,
+                std::min(rows.last, r + product_rows), panels.first, panels.last, false,
+                {layer.activation == Activation::relu, nullptr});
+      }
     }
     const bool done = layer.activation == Activation::relu && !place.thin;
     if (layer.activation == Activation::softmax) {
@@ -379,13 +383,14 @@ class Pass {
 
   // dh of the layer below l = d W' in a large network: slabs of W' are transposed as they are needed, and the outputs
   // taken in blocks, so that a block of d stays in L2 while all slabs pass by.
-  void backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels) {
+  void backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels, Interrupt* interrupt) {
     constexpr int V = lanes<T>, block = Tile<T>::depth_block;
     const int outputs = net_.layers[l].outputs;
     T* slab = transposed_[rank].get();
     for (int o = 0; o < outputs; o += block) {
       const int count = std::min(block, outputs - o);
       for (int p = panels.first; p < panels.last; p += slab_panels) {
+        if (interrupt && interrupt->in_vain(rank)) return;
         const int p1 = std::min(panels.last, p + slab_panels);
         transpose(slab, packed, l, {p, p1}, {o / V, o / V + panels_of<T>(count)});
         const T* mask = o + count == outputs ? relu_mask(l - 1) : nullptr;

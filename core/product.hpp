@@ -121,6 +121,8 @@ LINNET_INLINE void in_pieces(int first, int last, F&& f) {
   }
 }
 
+constexpr int product_rows = 256;  // rows of a block of a, which stays in L2
+
 // z[r0..r1) x panels [p0..p1) = start + a w, start one row of panels (the bias) or zero when null; with `onto`, what is
 // in z. a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
 template <class T>
@@ -129,11 +131,10 @@ void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld,
              Finish<T> finish = {}) {
   constexpr int V = lanes<T>, C = Tile<T>::panels;
   constexpr int depth_block = Tile<T>::depth_block;  // block of w: depth_block x C panels, in L1
-  constexpr int row_block = 256;                     // block of a: row_block x depth_block, in L2
   static const Vec<T> zero[1] = {Vec<T>{}};
   if (!start) start = reinterpret_cast<const T*>(zero), start_ld = 0;
-  for (int rb = r0; rb < r1; rb += row_block) {
-    const int r_end = std::min(r1, rb + row_block);
+  for (int rb = r0; rb < r1; rb += product_rows) {
+    const int r_end = std::min(r1, rb + product_rows);
     for (int k = 0; k == 0 || k < depth; k += depth_block) {
       const int k_count = std::min(depth_block, depth - k);
       for (int p = p0; p < p1; p += C) {

@@ -98,6 +98,20 @@ void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights
 }
 
 template <class T>
+void Trainer<T>::forget_data() {
+  set_fitted(nullptr);
+  x_ = {}, t_ = {}, weights_ = nullptr;
+  pass_.reset();
+  order_ = {};
+  sums_ = {};
+}
+
+template <class T>
+bool Trainer<T>::finite() const {
+  return first_nonfinite(packed_[0].get(), 1, packed_[0].size(), 0, 1).row < 0;
+}
+
+template <class T>
 void Trainer<T>::begin_epoch(std::int64_t epoch) {
   epoch_ = epoch;
   chunk_ = 0;

@@ -28,6 +28,7 @@ class Trainer {
   // Parameters and optimizer state (0: theta, 1 and 2: the rule's arrays) in the user's order.
   void read(int array, T* out) const;
   void write(int array, const T* in);
+  bool finite() const;  // are all parameters?
   int arrays() const { return optimizer_.states(); }
   std::int64_t steps() const { return progress_.steps; }
   std::int64_t updates() const { return updates_; }  // optimizer steps so far
@@ -35,6 +36,7 @@ class Trainer {
 
   // What to train on; the pointers must stay valid. The gradient of a step is scale / rows times the sum over its rows.
   void set_data(const Design& x, const Targets<T>& t, const T* weights, int batch_rows, bool shuffle, double scale);
+  void forget_data();  // and all memory but the parameters and the state
   void set_fitted(T* fitted) {
     fitted_ = fitted;
   }  // rows x outputs: takes each row's mean as it is trained on, or null

@@ -29,7 +29,7 @@ def test_a_plan_counts_in_whole_numbers(name: str, value: object) -> None:
 
 @pytest.mark.parametrize("value", [-1e-3, float("nan"), float("inf")])
 def test_a_plan_has_a_tolerance_of_at_least_zero(value: float) -> None:
-    with pytest.raises(ConfigError, match=f"tolerance must be at least 0, got {value!r}"):
+    with pytest.raises(ConfigError, match=f"tolerance must be at least 0 and finite, got {value!r}"):
         Plan(SGD(), tolerance=value)
 
 
@@ -146,4 +146,4 @@ def test_batches_are_no_larger_than_the_table() -> None:
 def test_a_new_state_is_empty() -> None:
     training = training_of(epochs=2)
     list(training)
-    assert training.state() == OptimizerState([], updates=2, epochs=2)
+    assert training.state() == OptimizerState((), updates=2, epochs=2)

@@ -171,9 +171,9 @@ def test_callbacks_as_users_of_keras_write_them() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"patience": -1}, "patience must be at least 0, got -1"),
-        ({"min_delta": -0.1}, "min_delta must be at least 0, got -0.1"),
-        ({"min_delta": NAN}, "min_delta must be at least 0, got nan"),
+        ({"patience": -1}, "patience must be a whole number of at least 0, got -1"),
+        ({"min_delta": -0.1}, "min_delta must be at least 0 and finite, got -0.1"),
+        ({"min_delta": NAN}, "min_delta must be at least 0 and finite, got nan"),
         ({"mode": "least"}, "unknown mode 'least': choose from: auto, min, max"),
     ],
 )

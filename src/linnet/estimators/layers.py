@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linnet.checks import check_number
 from linnet.errors import ConfigError
 from linnet.model.activations import Activation, as_activation
 from linnet.model.initialise import check_initialiser
@@ -20,8 +21,7 @@ class Regularizer:
 
     def __post_init__(self) -> None:
         for name, value in (("l1", self.l1), ("l2", self.l2)):
-            if not 0 <= value < float("inf"):
-                raise ConfigError(f"{name} must be at least 0 and finite, got {value!r}")
+            check_number(value, name, at_least=0)
 
 
 def l1(strength: float = 0.01) -> Regularizer:
@@ -89,9 +89,7 @@ class Dropout:
     """Drop each of the inputs with probability `rate` in training, and divide the others by 1 - rate."""
 
     def __init__(self, rate: float, *, input_shape: int | Sequence[int] | None = None) -> None:
-        if not isinstance(rate, int | float | np.number) or not 0 <= rate < 1:
-            raise ConfigError(f"Dropout's rate must be at least 0 and below 1, got {rate!r}")
-        self.rate = float(rate)
+        self.rate = check_number(rate, "Dropout's rate", at_least=0, below=1)
         self.columns = None if input_shape is None else _columns(input_shape)
 
     def __repr__(self) -> str:

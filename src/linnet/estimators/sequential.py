@@ -284,6 +284,8 @@ class Sequential:
     def set_weights(self, weights: Sequence[object]) -> None:
         """Take parameters in the order and shapes of `get_weights`."""
         theta = np.zeros_like(self._weights())
+        if not isinstance(weights, Sequence):
+            raise DataError(f"weights must be a list of arrays as get_weights gives it, got {type(weights).__name__}")
         given = [np.asarray(array) for array in weights]
         wanted = [array.shape for array in self.get_weights()]
         if [array.shape for array in given] != wanted:

@@ -1,18 +1,17 @@
 """Training as a stream of records. The core runs slices of an epoch; everything between slices is decided here."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from numbers import Real
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.checks import check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError, FitError
+from linnet.errors import FitError
 from linnet.fit.objective import Objective, penalty
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Watch
@@ -80,21 +79,40 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
-        if self.tolerance is not None and not (isinstance(self.tolerance, Real) and 0 <= self.tolerance < float("inf")):
-            raise ConfigError(f"tolerance must be at least 0, got {self.tolerance!r}")
+            check_whole(getattr(self, name), name, at_least=1)
+        if self.tolerance is not None:
+            check_number(self.tolerance, "tolerance", at_least=0)
 
 
 @dataclass(slots=True)
 class OptimizerState:
     """What an optimizer remembers: arrays as long as theta, updates and epochs so far, its slowdown on plateaus."""
 
-    arrays: list[Theta] = field(default_factory=list)
+    arrays: Sequence[Theta] = ()
     updates: int = 0
     epochs: int = 0
     slowdown: float = 1.0
+
+
+class _StateArrays(Sequence[Theta]):
+    """An optimizer's arrays inside a trainer at rest, read when somebody looks: most never are."""
+
+    def __init__(self, trainer: core.TrainerF32, like: Theta) -> None:
+        self._trainer = trainer
+        self._like = like
+
+    def __len__(self) -> int:
+        return self._trainer.arrays
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        values = np.empty_like(self._like)
+        self._trainer.read(index + 1, values)
+        return values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)
 
 
 class Training:
@@ -116,6 +134,8 @@ class Training:
         self.network = network
         self.plan = plan
         self.theta = theta.copy()
+        self._at_hand = theta.copy()  # memory for what Ctrl-C leaves: fresh memory would take its time
+        self._over = False
         self.stop_reason = "not started"
         self.interrupted = False
         self._rows = rows
@@ -181,6 +201,8 @@ class Training:
                 self.stop_reason = "left early"
             raise
         finally:
+            self._over = True
+            self._trainer.forget_data()
             if self._best_theta is not None:
                 self.theta = self._best_theta
 
@@ -188,15 +210,17 @@ class Training:
         """Note that Ctrl-C ended the run, and take what has been learned up to here."""
         self.interrupted = True
         self.stop_reason = "interrupted"
-        now = self._read(0)
-        if np.isfinite(now).all():
-            self.theta = now
+        if self._trainer.finite():
+            self._trainer.read(0, self._at_hand)
+            self.theta = self._at_hand
 
     def state(self) -> OptimizerState:
         """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
         if self.stop_reason == "diverged":
             return OptimizerState(epochs=self._state.epochs, slowdown=self._slowdown)
-        arrays = [self._read(index + 1) for index in range(self._trainer.arrays)]
+        arrays: Sequence[Theta] = _StateArrays(self._trainer, self.theta)
+        if not (self._over and arrays):
+            arrays = tuple(arrays)
         return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._slowdown)
 
     def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
@@ -217,10 +241,10 @@ class Training:
             if progress.step == steps:
                 break
             yield Slice(index + 1, progress.step, steps)
-        theta = self._read(0)
-        if not np.isfinite(theta).all():
+        if not trainer.finite():
             raise self._diverged(f"parameters became non-finite in epoch {index + 1}")
-        self.theta = theta
+        self.theta = np.empty_like(self.theta)
+        trainer.read(0, self.theta)
         self._state.epochs = index + 1
 
         count = len(self._rows)
@@ -283,8 +307,3 @@ class Training:
         if self._validation is not None:
             greater.update({"val_" + name: direction for name, direction in list(greater.items())})
         return greater
-
-    def _read(self, array: int) -> NDArray[Any]:
-        values = np.empty(self.network.size, self.theta.dtype)
-        self._trainer.read(array, values)
-        return values

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linnet._native import core
+from linnet.checks import check_number
 from linnet.errors import ConfigError, unknown_name
-from linnet.fit.schedules import Schedule, as_schedule, positive
+from linnet.fit.schedules import Schedule, as_schedule
 
 if TYPE_CHECKING:
     from linnet import _core
 
 
 def _check_epsilon(epsilon: float) -> None:
-    positive(epsilon, "epsilon")
+    check_number(epsilon, "epsilon", above=0)
     if np.float32(epsilon) == 0:
         raise ConfigError(f"epsilon must be above 0 also as a float32, got {epsilon!r}")
 
@@ -40,7 +41,7 @@ class Optimizer:
     ) -> None:
         self.schedule = as_schedule(learning_rate if lr is None else lr)  # lr: the old name wins over the default
         if clip_norm is not None:
-            positive(clip_norm, "clip_norm")
+            check_number(clip_norm, "clip_norm", above=0)
         self.clip_norm = clip_norm
 
     @property
@@ -78,7 +79,7 @@ class SGD(Optimizer):
         clip_norm: float | None = None,
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
-        self.momentum = _fraction(momentum, "momentum")
+        self.momentum = check_number(momentum, "momentum", at_least=0, below=1)
         self.nesterov = nesterov
         if nesterov and not momentum:
             raise ConfigError("nesterov=True needs momentum above 0")
@@ -101,10 +102,10 @@ class Adagrad(Optimizer):
         clip_norm: float | None = None,
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
-        if not 0 <= initial_accumulator_value < float("inf"):
-            raise ConfigError(f"initial_accumulator_value must be at least 0, got {initial_accumulator_value!r}")
         _check_epsilon(epsilon)
-        self.initial_accumulator_value = initial_accumulator_value
+        self.initial_accumulator_value = check_number(
+            initial_accumulator_value, "initial_accumulator_value", at_least=0
+        )
         self.epsilon = epsilon
 
     def _settings(self) -> dict[str, object]:
@@ -129,7 +130,7 @@ class RMSprop(Optimizer):
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
         _check_epsilon(epsilon)
-        self.rho = _fraction(rho, "rho")
+        self.rho = check_number(rho, "rho", at_least=0, below=1)
         self.epsilon = epsilon
 
     def _settings(self) -> dict[str, object]:
@@ -151,8 +152,8 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
         _check_epsilon(epsilon)
-        self.beta_1 = _fraction(beta_1, "beta_1")
-        self.beta_2 = _fraction(beta_2, "beta_2")
+        self.beta_1 = check_number(beta_1, "beta_1", at_least=0, below=1)
+        self.beta_2 = check_number(beta_2, "beta_2", at_least=0, below=1)
         self.epsilon = epsilon
 
     def _settings(self) -> dict[str, object]:
@@ -174,9 +175,7 @@ class AdamW(Adam):
         clip_norm: float | None = None,
     ) -> None:
         super().__init__(learning_rate, beta_1, beta_2, epsilon, lr=lr, clip_norm=clip_norm)
-        if not 0 <= weight_decay < float("inf"):
-            raise ConfigError(f"weight_decay must be at least 0, got {weight_decay!r}")
-        self.weight_decay = weight_decay
+        self.weight_decay = check_number(weight_decay, "weight_decay", at_least=0)
 
     def _settings(self) -> dict[str, object]:
         return {**super()._settings(), "rule": core.Rule.adamw, "decay": self.weight_decay}
@@ -198,9 +197,3 @@ def as_optimizer(value: "str | Optimizer") -> Optimizer:
     if not isinstance(value, str) or value.lower() not in _BY_NAME:
         raise unknown_name("optimizer", value, _BY_NAME)
     return _BY_NAME[value.lower()]()
-
-
-def _fraction(value: float, name: str) -> float:
-    if not 0 <= value < 1:
-        raise ConfigError(f"{name} must be at least 0 and below 1, got {value!r}")
-    return float(value)

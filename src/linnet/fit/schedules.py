@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.errors import ConfigError
+from linnet.checks import check_number
 
 Times = NDArray[np.float64]
 
@@ -23,8 +23,8 @@ class Schedule(ABC):
     warmup: float = 0.0
 
     def __post_init__(self) -> None:
-        positive(self.learning_rate, "learning_rate")
-        _at_least_zero(self.warmup, "warmup")
+        check_number(self.learning_rate, "learning_rate", above=0)
+        check_number(self.warmup, "warmup", at_least=0)
 
     @abstractmethod
     def factor(self, time: Times) -> Times:
@@ -56,8 +56,8 @@ class StepDecay(Schedule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.drop, "drop")
-        positive(self.every, "every")
+        check_number(self.drop, "drop", above=0)
+        check_number(self.every, "every", above=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return self.drop ** np.floor(time / self.every)
@@ -71,7 +71,7 @@ class InverseScaling(Schedule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _at_least_zero(self.power, "power")
+        check_number(self.power, "power", at_least=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return (1 + time) ** -self.power
@@ -85,7 +85,7 @@ class ExponentialDecay(Schedule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.decay, "decay")
+        check_number(self.decay, "decay", above=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return self.decay**time
@@ -100,8 +100,8 @@ class Cosine(Schedule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.epochs, "epochs")
-        _at_least_zero(self.final, "final")
+        check_number(self.epochs, "epochs", above=0)
+        check_number(self.final, "final", at_least=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         wave = (1 + np.cos(np.pi * np.minimum(time / self.epochs, 1.0))) / 2
@@ -111,18 +111,3 @@ class Cosine(Schedule):
 def as_schedule(learning_rate: "float | Schedule") -> Schedule:
     """Return a number as a constant schedule."""
     return learning_rate if isinstance(learning_rate, Schedule) else Constant(learning_rate)
-
-
-def positive(value: float, name: str) -> None:
-    """Raise a ConfigError unless 0 < value < infinity."""
-    if not _is_number(value) or not 0 < value < float("inf"):
-        raise ConfigError(f"{name} must be above 0 and finite, got {value!r}")
-
-
-def _at_least_zero(value: float, name: str) -> None:
-    if not _is_number(value) or not 0 <= value < float("inf"):
-        raise ConfigError(f"{name} must be at least 0 and finite, got {value!r}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

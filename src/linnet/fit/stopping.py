@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
 
 Mode = Literal["auto", "min", "max"]
@@ -41,10 +42,9 @@ class ReduceLROnPlateau:
 
     def __post_init__(self) -> None:
         _check(self.patience, self.min_delta, self.mode)
-        if not 0 < self.factor < 1:
-            raise ConfigError(f"factor must be between 0 and 1, got {self.factor!r}")
-        if self.cooldown < 0 or self.min_lr < 0:
-            raise ConfigError("cooldown and min_lr must be at least 0")
+        check_number(self.factor, "factor", above=0, below=1)
+        check_whole(self.cooldown, "cooldown")
+        check_number(self.min_lr, "min_lr", at_least=0)
 
 
 class Watch:
@@ -99,9 +99,7 @@ def choose_one(
 
 
 def _check(patience: int, min_delta: float, mode: str) -> None:
-    if patience < 0:
-        raise ConfigError(f"patience must be at least 0, got {patience!r}")
-    if not min_delta >= 0:
-        raise ConfigError(f"min_delta must be at least 0, got {min_delta!r}")
+    check_whole(patience, "patience")
+    check_number(min_delta, "min_delta", at_least=0)
     if mode not in ("auto", "min", "max"):
         raise unknown_name("mode", mode, ("auto", "min", "max"))

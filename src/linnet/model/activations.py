@@ -20,6 +20,7 @@ The formulas are computed in core/activation.hpp.
 
 from dataclasses import dataclass
 
+from linnet.checks import check_number
 from linnet.errors import ConfigError, unknown_name
 
 ACTIVATIONS = (
@@ -49,8 +50,7 @@ class Activation:
     def __post_init__(self) -> None:
         if self.name not in ACTIVATIONS:
             raise unknown_name("activation", self.name, ACTIVATIONS)
-        if not 0 <= self.slope < float("inf"):
-            raise ConfigError(f"slope of {self.name} must be at least 0 and finite, got {self.slope!r}")
+        check_number(self.slope, f"slope of {self.name}", at_least=0)
 
 
 def LeakyReLU(slope: float = 0.1) -> Activation:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError
 from linnet.model.activations import Activation
 from linnet.model.heads import Head
@@ -38,13 +38,10 @@ class Layer:
     bias: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.units, bool) or not isinstance(self.units, int | np.integer) or self.units < 1:
-            raise ConfigError(f"units must be a whole number of at least 1, got {self.units!r}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout!r}")
-        for name, value in (("l1", self.l1), ("l2", self.l2)):
-            if not 0 <= value < float("inf"):
-                raise ConfigError(f"{name} must be at least 0 and finite, got {value!r}")
+        check_whole(self.units, "units", at_least=1)
+        check_number(self.dropout, "dropout", at_least=0, below=1)
+        check_number(self.l1, "l1", at_least=0)
+        check_number(self.l2, "l2", at_least=0)
 
 
 class Block(NamedTuple):

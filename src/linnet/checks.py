@@ -1,0 +1,27 @@
+"""Checks of single parameters: one way to say what a number must be."""
+
+from numbers import Integral, Real
+
+from linnet.errors import ConfigError
+
+_INFINITY = float("inf")
+
+
+def check_number(
+    value: object, name: str, *, at_least: float | None = None, above: float | None = None, below: float = _INFINITY
+) -> float:
+    """Return value, a finite number within the bounds; anything else is a ConfigError that names them."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if (at_least is None or number >= at_least) and (above is None or number > above) and abs(number) < below:
+            return number
+    low = f"at least {at_least:g}" if at_least is not None else f"above {above:g}" if above is not None else "a number"
+    high = "finite" if below == _INFINITY else f"below {below:g}"
+    raise ConfigError(f"{name} must be {low} and {high}, got {value!r}")
+
+
+def check_whole(value: object, name: str, *, at_least: int = 0) -> int:
+    """Return value, a whole number of at least so many; anything else is a ConfigError that says so."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= at_least:
+        return int(value)
+    raise ConfigError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
