@@ -250,7 +250,7 @@ class Sequential:
         table = self._table(x)
         rows = self._weighted(loss.rows(table, y, self._outputs(), _DTYPE), sample_weight)
         network, theta = self._parameters(table)
-        objective = Objective(network, _DTYPE)
+        objective = Objective(network, _DTYPE, rows=len(rows))
         mean_loss = objective.sums(theta, rows).loss * loss.factor(network.outputs) / len(rows)
         numbers = {"loss": mean_loss + penalty(network, theta)}
         if metrics := as_metrics(self._metrics, network.head, network.outputs):
@@ -268,7 +268,7 @@ class Sequential:
         """
         table = self._table(x)
         network, theta = self._parameters(table)
-        return Objective(network, _DTYPE).predict(theta, table)
+        return Objective(network, _DTYPE, rows=len(table)).predict(theta, table)
 
     # ---- parameters ----
 

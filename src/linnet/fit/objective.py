@@ -30,14 +30,14 @@ class Sums(NamedTuple):
 
 
 class Objective:
-    """A network that computes in float32 or float64 (`dtype`)."""
+    """A network that computes in float32 or float64 (`dtype`), about so many rows at a time."""
 
-    def __init__(self, network: Network, dtype: Any, threads: int | None = None) -> None:
+    def __init__(self, network: Network, dtype: Any, threads: int | None = None, rows: int = _CHUNK) -> None:
         self.network = network
         self.dtype = np.dtype(dtype)
         kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
         native = network.to_core()
-        self._core = kind(native, most_threads(native, _CHUNK, threads))
+        self._core = kind(native, most_threads(native, min(rows, _CHUNK), threads))
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> Sums:
         """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""
