@@ -165,15 +165,14 @@ void bind_sums(nb::module_& m) {
           nb::arg("d"), nb::arg("group"), nb::arg("out").noconvert())
       .def(
           "sandwich",
-          [](PyLinear& self, Vector<double> w, Out out, int every) {
+          [](PyLinear& self, Vector<double> w, Out out) {
             const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
             require(static_cast<std::int64_t>(w.size()) == self.linear.rows(), "w: one a row");
             require(static_cast<std::ptrdiff_t>(out.shape(0)) == size && out.shape(1) == out.shape(0),
                     "out: columns + 1, squared");
-            require(every >= 1, "every: at least 1");
-            finish([&] { return self.linear.sandwich(w.data(), out.data(), every, interrupted); });
+            finish([&] { return self.linear.sandwich(w.data(), out.data(), interrupted); });
           },
-          nb::arg("w"), nb::arg("out").noconvert(), nb::arg("every") = 1)
+          nb::arg("w"), nb::arg("out").noconvert())
       .def(
           "quadratic",
           [](PyLinear& self, Matrix<double> m, OutVector<double> out) {

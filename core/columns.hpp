@@ -23,6 +23,14 @@ struct CodeColumn {
   int levels = 0;
 };
 
+// Rows of a block: neighbours from `first` on, or those that an index names.
+struct BlockRows {
+  std::int64_t first = 0;
+  const std::int64_t* index = nullptr;
+
+  std::int64_t operator()(std::int64_t r) const { return index ? index[first + r] : first + r; }
+};
+
 struct Columns {
   std::int64_t rows = 0;
   std::vector<Design> tables;
@@ -33,53 +41,75 @@ struct Columns {
 
   int cols() const { return dense_cols + sparse_cols; }
 
-  // Calls f(column, value) for what row r has in the sparse matrix and in the code columns; columns count from 0 here.
+  // Calls f(columns, values, count) with what row r has in the sparse matrix, in whatever types.
   template <class F>
-  LINNET_INLINE void each_entry(std::int64_t r, F&& f) const {
-    if (sparse.cols > 0) {
-      auto run = [&](const auto* column, const auto* value) {
-        for (std::int64_t e = sparse.start[r]; e < sparse.start[r + 1]; ++e)
-          f(static_cast<int>(column[e]), static_cast<double>(value[e]));
-      };
-      auto by_value = [&](const auto* column) {
-        if (sparse.kind == Design::Kind::f64)
-          run(column, static_cast<const double*>(sparse.value));
-        else
-          run(column, static_cast<const float*>(sparse.value));
-      };
-      if (sparse.long_column)
-        by_value(static_cast<const std::int64_t*>(sparse.column));
+  LINNET_INLINE void with_sparse(std::int64_t r, F&& f) const {
+    if (sparse.cols == 0) return;
+    const std::int64_t first = sparse.start[r], count = sparse.start[r + 1] - first;
+    auto by_value = [&](const auto* column) {
+      if (sparse.kind == Design::Kind::f64)
+        f(column + first, static_cast<const double*>(sparse.value) + first, count);
       else
-        by_value(static_cast<const std::int32_t*>(sparse.column));
-    }
+        f(column + first, static_cast<const float*>(sparse.value) + first, count);
+    };
+    if (sparse.long_column)
+      by_value(static_cast<const std::int64_t*>(sparse.column));
+    else
+      by_value(static_cast<const std::int32_t*>(sparse.column));
+  }
+
+  // Calls f(column) for the levels of row r.
+  template <class F>
+  LINNET_INLINE void each_level(std::int64_t r, F&& f) const {
     int first = sparse.cols;
     for (const CodeColumn& c : codes) {
       const std::int32_t code = c.code[r];
-      if (code >= 0 && code < c.levels) f(first + code, 1.0);
+      if (code >= 0 && code < c.levels) f(first + code);
       first += c.levels;
     }
   }
+
+  // Calls f(column, value) for what row r has in the sparse matrix and in the code columns; columns count from 0 here.
+  template <class F>
+  LINNET_INLINE void each_entry(std::int64_t r, F&& f) const {
+    with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
+      for (std::int64_t e = 0; e < count; ++e) f(static_cast<int>(column[e]), static_cast<double>(value[e]));
+    });
+    each_level(r, [&](int column) { f(column, 1.0); });
+  }
+
+  // Σ value theta[column] over the same entries.
+  double entries_dot(std::int64_t r, const double* theta) const {
+    double sum[4] = {};  // four at a time: an addition waits for the one before it
+    with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
+      std::int64_t e = 0;
+      for (; e + 4 <= count; e += 4)
+        for (int i = 0; i < 4; ++i) sum[i] += static_cast<double>(value[e + i]) * theta[column[e + i]];
+      for (; e < count; ++e) sum[0] += static_cast<double>(value[e]) * theta[column[e]];
+    });
+    each_level(r, [&](int column) { sum[1] += theta[column]; });
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
 };
 
-// panels (rows x (dense columns + 1)) = rows [first, first + rows) of the tables less their centers, then a one: the
-// column of the intercept. What is left of the last panel stays as it is.
-inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, std::int64_t first, int rows) {
+// panels (rows x (dense columns + 1)) = rows of the tables less their centers, then a one: the column of the intercept.
+// What is left of the last panel stays as it is.
+inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, BlockRows row, int rows) {
   constexpr int V = lanes<double>;
   auto at = [&](int r, int c) -> double& { return panels[(c / V * ld + r) * V + c % V]; };
   auto copy = [&](const Design& table, const auto* data, int begin) {
     const double* center = x.center.data() + begin;
-    data += first * table.row_stride;
     if (table.col_stride != 1 || table.cols < V || begin % V) {  // column by column
       for (int c = 0; c < table.cols; ++c) {
         const auto* from = data + c * table.col_stride;
         double* to = &at(0, begin + c);
-        for (int r = 0; r < rows; ++r) to[r * V] = static_cast<double>(from[r * table.row_stride]) - center[c];
+        for (int r = 0; r < rows; ++r) to[r * V] = static_cast<double>(from[row(r) * table.row_stride]) - center[c];
       }
       return;
     }
     const int whole = table.cols / V * V;
     for (int r = 0; r < rows; ++r) {
-      const auto* from = data + r * table.row_stride;
+      const auto* from = data + row(r) * table.row_stride;
       double* to = &at(r, begin);
       for (int c = 0; c < whole; c += V, to += ld * V) {
         Vec<double> v;

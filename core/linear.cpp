@@ -10,8 +10,9 @@ namespace {
 
 constexpr int V = lanes<double>;
 constexpr int most_strands = 16;
-constexpr int group = Tile<double>::panels;  // panels that are summed together
-constexpr int tile_rows = 64;                // columns that are summed together, a multiple of V
+constexpr int group = Tile<double>::panels;    // panels that are summed together
+constexpr int tile_rows = 64;                  // columns that are summed together, a multiple of V
+constexpr std::ptrdiff_t many_sparse = 32768;  // parameters of sparse columns that no longer fit in a fast cache
 
 struct Entry {
   int column;
@@ -38,13 +39,18 @@ struct Linear::Scratch {
 Linear::~Linear() = default;
 
 Linear::Linear(Columns columns, Head head, int outputs, int threads)
-    : columns_(std::move(columns)), head_(head), outputs_(outputs), threads_(threads) {
+    : columns_(std::move(columns)),
+      head_(head),
+      outputs_(outputs),
+      threads_(threads),
+      sparse_step_(outputs == 1 ? 1 : std::ptrdiff_t{panels_of<double>(outputs)} * V),
+      scattered_(std::ptrdiff_t{columns_.sparse_cols} * outputs > many_sparse) {
   const int dense = columns_.dense_cols + 1;
   block_rows_ = std::clamp(24576 / dense / 8 * 8, 32, 256);  // a block of x and its weighted twin in L2
   ld_ = block_rows_ + cache_line / vector_bytes;
   dense_theta_ = Buffer<double>(std::ptrdiff_t{panels_of<double>(outputs)} * columns_.dense_cols * V);
   bias_ = Buffer<double>(panels_of<double>(outputs) * V);
-  sparse_theta_.resize(static_cast<std::size_t>(columns_.sparse_cols) * outputs);
+  sparse_theta_ = Buffer<double>(columns_.sparse_cols * sparse_step_);
 }
 
 void Linear::set_theta(const double* theta) {
@@ -52,13 +58,15 @@ void Linear::set_theta(const double* theta) {
   for (int c = 0; c < dense; ++c)
     for (int k = 0; k < outputs_; ++k)
       dense_theta_[(std::ptrdiff_t{k / V} * dense + c) * V + k % V] = theta[std::ptrdiff_t{c} * outputs_ + k];
-  std::copy_n(theta + std::ptrdiff_t{dense} * outputs_, sparse_theta_.size(), sparse_theta_.begin());
+  for (std::ptrdiff_t c = 0; c < columns_.sparse_cols; ++c)
+    std::copy_n(theta + (dense + c) * outputs_, outputs_, sparse_theta_.get() + c * sparse_step_);
   for (int k = 0; k < outputs_; ++k) bias_[k] = theta[std::ptrdiff_t{columns_.cols()} * outputs_ + k];
 }
 
-// Makes room for what is to be summed, and sets it to zero.
-void Linear::prepare(const Plan& plan) {
+// Makes room for what is to be summed over so many rows, and sets it to zero.
+void Linear::prepare(const Plan& plan, std::int64_t rows) {
   const std::ptrdiff_t dense = columns_.dense_cols + 1, sparse = columns_.sparse_cols;
+  const std::ptrdiff_t in_gradient = plan.gradient && !scattered_ ? sparse * outputs_ : 0;
   const std::ptrdiff_t pairs = static_cast<std::ptrdiff_t>(plan.pairs.size());
   const std::ptrdiff_t extra = plan.gradient ? outputs_ : 0;
   const std::ptrdiff_t width = std::ptrdiff_t{panels_of<double>(static_cast<int>(dense))} * V;
@@ -66,22 +74,23 @@ void Linear::prepare(const Plan& plan) {
   const std::ptrdiff_t first = std::ptrdiff_t{panels_of<double>(static_cast<int>((pairs ? dense : 0) + extra))} * V;
   const std::ptrdiff_t in_dense = (first + std::max<std::ptrdiff_t>(0, pairs - 1) * width) * dense;
   const std::ptrdiff_t in_curvature = pairs * sparse * (width + sparse);
-  const double bytes = 8.0 * static_cast<double>(1 + in_dense + sparse * extra + in_curvature);
-  // no more memory than half the data's, so that a wide problem has fewer strands
+  const double bytes = 8.0 * static_cast<double>(1 + in_dense + in_gradient + in_curvature);
+  // no more memory than half the data's, so that a wide problem has fewer strands; and a strand of second derivatives
+  // has rows enough to be worth its memory
   const double limit = std::max(16e6, 4.0 * static_cast<double>(columns_.rows) * columns_.dense_cols);
-  const std::int64_t blocks = (columns_.rows + block_rows_ - 1) / block_rows_;
+  const std::int64_t least = pairs ? std::max(block_rows_, 512) : block_rows_;
   const auto strands = std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / bytes), 1,
-                                                std::min<std::int64_t>(most_strands, blocks));
+                                                std::min<std::int64_t>(most_strands, (rows + least - 1) / least));
   plan_ = plan;
   const bool fits = !strands_.empty() && static_cast<std::int64_t>(strands_.size()) == strands &&
                     strands_[0].dense.size() == in_dense && strands_[0].sparse_curvature.size() == in_curvature &&
-                    strands_[0].sparse_gradient.size() == sparse * extra;
+                    strands_[0].sparse_gradient.size() == in_gradient;
   if (!fits) {
     strands_.clear();
     strands_.resize(static_cast<std::size_t>(strands));
     for (Strand& s : strands_) {
       s.dense = Buffer<double>(in_dense);
-      s.sparse_gradient = Buffer<double>(sparse * extra);
+      s.sparse_gradient = Buffer<double>(in_gradient);
       s.sparse_curvature = Buffer<double>(in_curvature);
     }
   } else {
@@ -91,6 +100,7 @@ void Linear::prepare(const Plan& plan) {
         std::fill_n(b->get(), b->size(), 0.0);
     }
   }
+  if (plan.gradient && scattered_ && slopes_.size() == 0) slopes_ = Buffer<double>(columns_.rows * outputs_);
   if (scratch_.empty()) {
     const int most = std::min(threads_, most_strands);
     scratch_.resize(most);
@@ -111,10 +121,13 @@ void Linear::prepare(const Plan& plan) {
   }
 }
 
-// Calls work(scratch, strand, first row, rows) for every block of rows, strand by strand.
+// Calls work(scratch, strand, first row, rows) for one block of rows in `every`, strand by strand; `index`: of these
+// rows, where first counts in the index.
 template <class Work>
-bool Linear::over_blocks(int every, const Interrupted& interrupted, Work&& work) {
-  const std::int64_t blocks = (columns_.rows + block_rows_ - 1) / block_rows_;
+bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
+                         const std::vector<std::int64_t>& index) {
+  const std::int64_t all = index.empty() ? columns_.rows : static_cast<std::int64_t>(index.size());
+  const std::int64_t blocks = (all + block_rows_ - 1) / block_rows_;
   const auto strands = static_cast<std::int64_t>(strands_.size());
   const int threads = static_cast<int>(std::min<std::int64_t>({threads_, strands, most_strands}));
   Interrupt interrupt(interrupted);
@@ -126,8 +139,8 @@ bool Linear::over_blocks(int every, const Interrupted& interrupted, Work&& work)
         if (stop.load(std::memory_order_relaxed)) return;
         if (rank == 0 && interrupt.due()) stop = true;
         const std::int64_t first = b * block_rows_;
-        const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, columns_.rows - first));
-        pack(scratch_[rank].x.get(), ld_, columns_, first, rows);
+        const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
+        pack(scratch_[rank].x.get(), ld_, columns_, {first, index.empty() ? nullptr : index.data()}, rows);
         work(scratch_[rank], strands_[s], first, rows);
       }
     }
@@ -142,18 +155,23 @@ void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
                   columns_.dense_cols, 0, rows, 0, panels);
   if (columns_.sparse_cols == 0) return;
   if (outputs_ == 1) {
-    const double* theta = sparse_theta_.data();
-    for (int r = 0; r < rows; ++r) {
-      double sum = 0;
-      columns_.each_entry(first + r, [&](int c, double v) { sum += v * theta[c]; });
-      s.z[r * V] += sum;
-    }
+    for (int r = 0; r < rows; ++r) s.z[r * V] += columns_.entries_dot(first + r, sparse_theta_.get());
     return;
   }
-  for (int r = 0; r < rows; ++r) {
-    columns_.each_entry(first + r, [&](int c, double v) {
-      const double* theta = sparse_theta_.data() + std::ptrdiff_t{c} * outputs_;
-      for (int k = 0; k < outputs_; ++k) s.z[(k / V * ld_ + r) * V + k % V] += v * theta[k];
+  constexpr int most = 8;  // panels whose sums stay in registers
+  for (int p = 0; p < panels; p += most) {
+    with_constant<most>(std::min(most, panels - p), [&](auto count) {
+      const double* theta = sparse_theta_.get() + p * V;
+      for (int r = 0; r < rows; ++r) {
+        Vec<double> sum[count.value];
+        for (int q = 0; q < count.value; ++q) sum[q] = load(s.z.get() + ((p + q) * ld_ + r) * V);
+        columns_.each_entry(first + r, [&](int c, double v) {
+#pragma GCC unroll 8
+          for (int q = 0; q < count.value; ++q)
+            sum[q] = fma(broadcast(v), load(theta + c * sparse_step_ + q * V), sum[q]);
+        });
+        for (int q = 0; q < count.value; ++q) store(s.z.get() + ((p + q) * ld_ + r) * V, sum[q]);
+      }
     });
   }
 }
@@ -204,7 +222,7 @@ void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t
 
 // Adds a block's x' dz, and x' diag(c) x for every pair of outputs, to a strand. The weights c are the curvature times
 // the row's factor; of outputs that belong together, c_kl = p_k (k = l) - p_k p_l.
-void Linear::add(Scratch& s, Strand& strand, std::int64_t first, int rows) const {
+void Linear::add(Scratch& s, Strand& strand, BlockRows row, int rows) const {
   const int K = outputs_, dense = columns_.dense_cols + 1, width = panels_of<double>(dense);
   const std::ptrdiff_t sparse = columns_.sparse_cols;
   double* total = strand.dense.get();
@@ -256,7 +274,7 @@ void Linear::add(Scratch& s, Strand& strand, std::int64_t first, int rows) const
     const std::ptrdiff_t row_size = std::ptrdiff_t{width} * V + sparse;
     for (int r = 0; r < rows; ++r) {
       s.entries.clear();
-      columns_.each_entry(first + r, [&](int c, double v) { s.entries.push_back({c, v}); });
+      columns_.each_entry(row(r), [&](int c, double v) { s.entries.push_back({c, v}); });
       for (std::size_t e = 0; e < s.entries.size(); ++e) {
         const auto [column, value] = s.entries[e];
         const double f = factor[r] * value;
@@ -274,34 +292,39 @@ void Linear::add(Scratch& s, Strand& strand, std::int64_t first, int rows) const
     sparse_total += sparse * row_size;
   }
   if (!plan_.gradient || sparse == 0) return;
+  if (scattered_) {
+    for (int r = 0; r < rows; ++r)
+      for (int k = 0; k < K; ++k) slopes_[row(r) * K + k] = s.dz[k * ld_ + r];
+    return;
+  }
   double* g = strand.sparse_gradient.get();
   for (int r = 0; r < rows; ++r) {
-    columns_.each_entry(first + r, [&](int c, double v) {
+    columns_.each_entry(row(r), [&](int c, double v) {
       for (int k = 0; k < K; ++k) g[std::ptrdiff_t{c} * K + k] += v * s.dz[k * ld_ + r];
     });
   }
 }
 
 // The strands' sums, added in order, in the order of theta. `outputs`: of the curvature, 1 for a single sandwich.
-void Linear::collect(double* gradient, double* curvature, int outputs) const {
+void Linear::collect(double* gradient, double* curvature, int outputs) {
   const std::ptrdiff_t dense = columns_.dense_cols + 1, sparse = columns_.sparse_cols, cols = columns_.cols();
   const std::ptrdiff_t width = panels_of<double>(static_cast<int>(dense));
-  auto sum = [&](Buffer<double> Strand::* part, std::ptrdiff_t at) {
-    double total = 0;
-    for (const Strand& s : strands_) total += (s.*part)[at];
-    return total;
-  };
+  Strand& total = strands_[0];
+  for (auto part : {&Strand::dense, &Strand::sparse_gradient, &Strand::sparse_curvature}) {
+    double* to = (total.*part).get();
+    for (std::size_t s = 1; s < strands_.size(); ++s)
+      for (std::ptrdiff_t i = 0; i < (total.*part).size(); ++i) to[i] += (strands_[s].*part)[i];
+  }
   auto place = [&](std::ptrdiff_t c) { return c == dense - 1 ? cols : c; };  // of a dense column, the intercept last
   std::ptrdiff_t base = 0;                                                   // of a pair's panels
   auto element = [&](std::ptrdiff_t row, std::ptrdiff_t column) {
-    return sum(&Strand::dense, base + (column / V * dense + row) * V + column % V);
+    return total.dense[base + (column / V * dense + row) * V + column % V];
   };
   if (gradient) {
     const std::ptrdiff_t column = plan_.pairs.empty() ? 0 : dense;
     for (std::ptrdiff_t c = 0; c < dense; ++c)
       for (int k = 0; k < outputs_; ++k) gradient[place(c) * outputs_ + k] = element(c, column + k);
-    for (std::ptrdiff_t i = 0; i < sparse * outputs_; ++i)
-      gradient[(dense - 1) * outputs_ + i] = sum(&Strand::sparse_gradient, i);
+    std::copy_n(total.sparse_gradient.get(), total.sparse_gradient.size(), gradient + (dense - 1) * outputs_);
   }
   if (!curvature) return;
   const std::ptrdiff_t size = (cols + 1) * outputs, row_size = width * V + sparse;
@@ -315,17 +338,72 @@ void Linear::collect(double* gradient, double* curvature, int outputs) const {
         curvature[(j * outputs + b) * size + i * outputs + a] = value;
       }
     };
-    for (std::ptrdiff_t i = 0; i < dense; ++i)
-      for (std::ptrdiff_t j = i; j < dense; ++j) put(place(i), place(j), element(i, j));
+    for (std::ptrdiff_t j = 0; j < dense; ++j)
+      for (std::ptrdiff_t i = 0; i <= j; ++i) put(place(i), place(j), element(i, j));
     for (std::ptrdiff_t c = 0; c < sparse; ++c) {
       const std::ptrdiff_t row = sparse_base + c * row_size, mine = dense - 1 + c;
-      for (std::ptrdiff_t j = 0; j < dense; ++j) put(mine, place(j), sum(&Strand::sparse_curvature, row + j));
-      for (std::ptrdiff_t o = c; o < sparse; ++o)
-        put(mine, dense - 1 + o, sum(&Strand::sparse_curvature, row + width * V + o));
+      for (std::ptrdiff_t j = 0; j < dense; ++j) put(mine, place(j), total.sparse_curvature[row + j]);
+      for (std::ptrdiff_t o = c; o < sparse; ++o) put(mine, dense - 1 + o, total.sparse_curvature[row + width * V + o]);
     }
     base += (pair == 0 && plan_.gradient ? panels_of<double>(static_cast<int>(dense) + outputs_) : width) * dense * V;
     sparse_base += sparse * row_size;
   }
+}
+
+// Sparse columns in parts of about as many entries, one a thread.
+void Linear::cut_columns() {
+  std::vector<std::int64_t> before(columns_.sparse_cols + 1);  // entries of the columns before
+  for (std::int64_t r = 0; r < columns_.rows; ++r) {
+    columns_.with_sparse(r, [&](const auto* column, const auto*, std::int64_t count) {
+      sorted_ = sorted_ && std::is_sorted(column, column + count);
+    });
+    columns_.each_entry(r, [&](int c, double) { ++before[c + 1]; });
+  }
+  for (int c = 0; c < columns_.sparse_cols; ++c) before[c + 1] += before[c];
+  for (int t = 0; t <= threads_; ++t) {
+    const auto at = std::lower_bound(before.begin(), before.end(), before.back() * t / threads_);
+    cuts_.push_back(t == 0 ? 0 : t == threads_ ? columns_.sparse_cols : static_cast<int>(at - before.begin()));
+  }
+}
+
+// out (sparse columns x outputs) = x' dz, from the slopes that were kept.
+bool Linear::scatter(double* out, const Interrupted& interrupted) {
+  if (cuts_.empty()) cut_columns();
+  const int K = outputs_;
+  Interrupt interrupt(interrupted);
+  team_.run(threads_, [&](int rank) {
+    const int c0 = cuts_[rank], c1 = cuts_[rank + 1];
+    std::fill(out + std::ptrdiff_t{c0} * K, out + std::ptrdiff_t{c1} * K, 0.0);
+    for (std::int64_t r = 0; r < columns_.rows; ++r) {
+      if (r % 1024 == 0 && interrupt.in_vain(rank)) return;
+      const double* slope = slopes_.get() + r * K;
+      auto put_all = [&](auto&& put) {
+        columns_.with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
+          std::int64_t e = 0;
+          if (sorted_) {
+            e = std::lower_bound(column, column + count, c0) - column;
+            count = std::lower_bound(column + e, column + count, c1) - column;
+            for (; e < count; ++e) put(column[e], static_cast<double>(value[e]));
+          } else {
+            for (; e < count; ++e)
+              if (column[e] >= c0 && column[e] < c1) put(column[e], static_cast<double>(value[e]));
+          }
+        });
+        columns_.each_level(r, [&](int c) {
+          if (c >= c0 && c < c1) put(c, 1.0);
+        });
+      };
+      if (K == 1) {
+        const double d = slope[0];
+        put_all([&](std::ptrdiff_t c, double v) { out[c] += v * d; });
+      } else {
+        put_all([&](std::ptrdiff_t c, double v) {
+          for (int k = 0; k < K; ++k) out[c * K + k] += v * slope[k];
+        });
+      }
+    }
+  });
+  return !interrupt.happened();
 }
 
 bool Linear::sums(const Request& wanted, const Answer& answer, Sums& sums, const Interrupted& interrupted) {
@@ -335,22 +413,27 @@ bool Linear::sums(const Request& wanted, const Answer& answer, Sums& sums, const
       for (int l = k; l < (plan.together ? outputs_ : k + 1); ++l) plan.pairs.emplace_back(k, l);
   }
   set_theta(wanted.theta);
-  prepare(plan);
-  const bool done =
-      over_blocks(wanted.every, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
+  prepare(plan, columns_.rows / wanted.every);
+  if (plan.gradient && scattered_ && wanted.every > 1) std::fill_n(slopes_.get(), slopes_.size(), 0.0);
+  bool done = over_blocks(
+      interrupted,
+      [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
         linear_output(s, first, rows);
         head(s, strand, answer, first, rows, wanted.curvature != nullptr, wanted.expected);
-        if (plan.gradient || !plan.pairs.empty()) add(s, strand, first, rows);
-      });
+        if (plan.gradient || !plan.pairs.empty()) add(s, strand, {first}, rows);
+      },
+      wanted.every);
   for (const Strand& s : strands_) sums.loss += s.loss, sums.weight += s.weight;
   if (done) collect(wanted.gradient, wanted.curvature, outputs_);
+  if (done && plan.gradient && scattered_)
+    done = scatter(wanted.gradient + std::ptrdiff_t{columns_.dense_cols} * outputs_, interrupted);
   return done;
 }
 
 bool Linear::predict(const double* theta, double* out, const Interrupted& interrupted) {
   set_theta(theta);
-  prepare({});
-  return over_blocks(1, interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
+  prepare({}, columns_.rows);
+  return over_blocks(interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
     linear_output(s, first, rows);
     for (int r = 0; r < rows; ++r)
       for (int k = 0; k < outputs_; ++k) out[(first + r) * outputs_ + k] = s.z[(k / V * ld_ + r) * V + k % V];
@@ -358,22 +441,23 @@ bool Linear::predict(const double* theta, double* out, const Interrupted& interr
 }
 
 bool Linear::gradient(const double* d, double* out, const Interrupted& interrupted) {
-  prepare({true, false, {}});
-  const bool done = over_blocks(1, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
+  prepare({true, false, {}}, columns_.rows);
+  bool done = over_blocks(interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
     for (int r = 0; r < rows; ++r)
       for (int k = 0; k < outputs_; ++k) s.dz[k * ld_ + r] = d[(first + r) * outputs_ + k];
-    add(s, strand, first, rows);
+    add(s, strand, {first}, rows);
   });
   if (done) collect(out, nullptr, 1);
+  if (done && scattered_) done = scatter(out + std::ptrdiff_t{columns_.dense_cols} * outputs_, interrupted);
   return done;
 }
 
 bool Linear::gradient_by_group(const double* d, const std::int64_t* group, double* out,
                                const Interrupted& interrupted) {
   const int K = outputs_, dense = columns_.dense_cols;
-  prepare({});
+  prepare({}, columns_.rows);
   strands_.resize(1);  // groups lie anywhere, so one thread takes all rows in order
-  const bool done = over_blocks(1, interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
+  const bool done = over_blocks(interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
     for (int r = 0; r < rows; ++r) {
       double* to = out + group[first + r] * size();
       const double* slope = d + (first + r) * K;
@@ -388,20 +472,29 @@ bool Linear::gradient_by_group(const double* d, const std::int64_t* group, doubl
   return done;
 }
 
-bool Linear::sandwich(const double* w, double* out, int every, const Interrupted& interrupted) {
-  prepare({false, false, {{0, 0}}});
-  const bool done = over_blocks(every, interrupted, [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
-    for (int r = 0; r < rows; ++r) s.factor[r] = w[first + r], s.curved[r] = 1;
-    add(s, strand, first, rows);
-  });
+bool Linear::sandwich(const double* w, double* out, const Interrupted& interrupted) {
+  std::vector<std::int64_t> index;
+  if (std::find(w, w + columns_.rows, 0.0) != w + columns_.rows)
+    for (std::int64_t r = 0; r < columns_.rows; ++r)
+      if (w[r] != 0) index.push_back(r);
+  if (index.empty() && w[0] == 0) index.push_back(0);  // all are 0
+  prepare({false, false, {{0, 0}}}, index.empty() ? columns_.rows : static_cast<std::int64_t>(index.size()));
+  const bool done = over_blocks(
+      interrupted,
+      [&](Scratch& s, Strand& strand, std::int64_t first, int rows) {
+        const BlockRows row{first, index.empty() ? nullptr : index.data()};
+        for (int r = 0; r < rows; ++r) s.factor[r] = w[row(r)], s.curved[r] = 1;
+        add(s, strand, row, rows);
+      },
+      1, index);
   if (done) collect(nullptr, out, 1);
   return done;
 }
 
 bool Linear::quadratic(const double* m, double* out, const Interrupted& interrupted) {
   const int cols = columns_.cols(), dense = columns_.dense_cols;
-  prepare({});
-  return over_blocks(1, interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
+  prepare({}, columns_.rows);
+  return over_blocks(interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
     std::vector<double> x(cols + 1);
     std::vector<int> used;
     for (int r = 0; r < rows; ++r) {

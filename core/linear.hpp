@@ -58,8 +58,8 @@ class Linear {
   // out (groups x size of theta) = the same sum for the rows of each group; group[r] in 0 .. groups - 1.
   bool gradient_by_group(const double* d, const std::int64_t* group, double* out, const Interrupted& interrupted);
 
-  // out (columns + 1, squared) = sum over rows of w x x', from one block of rows in `every`.
-  bool sandwich(const double* w, double* out, int every, const Interrupted& interrupted);
+  // out (columns + 1, squared) = sum over rows of w x x'. Rows whose w is 0 cost nothing.
+  bool sandwich(const double* w, double* out, const Interrupted& interrupted);
 
   // out (rows) = x' m x, m (columns + 1, squared) symmetric.
   bool quadratic(const double* m, double* out, const Interrupted& interrupted);
@@ -76,14 +76,17 @@ class Linear {
   };
 
   void set_theta(const double* theta);
-  void prepare(const Plan& plan);
+  void prepare(const Plan& plan, std::int64_t rows);
   template <class Work>
-  bool over_blocks(int every, const Interrupted& interrupted, Work&& work);
+  bool over_blocks(const Interrupted& interrupted, Work&& work, int every = 1,
+                   const std::vector<std::int64_t>& index = {});
   void linear_output(Scratch& s, std::int64_t first, int rows) const;
   void head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
             bool expected) const;
-  void add(Scratch& s, Strand& strand, std::int64_t first, int rows) const;
-  void collect(double* gradient, double* curvature, int outputs) const;
+  void add(Scratch& s, Strand& strand, BlockRows row, int rows) const;
+  void collect(double* gradient, double* curvature, int outputs);
+  void cut_columns();
+  bool scatter(double* out, const Interrupted& interrupted);
 
   const Columns columns_;
   const Head head_;
@@ -91,7 +94,14 @@ class Linear {
   int block_rows_ = 0;
   std::ptrdiff_t ld_ = 0;
   Buffer<double> dense_theta_, bias_;  // in panels of outputs
-  std::vector<double> sparse_theta_;   // sparse columns x outputs
+  std::ptrdiff_t sparse_step_ = 1;     // outputs, filled up to whole vectors if there are several
+  Buffer<double> sparse_theta_;        // sparse columns x sparse_step_
+  // Of very many sparse columns every strand would need a gradient of its own. Instead dz is kept, and in a second
+  // round each thread adds up the columns between two cuts, rows in order: no sum depends on where the cuts are.
+  const bool scattered_;
+  Buffer<double> slopes_;  // rows x outputs
+  std::vector<int> cuts_;  // one more than threads
+  bool sorted_ = true;     // the entries of every row
   Plan plan_;
   std::vector<Strand> strands_;
   std::vector<Scratch> scratch_;

@@ -9,10 +9,10 @@ import numpy as np
 
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Solution
+from linnet.fit.precondition import Precondition
 
-Precondition = Callable[[Floats], Floats]
-
-_MEMORY = 12
+_MEMORY = 12  # changes that are remembered, fewer if they are large
+_MEMORY_BYTES = 100_000_000
 _ROUNDING = 1e-14
 
 
@@ -30,7 +30,9 @@ def lbfgs(
     `refresh(point, iteration)` may hand over a better preconditioner.
     """
     point = problem.at(theta)
-    changes: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
+    changes: deque[tuple[Floats, Floats, float]] = deque(
+        maxlen=max(5, min(_MEMORY, _MEMORY_BYTES // (16 * problem.size)))
+    )
     small = 0
     dependent = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):

@@ -77,6 +77,15 @@ class Problem:
         return free.ravel()
 
     @cached_property
+    def _held(self) -> NDArray[np.intp]:
+        """The parameters that are not sought."""
+        return np.flatnonzero(~self.free)
+
+    @cached_property
+    def _scratch(self) -> Floats:
+        return np.empty(self.size)
+
+    @cached_property
     def nonnegative(self) -> NDArray[np.bool_]:
         """Which parameters may not be negative."""
         return np.arange(self.size) < (self.size - self.outputs if self.positive else 0)
@@ -96,16 +105,17 @@ class Problem:
         loss, _ = self.core.sums(
             theta, self.labels, self.values, self.weights, self.offset, g, h, expected=False, every=every
         )
-        value = loss * every + 0.5 * float(self.ridge @ (theta * theta))
+        pull = np.multiply(self.ridge, theta, out=self._scratch)
+        value = loss * every + 0.5 * float(pull @ theta)
         if g is not None:
-            g *= every
-            g += self.ridge * theta
-            g[~self.free] = 0
+            if every > 1:
+                g *= every
+            g += pull
+            g[self._held] = 0
         if h is not None:
             h *= every
             h[np.diag_indices_from(h)] += self.ridge
-            if not self.free.all():
-                h[~self.free], h[:, ~self.free] = 0, 0
+            h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h)
 
     def start(self) -> Floats:

@@ -1,15 +1,13 @@
 """Which solver a convex problem gets: Newton's method while second derivatives are affordable, L-BFGS beyond."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from linnet.errors import ConfigError, unknown_name
 from linnet.fit.coordinate import coordinate
-from linnet.fit.lbfgs import Precondition, lbfgs
-from linnet.fit.linear import Floats, Point, Problem
-from linnet.fit.newton import Solution, elimination_order, factor, newton
+from linnet.fit.lbfgs import lbfgs
+from linnet.fit.linear import Floats, Problem
+from linnet.fit.newton import Solution, elimination_order, newton
+from linnet.fit.precondition import Preconditioner
 
 # scikit-learn's names; those for one optimum mean the same here
 SOLVERS = (
@@ -27,7 +25,6 @@ SOLVERS = (
 )
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
 _LARGEST_CURVATURE = 2500  # parameters
-_LARGEST_GRAM = 2500  # columns of a preconditioner
 _PART = 16  # of many rows one block in so many gives a start
 _MANY_ROWS = 50_000
 
@@ -53,9 +50,14 @@ def solve(
         if start is None and problem.columns.rows >= _MANY_ROWS and problem.head.family != "normal":
             theta = _start_from_part(problem, theta)
         return newton(problem, theta, elimination_order(problem), max_iter=max_iter)
-    precondition = _Preconditioner(problem)
+    precondition = Preconditioner(problem)
     return lbfgs(
-        problem, theta, precondition.at(None), max_iter=max_iter, refresh=precondition.refresh, tolerance=tolerance
+        problem,
+        precondition.reachable(theta),
+        precondition.at(None),
+        max_iter=max_iter,
+        refresh=precondition.refresh,
+        tolerance=tolerance,
     )
 
 
@@ -78,90 +80,3 @@ def _start_from_part(problem: Problem, theta: Floats) -> Floats:
         return theta
     before, after = (problem.at(point, gradient=False).value for point in (theta, part.theta))
     return part.theta if after < before else theta
-
-
-class _Preconditioner:
-    """An approximate inverse of the second derivatives: one matrix for all outputs, or only a diagonal if too wide."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._next = 10
-
-    def refresh(self, point: Point, iteration: int) -> Precondition | None:
-        """A better one at a later point, once in a while."""
-        if iteration != self._next or self._problem.columns.count > _LARGEST_GRAM:
-            return None
-        self._next *= 3
-        return self.at(point)
-
-    def at(self, point: Point | None) -> Precondition:
-        """The preconditioner for a point; None: before anything is known."""
-        problem = self._problem
-        k, columns = problem.outputs, problem.columns
-        ridge = problem.ridge.reshape(-1, k).mean(axis=1)
-        weights = self._row_curvature(point)
-        free = problem.free
-        if columns.count > _LARGEST_GRAM:
-            diagonal = _diagonal(problem, weights) + ridge
-            inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1), 0.0)
-            by_parameter = np.repeat(inverse, k) * free
-            return lambda g: g * by_parameter
-        gram = np.empty((columns.count + 1, columns.count + 1))
-        every = max(1, min(_PART, columns.rows // (8 * (columns.count + 1))))
-        problem.core.sandwich(weights, gram, every)
-        gram *= every
-        gram[np.diag_indices_from(gram)] += ridge + 1e-8 * np.diagonal(gram)
-        factored = factor(gram, np.arange(len(gram)))
-
-        def apply(g: Floats) -> Floats:
-            by_output = np.ascontiguousarray(g.reshape(-1, k).T)
-            return np.ascontiguousarray(factored.solve(by_output).T).ravel() * free
-
-        return apply
-
-    def _row_curvature(self, point: Point | None) -> Floats:
-        """The second derivative of each row's loss, averaged over the outputs."""
-        problem = self._problem
-        rows, k = problem.columns.rows, problem.outputs
-        family = problem.head.family
-        weights = np.ones(rows) if problem.weights is None else problem.weights
-        z = np.empty((rows, k))
-        problem.core.predict(problem.start() if point is None else point.theta, z)
-        if problem.offset is not None:
-            z += problem.offset
-        if family == "categorical":
-            z -= z.max(axis=1, keepdims=True)
-            np.exp(z, out=z)
-            z /= z.sum(axis=1, keepdims=True)
-            z *= 1 - z
-        elif family == "bernoulli":
-            e = np.exp(-np.abs(z))
-            z = e / (1 + e) ** 2
-        elif family == "poisson":
-            np.exp(z, out=z)
-        else:
-            z[:] = 1
-        return np.asarray(weights * z.mean(axis=1))
-
-
-def _diagonal(problem: Problem, weights: Floats) -> Floats:
-    """Σ_i w_i x_ij² for every column, and for the intercept."""
-    columns = problem.columns
-    parts: list[NDArray[Any]] = []
-    center = problem.center
-    for table in columns.tables:
-        step = max(1, 64_000_000 // max(1, 8 * table.shape[1]))
-        total = np.zeros(table.shape[1])
-        middle = center[: table.shape[1]]
-        for first in range(0, len(table), step):
-            block = table[first : first + step].astype(np.float64) - middle
-            total += weights[first : first + step] @ (block * block)
-        center = center[table.shape[1] :]
-        parts.append(total)
-    if columns.sparse is not None:
-        start, indices, values = columns.sparse
-        by_entry = np.repeat(weights, np.diff(start)) * values.astype(np.float64) ** 2
-        parts.append(np.bincount(indices, by_entry, columns.sparse_columns))
-    for codes, levels in zip(columns.codes, columns.levels, strict=True):
-        parts.append(np.bincount(codes[codes >= 0], weights[codes >= 0], levels))
-    return np.concatenate([*parts, [weights.sum()]])

@@ -1,0 +1,161 @@
+"""Approximate inverses of the second derivatives, for L-BFGS to start its steps from.
+
+With curvature c_ik of row i's loss in output k, output k's own block of second derivatives is Σ_i c_ik x_i x_i' + l2_k:
+a matrix an output, or its diagonal where there are too many columns. A few rows are enough for the sum if those that
+weigh most are among them. Outputs of a categorical head also depend on each other: the loss does not change when all
+move together, so that steps are taken off their mean (or off the reference class, where there is one).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from linnet.fit.linear import Floats, Point, Problem
+from linnet.fit.newton import factor
+
+Precondition = Callable[[Floats], Floats]
+
+_WIDEST = 2500  # columns of a matrix
+_LARGEST = 20_000_000  # numbers in the matrices of all outputs; beyond, they share one
+_ROWS = 4  # to look at, times the columns
+_FIRST = 5  # iterations until the first refresh, at least
+
+
+class Preconditioner:
+    """The preconditioners of one problem, better from time to time."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        columns = problem.columns
+        self._ridge = problem.ridge.reshape(-1, problem.outputs)
+        self._together = problem.head.family == "categorical"
+        self._level = self._together and problem.fixed is None and bool((self._ridge == self._ridge[:, :1]).all())
+        self._rows = min(columns.rows, _ROWS * (columns.count + 1))
+        # a refresh costs as much as so many gradients
+        cost = self._rows * (columns.count + 1) / (4 * columns.rows) if columns.count <= _WIDEST else 1.0
+        self._next = max(_FIRST, round(cost / 2))
+
+    def reachable(self, theta: Floats) -> Floats:
+        """Theta moved, without a change of predictions, to where steps lead to the optimum."""
+        if not self._level:
+            return theta
+        by_output = theta.reshape(-1, self._problem.outputs)
+        return np.asarray(by_output - by_output.mean(axis=1, keepdims=True)).ravel()
+
+    def refresh(self, point: Point, iteration: int) -> Precondition | None:
+        """A better one at a later point, once in a while."""
+        if iteration != self._next:
+            return None
+        self._next *= 2
+        return self.at(point)
+
+    def at(self, point: Point | None) -> Precondition:
+        """The preconditioner for a point; None: before anything is known."""
+        problem = self._problem
+        k, size = problem.outputs, problem.columns.count + 1
+        curved = _curvature(problem, point)
+        if problem.columns.count > _WIDEST:
+            solve = self._by_diagonal(curved)
+        elif point is None or k * size * size > _LARGEST or k == 1:
+            solve = self._by_matrix(curved.mean(axis=1), self._ridge.mean(axis=1))
+        else:
+            blocks = [self._by_matrix(curved[:, i], self._ridge[:, i]) for i in range(k)]
+            solve = lambda g: np.concatenate([blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
+        held = np.flatnonzero(~problem.free)
+        fixed = np.flatnonzero(problem.fixed) if problem.fixed is not None else np.empty(0, np.intp)
+
+        def apply(gradient: Floats) -> Floats:
+            g = gradient.reshape(-1, k)
+            if self._together and len(fixed):  # the gradient of the form in which no class is left out
+                g = g.copy()
+                g[:, fixed[0]] = -g.sum(axis=1)
+            step = solve(g)
+            if self._together and len(fixed):
+                step -= step[:, fixed]
+            elif self._level:
+                step -= step.mean(axis=1, keepdims=True)
+            step = step.ravel()
+            step[held] = 0
+            return step
+
+        return apply
+
+    def _by_matrix(self, weights: Floats, ridge: Floats) -> Precondition:
+        size = self._problem.columns.count + 1
+        gram = np.empty((size, size))
+        self._problem.core.sandwich(_heaviest(weights, self._rows), gram)
+        gram[np.diag_indices_from(gram)] += ridge + 1e-8 * np.diagonal(gram)
+        factored = factor(gram, np.arange(size))
+        return lambda g: np.ascontiguousarray(factored.solve(np.ascontiguousarray(g.T)).T)
+
+    def _by_diagonal(self, curved: Floats) -> Precondition:
+        diagonal = _squares(self._problem, curved) + self._ridge
+        inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1), 0.0)
+        return lambda g: np.asarray(g * inverse)
+
+
+def _heaviest(weights: Floats, count: int) -> Floats:
+    """Weights of about `count` rows that stand for all: a row is kept with a chance that grows with its weight.
+
+    Systematic sampling: no random numbers, and the expected weight of a row is its own.
+    """
+    total = float(weights.sum())
+    if count >= len(weights) or total <= 0:
+        return np.ascontiguousarray(weights)
+    each = total / count
+    kept = np.diff(np.floor(np.cumsum(np.minimum(weights / each, 1.0))), prepend=0.0) > 0
+    return np.where(kept, np.maximum(weights, each), 0.0)
+
+
+def _curvature(problem: Problem, point: Point | None) -> Floats:
+    """The second derivative of each row's loss in each output alone, times the row's weight."""
+    family = problem.head.family
+    z = np.empty((problem.columns.rows, problem.outputs))
+    problem.core.predict(problem.start() if point is None else point.theta, z)
+    if problem.offset is not None:
+        z += problem.offset
+    if family == "categorical":
+        z -= z.max(axis=1, keepdims=True)
+        np.exp(z, out=z)
+        z /= z.sum(axis=1, keepdims=True)
+        z *= 1 - z
+    elif family == "bernoulli":
+        e = np.exp(-np.abs(z))
+        z = e / (1 + e) ** 2
+    elif family == "poisson":
+        np.exp(z, out=z)
+    else:
+        z[:] = 1
+    if problem.weights is not None:
+        z *= problem.weights[:, None]
+    return z
+
+
+def _squares(problem: Problem, weights: Floats) -> Floats:
+    """Σ_i w_ik x_ij² for every column, and for the intercept: columns + 1 by outputs."""
+    columns = problem.columns
+    parts: list[NDArray[Any]] = []
+    center = problem.center
+    for table in columns.tables:
+        step = max(1, 64_000_000 // max(1, 8 * table.shape[1]))
+        total = np.zeros((table.shape[1], weights.shape[1]))
+        middle = center[: table.shape[1]]
+        for first in range(0, len(table), step):
+            block = table[first : first + step].astype(np.float64) - middle
+            total += (block * block).T @ weights[first : first + step]
+        center = center[table.shape[1] :]
+        parts.append(total)
+    if columns.sparse is not None:
+        start, indices, values = columns.sparse
+        squares = sparse.csr_array(
+            (values.astype(np.float64) ** 2, indices, start), (columns.rows, columns.sparse_columns)
+        )
+        parts.append(squares.T @ weights)
+    for codes, levels in zip(columns.codes, columns.levels, strict=True):
+        known = codes >= 0
+        by_level = [np.bincount(codes[known], weights[known, i], levels) for i in range(weights.shape[1])]
+        parts.append(np.stack(by_level, axis=1))
+    return np.concatenate([*parts, weights.sum(axis=0, keepdims=True)])
