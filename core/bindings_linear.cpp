@@ -202,8 +202,8 @@ void bind_cholesky(nb::module_& m) {
         require(l.shape(0) == l.shape(1) && kept.size() == l.shape(0) && x.shape(1) == l.shape(0),
                 "x: rows of unknowns");
         nb::gil_scoped_release free;
-        const auto n = static_cast<std::ptrdiff_t>(l.shape(0));
-        for (std::size_t r = 0; r < x.shape(0); ++r) cholesky_solve(l.data(), n, kept.data(), x.data() + r * n);
+        cholesky_solve(l.data(), static_cast<std::ptrdiff_t>(l.shape(0)), kept.data(), x.data(),
+                       static_cast<std::ptrdiff_t>(x.shape(0)));
       },
       nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
 }
