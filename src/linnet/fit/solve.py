@@ -122,26 +122,9 @@ class _Preconditioner:
     def _row_curvature(self, point: Point | None) -> Floats:
         """The second derivative of each row's loss, averaged over the outputs."""
         problem = self._problem
-        rows, k = problem.columns.rows, problem.outputs
-        family = problem.head.family
-        weights = np.ones(rows) if problem.weights is None else problem.weights
-        z = np.empty((rows, k))
-        problem.core.predict(problem.start() if point is None else point.theta, z)
-        if problem.offset is not None:
-            z += problem.offset
-        if family == "categorical":
-            z -= z.max(axis=1, keepdims=True)
-            np.exp(z, out=z)
-            z /= z.sum(axis=1, keepdims=True)
-            z *= 1 - z
-        elif family == "bernoulli":
-            e = np.exp(-np.abs(z))
-            z = e / (1 + e) ** 2
-        elif family == "poisson":
-            np.exp(z, out=z)
-        else:
-            z[:] = 1
-        return np.asarray(weights * z.mean(axis=1))
+        z = problem.z(problem.start() if point is None else point.theta)
+        curved = problem.head.curvature(z, problem.target, expected=True).mean(axis=1)
+        return np.asarray(curved if problem.weights is None else problem.weights * curved)
 
 
 def _diagonal(problem: Problem, weights: Floats) -> Floats:
