@@ -1,4 +1,4 @@
-// Python's view of linear models: their sums, and the solvers' inner steps.
+// Python's view of linear models: their sums, their heads row by row, and the solvers' inner steps.
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "cholesky.hpp"
+#include "head_rows.hpp"
 #include "lasso.hpp"
 #include "linear.hpp"
 
@@ -185,6 +186,36 @@ void bind_sums(nb::module_& m) {
           nb::arg("m"), nb::arg("out").noconvert());
 }
 
+void bind_head(nb::module_& m) {
+  using Out = OutMatrix<double>;
+  m.def(
+      "head_rows",
+      [](Family family, double power, Matrix<double> z, Vector<std::int32_t> labels, Matrix<double> values, Out mean,
+         OutVector<double> loss, Out slope, Out curvature, bool expected) {
+        const std::size_t rows = z.shape(0), outputs = z.shape(1);
+        require(outputs >= 1, "z: at least one output");
+        require(labels.is_valid() + values.is_valid() < 2, "give labels or values");
+        require(
+            labels.is_valid() || values.is_valid() || !(loss.is_valid() || slope.is_valid() || curvature.is_valid()),
+            "only the mean needs no labels or values");
+        if (labels.is_valid()) require(labels.size() == rows, "labels: one a row");
+        if (values.is_valid()) require(values.shape(0) == rows && values.shape(1) == outputs, "values: like z");
+        if (loss.is_valid()) require(loss.size() == rows, "loss: one a row");
+        for (const Out& out : {mean, slope, curvature})
+          if (out.is_valid())
+            require(out.shape(0) == rows && out.shape(1) == outputs, "mean, slope, curvature: like z");
+        auto at = [](const auto& array) { return array.is_valid() ? array.data() : nullptr; };
+        const HeadRows wanted{at(mean), at(loss), at(slope), at(curvature), expected};
+        nb::gil_scoped_release free;
+        head_rows({family, power}, z.data(), {at(labels), at(values)}, static_cast<std::int64_t>(rows),
+                  static_cast<int>(outputs), wanted);
+      },
+      nb::arg("family"), nb::arg("power"), nb::arg("z"), nb::arg("labels").none() = nb::none(),
+      nb::arg("values").none() = nb::none(), nb::arg("mean").noconvert().none() = nb::none(),
+      nb::arg("loss").noconvert().none() = nb::none(), nb::arg("slope").noconvert().none() = nb::none(),
+      nb::arg("curvature").noconvert().none() = nb::none(), nb::arg("expected") = false);
+}
+
 void bind_cholesky(nb::module_& m) {
   using Kept = OutVector<std::uint8_t>;
   m.def(
@@ -201,8 +232,8 @@ void bind_cholesky(nb::module_& m) {
         require(l.shape(0) == l.shape(1) && kept.size() == l.shape(0) && x.shape(1) == l.shape(0),
                 "x: rows of unknowns");
         nb::gil_scoped_release free;
-        const auto n = static_cast<std::ptrdiff_t>(l.shape(0));
-        for (std::size_t r = 0; r < x.shape(0); ++r) cholesky_solve(l.data(), n, kept.data(), x.data() + r * n);
+        cholesky_solve(l.data(), static_cast<std::ptrdiff_t>(l.shape(0)), kept.data(), x.data(),
+                       static_cast<std::ptrdiff_t>(x.shape(0)));
       },
       nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
 }
@@ -229,6 +260,7 @@ void bind_lasso(nb::module_& m) {
 
 void bind_linear(nb::module_& m) {
   bind_sums(m);
+  bind_head(m);
   bind_cholesky(m);
   bind_lasso(m);
 }

@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "activation.hpp"
+#include "design.hpp"
 
 namespace linnet {
 
@@ -35,8 +36,35 @@ LINNET_INLINE V power_of(V x, T exponent) {
   return exp(exponent * log(x));
 }
 
-// dz (outputs vectors; may be z) and the loss of V rows, both times the row weights. target(k) gives t_k of V rows:
-// one-hot (or -1/+1 for the perceptron) when the targets are labels.
+// e^(a z) x + e^((a-1) z) t y: the larger power times what is left of the sum, so that a large z never makes inf - inf.
+template <class T>
+struct TwoPowers {
+  Vec<T> t, larger, ratio;
+  IVec<T> first;  // whether the first power is the larger one, or the only one
+  TwoPowers(T a, Vec<T> z, Vec<T> t) : t(t), ratio(exp(-abs(z))), first((z >= T(0)) | (t == T(0))) {
+    larger = exp(first ? a * z : (a - T(1)) * z);
+  }
+  Vec<T> operator()(T x, T y) const { return larger * (first ? x + y * t * ratio : x * ratio + y * t); }
+};
+
+// Calls f(target) with target(k) = t_k of the V rows given: one-hot (or -1/+1 for the perceptron) when the targets are
+// labels. t is room for outputs vectors.
+template <class T, class F>
+LINNET_INLINE auto with_targets(Head head, const Targets<T>& targets, const std::int64_t* row, int outputs, T* t,
+                                F&& f) {
+  constexpr int V = lanes<T>;
+  if (targets.labels) {
+    IVec<T> label;
+    for (int lane = 0; lane < V; ++lane) label[lane] = targets.labels[row[lane]];
+    const Vec<T> no = broadcast(T(head.family == Family::perceptron ? -1 : 0));
+    return f([&](int k) { return label == k ? broadcast(T(1)) : no; });
+  }
+  for (int k = 0; k < outputs; ++k)
+    for (int lane = 0; lane < V; ++lane) t[k * V + lane] = targets.values[row[lane] * outputs + k];
+  return f([&](int k) { return load(t + k * V); });
+}
+
+// dz (outputs vectors; may be z) and the loss of V rows, both times the row weights. target(k) gives t_k of V rows.
 template <class T, class Target>
 LINNET_INLINE Vec<T> family_lanes(Head head, T* dz, const T* z, int outputs, Target&& target, Vec<T> weight) {
   constexpr int V = lanes<T>;
@@ -103,8 +131,8 @@ LINNET_INLINE Vec<T> family_lanes(Head head, T* dz, const T* z, int outputs, Tar
       break;
     case Family::tweedie:
       each([=](Vec<T> z, Vec<T> t) {
-        const Vec<T> u = exp(a * z), v = t * exp(b * z);
-        return Pair{u / a - v / b, u - v};
+        const TwoPowers<T> powers(a, z, t);
+        return Pair{powers(1 / a, -1 / b), powers(1, -1)};
       });
       break;
     case Family::tweedie_identity:
@@ -184,17 +212,32 @@ LINNET_INLINE void curvature_lanes(Head head, T* out, const T* z, int outputs, T
       each([=](Vec<T> z, Vec<T> t) { return positive(t * exp(-z), broadcast(T(1))); });
       break;
     case Family::tweedie:
-      each([=](Vec<T> z, Vec<T> t) {
-        const Vec<T> u = exp(a * z), observed = a * u - b * t * exp(b * z);
-        return positive(observed, u);
-      });
+      each([=](Vec<T> z, Vec<T> t) { return positive(TwoPowers<T>(a, z, t)(a, -b), exp(a * z)); });
       break;
     case Family::tweedie_identity:
       each([=](Vec<T> z, Vec<T> t) {
         const Vec<T> u = power_of(z, -q), observed = u * (b + q * t / z);
-        return positive(observed, u);
+        return z > T(0) ? positive(observed, u) : Vec<T>{};
       });
       break;
+  }
+}
+
+// The same, and of the categorical head the diagonal of its curvature, p (1 - p) times the sum of t.
+template <class T, class Target>
+LINNET_INLINE void diagonal_lanes(Head head, T* out, const T* z, int outputs, Target&& target, bool expected) {
+  constexpr int V = lanes<T>;
+  curvature_lanes(head, out, z, outputs, target, expected);
+  if (head.family != Family::categorical) return;
+  Vec<T> total{}, others{};  // others: the sum of all p but one above 1/2, whose 1 - p it is with all its digits
+  for (int k = 0; k < outputs; ++k) {
+    const Vec<T> p = load(out + k * V);
+    total = total + target(k);
+    others = others + (p > T(0.5) ? Vec<T>{} : p);
+  }
+  for (int k = 0; k < outputs; ++k) {
+    const Vec<T> p = load(out + k * V);
+    store(out + k * V, total * p * (p > T(0.5) ? others : T(1) - p));
   }
 }
 

@@ -180,29 +180,25 @@ void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
 void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
                   bool expected) const {
   const int K = outputs_, panels = panels_of<double>(K);
-  double *z = s.z_lanes.get(), *t = s.t_lanes.get(), *out = s.out_lanes.get();
+  double *z = s.z_lanes.get(), *out = s.out_lanes.get();
   for (int r = 0; r < rows; r += V) {
     for (int p = 0; p < panels; ++p) transpose_square(z + p * V * V, s.z.get() + (p * ld_ + r) * V);
     Vec<double> weight{};
-    IVec<double> label{};
+    std::int64_t row[V];
     for (int lane = 0; lane < V; ++lane) {
-      const std::int64_t row = first + std::min(r + lane, rows - 1);  // the last row again and again, with no weight
-      weight[lane] = r + lane < rows ? (answer.weights ? answer.weights[row] : 1.0) : 0.0;
-      if (answer.t.labels) label[lane] = answer.t.labels[row];
+      row[lane] = first + std::min(r + lane, rows - 1);  // the last row again and again, with no weight
+      weight[lane] = r + lane < rows ? (answer.weights ? answer.weights[row[lane]] : 1.0) : 0.0;
       for (int k = 0; k < K; ++k) {
         if (r + lane >= rows)
           z[k * V + lane] = z[k * V + rows - 1 - r];
         else if (answer.offset)
-          z[k * V + lane] += answer.offset[row * K + k];
-        if (answer.t.values) t[k * V + lane] = answer.t.values[row * K + k];
+          z[k * V + lane] += answer.offset[row[lane] * K + k];
       }
     }
-    auto work = [&](auto&& target) {
+    const Vec<double> loss = with_targets(head_, answer.t, row, K, s.t_lanes.get(), [&](auto&& target) {
       if (curved) curvature_lanes<double>(head_, out, z, K, target, expected);
       return family_lanes<double>(head_, z, z, K, target, weight);
-    };
-    const Vec<double> loss = answer.t.labels ? work([&](int k) { return label == k ? broadcast(1.0) : Vec<double>{}; })
-                                             : work([&](int k) { return load(t + k * V); });
+    });
     store(s.loss.get() + r, loss);
     store(s.factor.get() + r, weight);
     for (int k = 0; k < K; ++k) {

@@ -343,18 +343,9 @@ class Pass {
         for (int lane = 0; lane < std::min(V, r1 - r); ++lane)
           for (int k = 0; k < outputs; ++k) fitted[row[lane] * outputs + k] = scratch[k * V + lane];
       }
-      Vec<T> loss;
-      if (batch.t.labels) {
-        IVec<T> label;
-        for (int lane = 0; lane < V; ++lane) label[lane] = batch.t.labels[row[lane]];
-        const Vec<T> no = broadcast(T(net_.head.family == Family::perceptron ? -1 : 0));
-        loss = family_lanes<T>(
-            net_.head, block, block, outputs, [&](int k) { return label == k ? broadcast(T(1)) : no; }, weight);
-      } else {
-        for (int k = 0; k < outputs; ++k)
-          for (int lane = 0; lane < V; ++lane) scratch[k * V + lane] = batch.t.values[row[lane] * outputs + k];
-        loss = family_lanes<T>(net_.head, block, block, outputs, [&](int k) { return load(scratch + k * V); }, weight);
-      }
+      const Vec<T> loss = with_targets(net_.head, batch.t, row, outputs, scratch, [&](auto&& target) {
+        return family_lanes<T>(net_.head, block, block, outputs, target, weight);
+      });
       store(loss_.get() + r, loss);
       if (mode.gradient) store_lanes(d_[l].get(), block, outputs, r);
       return false;

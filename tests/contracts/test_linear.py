@@ -204,6 +204,11 @@ def test_other_products(layout: str) -> None:
     sandwich, product, quadratic = np.empty((size, size)), np.empty(problem.size), np.empty(700)
     problem.core.sandwich(w, sandwich)
     assert_close(sandwich, plain.x.T @ (w[:, None] * plain.x), 1e-12)
+    w[rng.random(700) < 0.6] = 0
+    problem.core.sandwich(w, sandwich)
+    assert_close(sandwich, plain.x.T @ (w[:, None] * plain.x), 1e-12, "rows that are left out")
+    problem.core.sandwich(np.zeros(700), sandwich)
+    assert not sandwich.any()
     problem.core.gradient(d, product)
     assert_close(product, (plain.x.T @ d).ravel(), 1e-12)
     m = rng.normal(size=(size, size))
@@ -212,6 +217,46 @@ def test_other_products(layout: str) -> None:
     assert_close(quadratic, np.einsum("ri,ij,rj->r", plain.x, m, plain.x), 1e-12)
     weights, biases = rng.normal(size=(columns.count, 2)), rng.normal(size=2)
     assert_close(linear_output(columns, weights, biases), x @ weights + biases, 1e-12)
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 40])
+@pytest.mark.parametrize("rows_are", ["sorted", "unsorted"])
+def test_very_many_sparse_columns(outputs: int, rows_are: str) -> None:
+    """They are summed in another way: column by column."""
+    rng = np.random.default_rng(outputs)
+    n, wide, levels = 90, 36_000 // outputs, 50
+    cells = np.sort(rng.choice(n * wide, 20 * n, replace=False))
+    matrix = scipy.sparse.csr_array((rng.normal(size=20 * n), np.divmod(cells, wide)), shape=(n, wide))
+    indices, values = matrix.indices.astype(np.int64 if outputs == 3 else np.int32), matrix.data
+    if rows_are == "unsorted":
+        indices, values = indices.copy(), values.copy()
+        for r in range(n):
+            entries = slice(matrix.indptr[r], matrix.indptr[r + 1])
+            indices[entries], values[entries] = indices[entries][::-1].copy(), values[entries][::-1].copy()
+    codes = rng.integers(-1, levels, n).astype(np.int32)
+    table = rng.normal(size=(n, 3))
+    columns = Columns(
+        n, (table,), (matrix.indptr.astype(np.int64), indices, values), wide, codes=(codes,), levels=(levels,)
+    )
+    x = np.hstack([table, matrix.toarray(), (codes[:, None] == np.arange(levels)) * 1.0])
+    case = HeadCase("one", Head("bernoulli"), 1, "yes_no")
+    if outputs > 1:
+        case = HeadCase("many", Head("categorical"), outputs, "labels")
+    results = set()
+    for threads in (1, 2, 3, 8):
+        problem = make_problem(case, columns, 1, threads=threads)
+        theta = theta_for(problem, 1)
+        gradient = problem.at(theta).gradient
+        assert gradient is not None
+        results.add(gradient.tobytes())
+    assert len(results) == 1
+    assert_close(gradient, Plain(problem, x).gradient(theta), 1e-12)
+    part = problem.at(theta, every=2).gradient
+    np.testing.assert_array_equal(problem.at(theta).gradient, gradient, "after a look at part of the rows")
+    assert part is not None
+    d, product = rng.normal(size=(n, outputs)), np.empty(problem.size)
+    problem.core.gradient(d, product)
+    assert_close(product, (Plain(problem, x).x.T @ d).ravel(), 1e-12)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -108,7 +108,7 @@ def head_loss(head: Head, z: Array, t: Array) -> Array:
         case "tweedie":
             each = np.exp(z) ** a / a - t * np.exp(z) ** b / b
         case "tweedie_identity":
-            each = z**a / a - t * z**b / b
+            each = (z**a / a if a else np.log(z)) - t * (z**b / b if b else np.log(z))
         case _:
             raise AssertionError(head)
     return np.asarray(each.sum(axis=1))
@@ -130,6 +130,27 @@ def head_dz(head: Head, z: Array, t: Array) -> Array:
         case "tweedie_identity":
             return np.asarray((mean - t) * mean**-head.power)
     return mean - t
+
+
+def head_curvature(head: Head, z: Array, t: Array) -> Array:
+    """The second derivative of each row's loss in each output; linear in t, so that t = mean gives its mean over t."""
+    q, mean = head.power, head_mean(head, z)
+    match head.family:
+        case "laplace" | "perceptron":
+            return np.zeros_like(z)
+        case "bernoulli":
+            return np.asarray(expit(z) * expit(-z))
+        case "categorical":
+            return np.asarray(mean * (1 - mean) * t.sum(axis=1, keepdims=True))
+        case "poisson":
+            return mean
+        case "gamma":
+            return np.asarray(t / mean)
+        case "tweedie":
+            return np.asarray((2 - q) * mean ** (2 - q) - (1 - q) * t * mean ** (1 - q))
+        case "tweedie_identity":
+            return np.asarray((1 - q) * mean**-q + q * t * mean ** (-q - 1))
+    return np.ones_like(z)
 
 
 def head_mean(head: Head, z: Array) -> Array:

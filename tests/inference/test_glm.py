@@ -79,6 +79,16 @@ def test_gamma_agrees_with_statsmodels() -> None:
     assert ours.dispersion == pytest.approx(theirs.scale)
 
 
+def test_tweedie_agrees_with_statsmodels() -> None:
+    amounts = np.where(COUNT > 0, AMOUNT, 0.0)
+    family = sm.families.Tweedie(sm.families.links.Log(), var_power=1.5)
+    theirs = sm.GLM(amounts, A, family=family).fit(tol=1e-14)
+    ours = linnet.TweedieRegressor(power=1.5, alpha=0).fit(X, amounts).inference(X, amounts)
+    np.testing.assert_allclose(ours.coef, theirs.params, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.standard_error, theirs.bse, rtol=1e-7)
+    assert (ours.dispersion, ours.deviance) == pytest.approx((theirs.scale, theirs.deviance))
+
+
 def classes() -> Any:
     p = np.exp(np.stack([0 * ETA, ETA, 0.3 - ETA], 1))
     return (np.random.default_rng(1).random((N, 1)) > (p / p.sum(1, keepdims=True)).cumsum(1)).sum(1)

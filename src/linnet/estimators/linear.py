@@ -19,6 +19,7 @@ from linnet.data.targets import as_values, as_weights, check_values
 from linnet.errors import ConfigError
 from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
 from linnet.fit.linear import Floats, Problem
+from linnet.inference.likelihood import power_of
 from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
 
 
@@ -92,17 +93,14 @@ class _Regressor(RegressorMixin, LinearModel):
 
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
-        z = self._z(X, offset, exposure)[:, 0]
-        return z if self._head().output.name == "identity" else np.exp(z)
+        return self._head().mean(self._z(X, offset, exposure))[:, 0]
 
     def score(
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> float:
         """Return D², the part of the null model's deviance that the model explains (R² for squared error)."""
         mean = self.predict(X, offset=offset, exposure=exposure)
-        head = self._head()
-        power = {"normal": 0, "poisson": 1, "gamma": 2}.get(head.family, head.power)
-        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=power))
+        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=power_of(self._head())))
 
 
 class PoissonRegressor(_Regressor):

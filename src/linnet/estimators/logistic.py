@@ -17,7 +17,7 @@ from linnet.errors import ConfigError, DataError
 from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
-from linnet.model.heads import Bernoulli, Categorical
+from linnet.model.heads import Bernoulli, Categorical, log_softmax
 from linnet.theory.certificate import Certificate, certify, walk
 
 
@@ -164,17 +164,18 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         index = (z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
+    def _scores(self, X: object, offset: object) -> Floats:
+        """A score for each class; of two, the first has 0."""
+        z = self._z(X, offset)
+        return z if len(self.classes_) > 2 else np.hstack([np.zeros_like(z), z])
+
     def predict_log_proba(self, X: object, *, offset: object = None) -> Floats:
         """Return the logarithm of every class' probability, exact also where the probability itself is 0."""
-        z = self.decision_function(X, offset=offset)
-        if z.ndim == 1:
-            return np.stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)], axis=1)
-        z = z - z.max(axis=1, keepdims=True)
-        return np.asarray(z - np.log(np.exp(z).sum(axis=1, keepdims=True)))
+        return log_softmax(self._scores(X, offset))
 
     def predict_proba(self, X: object, *, offset: object = None) -> Floats:
         """Return every class' probability."""
-        return np.exp(self.predict_log_proba(X, offset=offset))
+        return Categorical().mean(self._scores(X, offset))
 
     def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
         """Draw a class for each row from its predicted distribution."""

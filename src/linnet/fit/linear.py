@@ -8,6 +8,7 @@ not matter; `theta` here belongs to the centered columns, `Problem.to_user` and 
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,13 @@ class Problem:
         return make_core(self.columns, self.center, self.head, self.outputs, threads)
 
     @property
+    def target(self) -> NDArray[Any]:
+        """Labels or values, whichever there are."""
+        target = self.values if self.labels is None else self.labels
+        assert target is not None
+        return target
+
+    @property
     def size(self) -> int:
         """Length of theta."""
         return (self.columns.count + 1) * self.outputs
@@ -97,6 +105,14 @@ class Problem:
         if self.l2 is not None:
             ridge[: self.size - self.outputs] = self.l2.ravel()
         return ridge
+
+    def z(self, theta: Floats) -> Floats:
+        """z = x W + b + offset, rows x outputs."""
+        z = np.empty((self.columns.rows, self.outputs))
+        self.core.predict(theta, z)
+        if self.offset is not None:
+            z += self.offset
+        return z
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
         """The objective and, if asked, its derivatives; `every`: on one block of rows in so many, scaled up."""

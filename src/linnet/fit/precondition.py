@@ -20,7 +20,8 @@ Precondition = Callable[[Floats], Floats]
 
 _WIDEST = 2500  # columns of a matrix
 _LARGEST = 20_000_000  # numbers in the matrices of all outputs; beyond, they share one
-_ROWS = 4  # to look at, times the columns
+_ROWS = 4  # to look at, times the columns,
+_FEWEST = 2000  # but no fewer
 _FIRST = 5  # iterations until the first refresh, at least
 
 
@@ -33,7 +34,7 @@ class Preconditioner:
         self._ridge = problem.ridge.reshape(-1, problem.outputs)
         self._together = problem.head.family == "categorical"
         self._level = self._together and problem.fixed is None and bool((self._ridge == self._ridge[:, :1]).all())
-        self._rows = min(columns.rows, _ROWS * (columns.count + 1))
+        self._rows = min(columns.rows, max(_FEWEST, _ROWS * (columns.count + 1)))
         # a refresh costs as much as so many gradients
         cost = self._rows * (columns.count + 1) / (4 * columns.rows) if columns.count <= _WIDEST else 1.0
         self._next = max(_FIRST, round(cost / 2))
@@ -72,6 +73,8 @@ class Preconditioner:
             if self._together and len(fixed):  # the gradient of the form in which no class is left out
                 g = g.copy()
                 g[:, fixed[0]] = -g.sum(axis=1)
+            elif self._level:
+                g = g - g.mean(axis=1, keepdims=True)
             step = solve(g)
             if self._together and len(fixed):
                 step -= step[:, fixed]
@@ -112,26 +115,11 @@ def _heaviest(weights: Floats, count: int) -> Floats:
 
 def _curvature(problem: Problem, point: Point | None) -> Floats:
     """The second derivative of each row's loss in each output alone, times the row's weight."""
-    family = problem.head.family
-    z = np.empty((problem.columns.rows, problem.outputs))
-    problem.core.predict(problem.start() if point is None else point.theta, z)
-    if problem.offset is not None:
-        z += problem.offset
-    if family == "categorical":
-        z -= z.max(axis=1, keepdims=True)
-        np.exp(z, out=z)
-        z /= z.sum(axis=1, keepdims=True)
-        z *= 1 - z
-    elif family == "bernoulli":
-        e = np.exp(-np.abs(z))
-        z = e / (1 + e) ** 2
-    elif family == "poisson":
-        np.exp(z, out=z)
-    else:
-        z[:] = 1
+    z = problem.z(problem.start() if point is None else point.theta)
+    curved = problem.head.curvature(z, problem.target, expected=True)
     if problem.weights is not None:
-        z *= problem.weights[:, None]
-    return z
+        curved *= problem.weights[:, None]
+    return curved
 
 
 def _squares(problem: Problem, weights: Floats) -> Floats:

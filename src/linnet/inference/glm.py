@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.stats
 from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
 from linnet.data.columns import Columns
 from linnet.errors import ConfigError, DataError
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import elimination_order, factor, newton
-from linnet.inference.likelihood import DISPERSED, log_likelihood, mean_of, unit_deviance, variance_of
+from linnet.inference.likelihood import DISPERSED, log_likelihood, unit_deviance
 
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
@@ -75,7 +75,7 @@ class Inference:
                 f"both models must see the same rows: this one saw {self.rows:g}, the other {smaller.rows:g}"
             )
         statistic = 2 * (self.log_likelihood - smaller.log_likelihood)
-        return statistic, freedom, float(scipy.stats.chi2.sf(statistic, freedom))
+        return statistic, freedom, float(chdtrc(freedom, statistic))
 
     def to_frame(self) -> Any:
         """The table as a pandas data frame."""
@@ -133,8 +133,7 @@ def infer(
         )
     if not 0 < level < 1:
         raise ConfigError(f"level must be between 0 and 1, got {level!r}")
-    rows = problem.columns.rows
-    weights = np.ones(rows) if problem.weights is None else problem.weights
+    weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
     h = np.empty((problem.size, problem.size))
     problem.core.sums(theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True)
@@ -143,23 +142,17 @@ def infer(
     unit = np.eye(problem.size)
     inverse = bread.solve(unit)
     free = int((~bread.dependent).sum())
-    z = np.empty((rows, problem.outputs))
-    problem.core.predict(theta, z)
-    if problem.offset is not None:
-        z += problem.offset
-    t = problem.values if problem.labels is None else np.eye(problem.outputs)[problem.labels]
-    assert t is not None
+    z, t = problem.z(theta), problem.target
+    slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
     freedom = total - free
     dispersed = problem.head.family in DISPERSED
-    mean = mean_of(problem.head, z)
     dispersion = 1.0
-    if dispersed:
-        pearson = float(weights @ ((t - mean) ** 2 / variance_of(problem.head, mean)).sum(axis=1))
-        dispersion = pearson / freedom if freedom > 0 else float("nan")
+    if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
+        dispersion = float(weights @ (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
     if kind == "model":
         covariance = dispersion * inverse @ h @ inverse
     else:
-        covariance = inverse @ _meat(problem, theta, z, t, weights, inverse, kind, groups, free) @ inverse
+        covariance = inverse @ _meat(problem, slope, curved, weights, inverse, kind, groups, free) @ inverse
     move = _to_user_matrix(problem)
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
@@ -167,9 +160,9 @@ def infer(
     error = np.where(shown, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
-    distribution = scipy.stats.t(freedom) if dispersed else scipy.stats.norm()
-    p_value = 2 * distribution.sf(np.abs(statistic))
-    reach = distribution.ppf((1 + level) / 2) * error
+    away, middle = -np.abs(statistic), (1 + level) / 2
+    p_value = np.asarray(2 * (stdtr(freedom, away) if dispersed else ndtr(away)), np.float64)
+    reach = (stdtrit(freedom, middle) if dispersed else ndtri(middle)) * error
     notes = list(notes or [])
     if not shown.all():
         left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
@@ -198,7 +191,7 @@ def infer(
         dispersion,
         log_likelihood(problem.head, z, t, weights, dispersion),
         float(weights @ unit_deviance(problem.head, z, t)),
-        _null_deviance(problem, t, weights),
+        _null_deviance(problem, weights),
         notes,
     )
 
@@ -215,9 +208,8 @@ def _to_user_matrix(problem: Problem) -> Floats:
 
 def _meat(
     problem: Problem,
-    theta: Floats,
-    z: Floats,
-    t: Floats,
+    slope: Floats,
+    curved: Floats,
     weights: Floats,
     inverse: Floats,
     kind: str,
@@ -226,60 +218,38 @@ def _meat(
 ) -> Floats:
     """Σ s_i s_i' over rows or groups."""
     k, size = problem.outputs, problem.columns.count + 1
-    dz = _slopes(problem, z, t)
     total = float(weights.sum())
     if kind == "cluster":
         labels = np.asarray(groups)
-        if labels.shape != (len(z),):
-            raise DataError(f"groups must have one entry a row, {len(z)} in all, got shape {labels.shape}")
+        if labels.shape != weights.shape:
+            raise DataError(f"groups must have one entry a row, {len(weights)} in all, got shape {labels.shape}")
         names, inverse_of = np.unique(labels, return_inverse=True)
         if len(names) < 2:
             raise DataError("groups must name at least two groups")
         count = len(names)
         scores = np.empty((count, problem.size))
-        problem.core.gradient_by_group(weights[:, None] * dz, inverse_of.reshape(-1).astype(np.int64), scores)
+        problem.core.gradient_by_group(weights[:, None] * slope, inverse_of.reshape(-1).astype(np.int64), scores)
         scores[:, ~problem.free] = 0
         return np.asarray(scores.T @ scores * (count / (count - 1) * (total - 1) / (total - free)))
-    scale = np.ones(len(z))
+    scaled = weights
     if kind in ("HC2", "HC3"):
         if k > 1:
             raise ConfigError(f"{kind} needs a leverage for each row, which is defined for one output: use HC0 or HC1")
-        leverage = np.empty(len(z))
+        leverage = np.empty(len(weights))
         problem.core.quadratic(np.ascontiguousarray(inverse), leverage)
-        curved = _curvature(problem, z)
-        scale = 1 / np.maximum(1 - curved * leverage, 1e-12) ** (1 if kind == "HC2" else 2)
+        scaled = weights / np.maximum(1 - curved[:, 0] * leverage, 1e-12) ** (1 if kind == "HC2" else 2)
     meat = np.empty((size, k, size, k))
     block = np.empty((size, size))
     for a in range(k):
         for b in range(a, k):
-            problem.core.sandwich(np.ascontiguousarray(weights * scale * dz[:, a] * dz[:, b]), block)
+            problem.core.sandwich(scaled * slope[:, a] * slope[:, b], block)
             meat[:, a, :, b] = meat[:, b, :, a] = block
     out = meat.reshape(size * k, size * k)
     out[~problem.free], out[:, ~problem.free] = 0, 0
     return out * (total / (total - free)) if kind == "HC1" else out
 
 
-def _slopes(problem: Problem, z: Floats, t: Floats) -> Floats:
-    """dloss/dz of every row."""
-    head = problem.head
-    mean = mean_of(head, z)
-    if head.family in ("bernoulli", "categorical", "poisson", "normal"):
-        return mean - t
-    slope = np.ones_like(mean) if head.output.name == "identity" else mean
-    return np.asarray((mean - t) * slope / variance_of(head, mean))
-
-
-def _curvature(problem: Problem, z: Floats) -> Floats:
-    """The expected second derivative of every row's loss, of one output."""
-    head = problem.head
-    mean = mean_of(head, z)
-    if head.family in ("bernoulli", "poisson"):
-        return variance_of(head, mean)[:, 0]
-    slope = np.ones_like(mean) if head.output.name == "identity" else mean
-    return np.asarray((slope**2 / variance_of(head, mean))[:, 0])
-
-
-def _null_deviance(problem: Problem, t: Floats, weights: Floats) -> float:
+def _null_deviance(problem: Problem, weights: Floats) -> float:
     """The deviance of the model without columns."""
     null = Problem(
         Columns(problem.columns.rows),
@@ -292,10 +262,5 @@ def _null_deviance(problem: Problem, t: Floats, weights: Floats) -> float:
         intercept=problem.intercept,
         threads=problem.threads,
     )
-    biases = (
-        newton(null, null.start(), elimination_order(null)).theta if problem.intercept else np.zeros(problem.outputs)
-    )
-    z = np.broadcast_to(biases, t.shape).copy()
-    if problem.offset is not None:
-        z += problem.offset
-    return float(weights @ unit_deviance(problem.head, z, t))
+    biases = newton(null, null.start(), elimination_order(null)).theta if problem.intercept else np.zeros(null.size)
+    return float(weights @ unit_deviance(problem.head, null.z(biases), problem.target))

@@ -24,9 +24,17 @@ computed in core/family.hpp.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
 from linnet.errors import ConfigError, unknown_name
 from linnet.model.activations import Activation, as_activation
+
+Floats = NDArray[np.float64]
+Targets = NDArray[Any]  # labels, one a row, or values, rows x outputs
 
 _CANONICAL = {
     "normal": "identity",
@@ -47,6 +55,7 @@ class Head:
     """A distribution for the target and the activation that makes its mean from z.
 
     `activation` None stands for the head's own: identity, sigmoid, softmax or exponential. `power` is Tweedie's q.
+    The methods take z (rows x outputs), or what an activation other than the head's own made of it.
     """
 
     family: str
@@ -79,6 +88,28 @@ class Head:
         """Whether the target of a row is one class out of as many as there are outputs."""
         return self.family == "categorical"
 
+    def mean(self, z: Floats) -> Floats:
+        """Return the mean of each row's distribution; the perceptron's score."""
+        return self._rows(z, mean=np.empty(z.shape))
+
+    def loss(self, z: Floats, t: Targets) -> Floats:
+        """Return the loss of each row."""
+        return self._rows(z, t, loss=np.empty(len(z)))
+
+    def slope(self, z: Floats, t: Targets) -> Floats:
+        """Return dloss/dz, rows x outputs."""
+        return self._rows(z, t, slope=np.empty(z.shape))
+
+    def curvature(self, z: Floats, t: Targets, *, expected: bool = False) -> Floats:
+        """Return d²loss/dz_k², rows x outputs; with `expected`, or where it is not above 0, its mean over t."""
+        return self._rows(z, t, expected=expected, curvature=np.empty(z.shape))
+
+    def _rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
+        labels, values = (t, None) if t is not None and t.ndim == 1 else (None, t)
+        family = getattr(core.Family, self.family)
+        core.head_rows(family, self.power, z, labels, values, expected=expected, **wanted)
+        return next(iter(wanted.values()))
+
 
 def Normal(activation: str | Activation | None = None) -> Head:
     """Return the head of squared error: (mean - t)² / 2."""
@@ -98,6 +129,16 @@ def Bernoulli() -> Head:
 def Categorical() -> Head:
     """Return the head of one class out of many: logsumexp(z) - z_t."""
     return Head("categorical")
+
+
+def log_softmax(z: Floats) -> Floats:
+    """Return the logarithms of the categorical head's mean, exact also where the mean itself is 0.
+
+    log p_k = z_k - z_top + log p_top, and -log p_top is the loss of a row whose class is the one with the largest z.
+    """
+    top = z.argmax(axis=1)
+    largest = np.take_along_axis(z, top[:, None], axis=1)
+    return np.asarray(z - largest - Categorical().loss(z, top)[:, None])
 
 
 def Poisson() -> Head:

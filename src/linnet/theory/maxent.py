@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from linnet.errors import ConfigError, DataError
 from linnet.fit.linear import Point
 from linnet.fit.newton import newton
+from linnet.model.heads import log_softmax
 
 Floats = NDArray[np.float64]
 
@@ -40,13 +41,17 @@ class _Dual:
     f: Floats
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
-        z = self.f @ theta
-        top = z.max()
-        e = np.exp(z - top)
-        p = e / e.sum()
+        value, log_p = _log_sum_exp(self.f @ theta)
+        p = np.exp(log_p)
         mean = p @ self.f
         spread = self.f - mean
-        return Point(theta, float(top + np.log(e.sum())), mean, spread.T @ (p[:, None] * spread))
+        return Point(theta, value, mean, spread.T @ (p[:, None] * spread))
+
+
+def _log_sum_exp(z: Floats) -> tuple[float, Floats]:
+    """log Σ e^z, and the logarithms of the shares in the sum."""
+    log_p = log_softmax(z[None])[0]
+    return float(z.max() - log_p.max()), log_p
 
 
 def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
@@ -74,13 +79,11 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     possible = _possible(centered, f, m)
     inside = centered[possible]
     solution = newton(_Dual(inside), np.zeros(f.shape[1]), np.arange(f.shape[1]), enough=1e-14)
-    z = inside @ solution.theta
-    e = np.exp(z - z.max())
+    dual, log_p = _log_sum_exp(inside @ solution.theta)
     p = np.zeros(len(f))
-    p[possible] = e / e.sum()
+    p[possible] = np.exp(log_p)
     multipliers = solution.theta / scale
-    entropy = -float(p[possible] @ np.log(np.maximum(p[possible], 1e-300)))
-    dual = float(z.max() + np.log(e.sum()))
+    entropy = -float(p[possible] @ log_p)
     if not possible.all():
         multipliers = np.full_like(multipliers, np.inf)
     return MaxEnt(p, multipliers, entropy, dual - entropy, p @ f)
