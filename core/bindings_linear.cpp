@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "cholesky.hpp"
 #include "head_rows.hpp"
+#include "history.hpp"
 #include "lasso.hpp"
 #include "linear.hpp"
 
@@ -238,6 +239,47 @@ void bind_cholesky(nb::module_& m) {
       nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
 }
 
+void bind_history(nb::module_& m) {
+  auto check = [](const History& self, const auto& x) {
+    require(static_cast<std::ptrdiff_t>(x.size()) == self.size(), "wrong length");
+  };
+  nb::class_<History>(m, "History")
+      .def(
+          "__init__",
+          [](History* self, std::ptrdiff_t size, int memory, int threads) {
+            require(size >= 1 && memory >= 1 && threads >= 1, "size, memory and threads: at least 1");
+            new (self) History(size, memory, threads);
+          },
+          nb::arg("size"), nb::arg("memory"), nb::arg("threads"))
+      .def("__len__", &History::count)
+      .def("clear", &History::clear)
+      .def(
+          "push",
+          [check](History& self, Vector<double> s, Vector<double> y) {
+            check(self, s);
+            check(self, y);
+            nb::gil_scoped_release free;
+            self.push(s.data(), y.data());
+          },
+          nb::arg("s"), nb::arg("y"))
+      .def(
+          "forward",
+          [check](History& self, OutVector<double> q) {
+            check(self, q);
+            nb::gil_scoped_release free;
+            self.forward(q.data());
+          },
+          nb::arg("q").noconvert())
+      .def(
+          "backward",
+          [check](History& self, OutVector<double> r) {
+            check(self, r);
+            nb::gil_scoped_release free;
+            self.backward(r.data());
+          },
+          nb::arg("r").noconvert());
+}
+
 void bind_lasso(nb::module_& m) {
   using Flags = Vector<std::uint8_t>;
   m.def(
@@ -263,6 +305,7 @@ void bind_linear(nb::module_& m) {
   bind_head(m);
   bind_cholesky(m);
   bind_lasso(m);
+  bind_history(m);
 }
 
 }  // namespace linnet

@@ -142,11 +142,13 @@ class Encoder:
 
     def order(self) -> NDArray[np.intp]:
         """For every coefficient, in the table's order of columns, its place in the order of Columns."""
+        if not self.levels:
+            return np.arange(self.width)
+        assert self.names is not None
         by_column = {level.column: len(level.values) for level in self.levels}
-        names = self.names or tuple(str(index) for index in range(self.width))
         dense, code = 0, self.width - len(self.levels)
         places: list[int] = []
-        for column in names:
+        for column in self.names:
             if column in by_column:
                 places += range(code, code + by_column[column])
                 code += by_column[column]

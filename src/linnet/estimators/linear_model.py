@@ -187,6 +187,8 @@ class LinearModel(BaseEstimator, ABC):
         given = self.get_params().get("column_penalty")
         order = self._encoder.order()
         factors = np.ones(len(order))
+        if given is None:
+            return factors
         names = self._encoder.coefficient_names
         if isinstance(given, Mapping):
             columns = self._encoder.names or tuple(f"x{i}" for i in range(self._encoder.width))
@@ -195,7 +197,7 @@ class LinearModel(BaseEstimator, ABC):
                 if name not in columns or not chosen:
                     raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
                 factors[chosen] = value
-        elif given is not None:
+        else:
             factors = np.asarray(given, np.float64)
             if factors.shape != (len(names),):
                 raise ConfigError(f"column_penalty must have one number a coefficient, {len(names)} in all")

@@ -2,17 +2,18 @@
 second derivatives (a preconditioner) instead of a multiple of the identity.
 """
 
-from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 
+from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Solution
 from linnet.fit.precondition import Precondition
 
-_MEMORY = 12  # changes that are remembered, fewer if they are large
+_MEMORY, _LEAST_MEMORY = 12, 5  # changes that are remembered, fewer if they are large
 _MEMORY_BYTES = 100_000_000
+_LONG = 50_000  # parameters that pay for threads
 _ROUNDING = 1e-14
 
 
@@ -30,14 +31,12 @@ def lbfgs(
     `refresh(point, iteration)` may hand over a better preconditioner.
     """
     point = problem.at(theta)
-    changes: deque[tuple[Floats, Floats, float]] = deque(
-        maxlen=max(5, min(_MEMORY, _MEMORY_BYTES // (16 * problem.size)))
-    )
+    steps = _Steps(problem, precondition)
     small = 0
     dependent = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
-        step = -_two_loops(point.gradient, changes, precondition)
+        step = steps.step(point.gradient)
         gain = -float(point.gradient @ step)
         norm = float(np.abs(point.gradient).max())
         if not gain > 0:  # rounding has the last word
@@ -47,36 +46,52 @@ def lbfgs(
             return Solution(point.theta, point.value, norm, iteration, small == 3, 0.5 * gain, dependent)
         following = _search(problem, point, step, gain)
         if following is None:
-            if changes:  # once more from the preconditioner alone
-                changes.clear()
+            if steps.forget():  # once more from the preconditioner alone
                 continue
             return Solution(point.theta, point.value, norm, iteration, small > 0, 0.5 * gain, dependent)
         assert following.gradient is not None
-        moved, bent = following.theta - point.theta, following.gradient - point.gradient
-        curvature = float(moved @ bent)
-        if curvature > 1e-14 * float(bent @ bent):
-            changes.append((moved, bent, 1 / curvature))
+        steps.replace(refresh(following, iteration + 1) if refresh else None)
+        steps.remember(following.theta - point.theta, following.gradient - point.gradient)
         point = following
-        better = refresh(point, iteration + 1) if refresh else None
-        precondition = better or precondition
     raise AssertionError
 
 
-def _two_loops(gradient: Floats, changes: deque[tuple[Floats, Floats, float]], precondition: Precondition) -> Floats:
-    """The approximate inverse second derivative times the gradient."""
-    q = gradient.copy()
-    factors = []
-    for moved, bent, inverse in reversed(changes):
-        a = inverse * float(moved @ q)
-        q -= a * bent
-        factors.append(a)
-    r = precondition(q)
-    if changes:
-        moved, bent, _ = changes[-1]
-        r *= float(moved @ bent) / float(bent @ precondition(bent))
-    for (moved, bent, inverse), a in zip(changes, reversed(factors), strict=True):
-        r += (a - inverse * float(bent @ r)) * moved
-    return r
+class _Steps:
+    """Steps from gradients: the changes so far, and the preconditioner for what they do not know."""
+
+    def __init__(self, problem: Problem, precondition: Precondition) -> None:
+        memory = max(_LEAST_MEMORY, min(_MEMORY, _MEMORY_BYTES // (16 * problem.size)))
+        threads = problem.most_threads if problem.size >= _LONG else 1
+        self._changes = core.History(problem.size, memory, threads)
+        self._precondition = precondition
+        self._scale = 1.0
+
+    def replace(self, precondition: Precondition | None) -> None:
+        """Go on with a better preconditioner, if there is one."""
+        self._precondition = precondition or self._precondition
+
+    def remember(self, moved: Floats, bent: Floats) -> None:
+        """Take note of a change of theta and of the gradient."""
+        curvature = float(moved @ bent)
+        if curvature > 1e-14 * float(bent @ bent):
+            self._changes.push(moved, bent)
+            self._scale = curvature / float(bent @ self._precondition(bent))
+
+    def forget(self) -> bool:
+        """Go back to the preconditioner alone; False: there was nothing else."""
+        had = len(self._changes) > 0
+        self._changes.clear()
+        self._scale = 1.0
+        return had
+
+    def step(self, gradient: Floats) -> Floats:
+        """The way to go: minus the approximate inverse second derivative times the gradient."""
+        q = gradient.copy()
+        self._changes.forward(q)
+        r = self._precondition(q)
+        r *= self._scale
+        self._changes.backward(r)
+        return np.negative(r, out=r)
 
 
 def _search(problem: Problem, point: Point, step: Floats, gain: float) -> Point | None:

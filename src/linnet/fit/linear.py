@@ -60,8 +60,12 @@ class Problem:
     @cached_property
     def core(self) -> core.Linear:
         """The core's sums."""
-        threads = get_threads() if self.threads is None else checked_threads(self.threads)
-        return make_core(self.columns, self.center, self.head, self.outputs, threads)
+        return make_core(self.columns, self.center, self.head, self.outputs, self.most_threads)
+
+    @property
+    def most_threads(self) -> int:
+        """How many threads may be used."""
+        return get_threads() if self.threads is None else checked_threads(self.threads)
 
     @property
     def target(self) -> NDArray[Any]:

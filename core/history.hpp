@@ -1,0 +1,123 @@
+// The memory of L-BFGS: the last changes of theta (s) and of the gradient (y), and the two loops over them that make a
+// gradient into a step. The loops' inner products follow from few passes over the changes: with what is known of s'y,
+// the first loop's are solved for from S'g, and the second's from Y'r.
+#pragma once
+
+#include <vector>
+
+#include "buffer.hpp"
+#include "simd.hpp"
+#include "team.hpp"
+
+namespace linnet {
+
+class History {
+ public:
+  History(std::ptrdiff_t size, int memory, int threads)
+      : size_(size),
+        memory_(memory),
+        threads_(threads),
+        s_(size * memory),
+        y_(size * memory),
+        sy_(static_cast<std::size_t>(memory) * memory),
+        partial_(static_cast<std::size_t>((size + chunk - 1) / chunk) * memory),
+        factor_(static_cast<std::size_t>(memory)) {}
+
+  std::ptrdiff_t size() const { return size_; }
+  int count() const { return count_; }
+  void clear() { newest_ = -1, count_ = 0; }
+
+  // Remembers a change; the oldest is forgotten if there is no room.
+  void push(const double* s, const double* y) {
+    newest_ = (newest_ + 1) % memory_;
+    count_ = std::min(count_ + 1, memory_);
+    std::copy_n(s, size_, at(s_, newest_));
+    std::copy_n(y, size_, at(y_, newest_));
+    dots(s_, y, &sy_[static_cast<std::size_t>(newest_) * memory_]);  // [j]: s_j'y of the newest
+  }
+
+  // The first loop: q, which holds the gradient, less the part that the changes know about.
+  void forward(double* q) {
+    dots(s_, q, factor_.data());
+    for (int i = 0; i < count_; ++i) {  // from the newest to the oldest
+      const int slot = slot_of(i);
+      for (int j = 0; j < i; ++j) factor_[slot] -= factor_[slot_of(j)] * product(slot, slot_of(j));
+      factor_[slot] /= product(slot, slot);
+    }
+    for (double& f : factor_) f = -f;
+    add(y_, factor_.data(), q);
+  }
+
+  // The second loop: adds that part's step to r, the step of the rest.
+  void backward(double* r) {
+    std::vector<double> back(memory_);
+    dots(y_, r, back.data());
+    for (int i = count_ - 1; i >= 0; --i) {  // from the oldest to the newest
+      const int slot = slot_of(i);
+      for (int j = count_ - 1; j > i; --j) back[slot] += back[slot_of(j)] * product(slot_of(j), slot);
+      back[slot] = -factor_[slot] - back[slot] / product(slot, slot);
+    }
+    add(s_, back.data(), r);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t chunk = 2048;
+
+  double* at(Buffer<double>& changes, int slot) const { return changes.get() + slot * size_; }
+  int slot_of(int age) const { return (newest_ - age + memory_) % memory_; }
+  double product(int s, int y) const { return sy_[static_cast<std::size_t>(y) * memory_ + s]; }
+
+  // Calls work(first, last) for chunks of the vectors.
+  template <class Work>
+  void by_chunks(Work&& work) {
+    const auto chunks = static_cast<int>((size_ + chunk - 1) / chunk);
+    team_.run(std::min(threads_, chunks), [&](int rank) {
+      const Part mine = part_of(chunks, 1, rank, team_.size());
+      for (int c = mine.first; c < mine.last; ++c) work(c * chunk, std::min(size_, (c + 1) * chunk));
+    });
+  }
+
+  // out[slot] = changes[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
+  void dots(Buffer<double>& changes, const double* x, double* out) {
+    constexpr int V = lanes<double>, at_once = 16;  // sums side by side, for any V
+    by_chunks([&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      for (int slot = 0; slot < count_; ++slot) {
+        const double* a = at(changes, slot);
+        Vec<double> sum[at_once / V] = {};
+        std::ptrdiff_t i = first;
+        for (; i + at_once <= last; i += at_once)
+#pragma GCC unroll 8
+          for (int v = 0; v < at_once / V; ++v) sum[v] += load(a + i + v * V) * load(x + i + v * V);
+        double total = 0;
+        for (; i < last; ++i) total += a[i] * x[i];
+        for (int v = 0; v < at_once; ++v) total += sum[v / V][v % V];
+        partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] = total;
+      }
+    });
+    for (int slot = 0; slot < count_; ++slot) {
+      out[slot] = 0;
+      for (std::size_t c = 0; c < partial_.size(); c += memory_) out[slot] += partial_[c + slot];
+    }
+  }
+
+  // x += Σ factor[slot] changes[slot]
+  void add(Buffer<double>& changes, const double* factor, double* x) {
+    by_chunks([&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      for (int slot = 0; slot < count_; ++slot) {
+        const double* a = at(changes, slot);
+        for (std::ptrdiff_t i = first; i < last; ++i) x[i] += factor[slot] * a[i];
+      }
+    });
+  }
+
+  const std::ptrdiff_t size_;
+  const int memory_, threads_;
+  Buffer<double> s_, y_;         // memory x size
+  std::vector<double> sy_;       // [y * memory + s]
+  std::vector<double> partial_;  // chunks x memory
+  std::vector<double> factor_;   // of each change in the first loop, negative
+  int newest_ = -1, count_ = 0;
+  Team team_;
+};
+
+}  // namespace linnet
