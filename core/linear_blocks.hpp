@@ -1,0 +1,58 @@
+// How linear.cpp and linear_products.cpp go over the rows: in blocks, by threads, into strands.
+#pragma once
+
+#include <atomic>
+
+#include "linear.hpp"
+
+namespace linnet {
+
+constexpr int most_strands = 16;
+
+struct Linear::Strand {
+  double loss = 0, weight = 0;
+  Buffer<double> dense;             // pair by pair: panels x (dense columns + 1) rows of V
+  Buffer<double> sparse_gradient;   // sparse columns x outputs
+  Buffer<double> sparse_curvature;  // pair by pair: sparse columns x (dense columns + 1 in panels, sparse columns)
+};
+
+struct Linear::Scratch {
+  struct Entry {
+    int column;
+    double value;
+  };
+  Buffer<double> x, scaled, z;  // panels: rows x (dense columns + 1), the same weighted, rows x outputs
+  Buffer<double> dz, curved;    // outputs x rows
+  Buffer<double> z_lanes, t_lanes, out_lanes;
+  Buffer<double> tile, loss, factor;
+  std::vector<Entry> entries;
+};
+
+// Calls work(scratch, strand, first row, rows) for one block of rows in `every`, strand by strand; `index`: of these
+// rows, where first counts in the index.
+template <class Work>
+bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
+                         const std::vector<std::int64_t>& index) {
+  const std::int64_t all = index.empty() ? columns_.rows : static_cast<std::int64_t>(index.size());
+  const std::int64_t blocks = (all + block_rows_ - 1) / block_rows_;
+  const auto strands = static_cast<std::int64_t>(strands_.size());
+  const int threads = static_cast<int>(std::min<std::int64_t>({threads_, strands, most_strands}));
+  Interrupt interrupt(interrupted);
+  std::atomic<bool> stop{false};
+  team_.run(threads, [&](int rank) {
+    for (std::int64_t s = rank; s < strands; s += threads) {
+      for (std::int64_t b = blocks * s / strands; b < blocks * (s + 1) / strands; ++b) {
+        if (b % every) continue;
+        if (stop.load(std::memory_order_relaxed)) return;
+        if (rank == 0 && interrupt.due()) stop = true;
+        const std::int64_t first = b * block_rows_;
+        const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
+        pack(scratch_[rank].x.get(), ld_, columns_, {first, index.empty() ? nullptr : index.data()}, rows);
+        work(scratch_[rank], strands_[s], first, rows);
+      }
+    }
+  });
+  return !stop;
+}
+
+}  // namespace linnet
