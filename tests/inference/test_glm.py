@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import statsmodels.api as sm
 
 import linnet
@@ -160,6 +161,12 @@ def test_what_makes_no_sense() -> None:
         model.inference(X, COUNT, covariance="cluster")
     with pytest.raises(DataError, match="groups must have one entry a row"):
         model.inference(X, COUNT, covariance="cluster", groups=[1, 2])
+    both = np.stack([REAL, AMOUNT], axis=1)
+    with pytest.raises(ConfigError, match="inference takes one target at a time"):
+        linnet.LinearRegression().fit(X, both).inference(X, both)
+    wide = scipy.sparse.csr_array((N, 20_000))
+    with pytest.raises(ConfigError, match="inference needs a matrix of 20001 x 20001 numbers"):
+        linnet.Ridge().fit(wide, REAL).inference(wide, REAL)
 
 
 # ---- separation ----
@@ -186,6 +193,12 @@ def test_a_separated_class_of_several_is_named() -> None:
     x = np.column_stack([X, np.where(y == 2, 3.0, -3.0) + RNG.random(N)])
     with pytest.warns(SeparationWarning, match=r"x3 tells .*2"):
         linnet.LogisticRegression(C=np.inf).fit(x, y)
+
+
+def test_of_many_columns_some_are_named() -> None:
+    x = np.random.default_rng(3).normal(size=(40, 60))
+    with pytest.warns(SeparationWarning, match=r"complete separation: x\d+(, x\d+){9} and \d+ more tell classes"):
+        linnet.LogisticRegression(C=np.inf).fit(x, YES[:40])
 
 
 def test_nothing_is_said_without_separation() -> None:

@@ -6,6 +6,7 @@ column of zeros and ones is never built.
 
 import warnings
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,7 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.data.table import Array, as_table, check_finite, empty
+from linnet.data.table import Array, as_table, check_finite, describe, empty
 from linnet.errors import DataError, DataWarning
 
 Codes = NDArray[np.int32]
@@ -41,6 +42,19 @@ class Columns:
     def count(self) -> int:
         """Number of columns, a level of a code being one."""
         return self.dense + self.sparse_columns + sum(self.levels)
+
+    def entries(self) -> "scipy.sparse.csr_array[Any]":
+        """All columns but the dense ones, levels among them, as one sparse matrix."""
+        parts = []
+        if self.sparse is not None:
+            starts, indices, values = self.sparse
+            parts.append(scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns)))
+        for column, count in zip(self.codes, self.levels, strict=True):
+            known = column >= 0
+            starts = np.concatenate([[0], np.cumsum(known)])
+            ones = np.ones(int(known.sum()))
+            parts.append(scipy.sparse.csr_array((ones, column[known], starts), shape=(self.rows, count)))
+        return scipy.sparse.csr_array(scipy.sparse.hstack(parts, format="csr"))
 
     def take(self, chosen: NDArray[np.intp]) -> "Columns":
         """Some of the columns, in rising order."""
@@ -100,14 +114,14 @@ class Encoder:
 
     def learn(self, x: object, name: str = "X") -> Columns:
         """Take note of the table's form and encode it."""
-        frame = _as_frame(x)
+        frame = _as_frame(x, name)
         if frame is not None:
             self.kind, self.names = "frame", tuple(frame.columns)
             self.width = len(self.names)
             self.levels = tuple(
-                Level(column, _levels_of(frame[column])) for column in self.names if _has_levels(frame[column])
+                Level(column, _levels_of(frame[column], name)) for column in self.names if _has_levels(frame[column])
             )
-        elif (matrix := _as_sparse(x)) is not None:
+        elif (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
         else:
             table = as_table(x, name=name)
@@ -117,13 +131,13 @@ class Encoder:
     def encode(self, x: object, name: str = "X") -> Columns:
         """Columns in the form of those learned; levels never seen have no effect, a warning counts them."""
         self.unseen = {}
-        frame = _as_frame(x)
+        frame = _as_frame(x, name)
         if frame is not None and (self.kind == "frame" or self.levels):
             return self._encode_frame(frame, name)
-        if (matrix := _as_sparse(x)) is not None:
-            return self._encode_sparse(matrix, name)
         if self.levels:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
+        if (matrix := _as_sparse(x, name)) is not None:
+            return self._encode_sparse(matrix, name)
         table = as_table(x, columns=self.width, name=name)
         return Columns(len(table), tables=(table,))
 
@@ -169,7 +183,10 @@ class Encoder:
         row, _ = core.first_nonfinite(values[:, None]) if len(values) else (-1, -1)
         if row >= 0:
             where = int(np.searchsorted(rows.indptr, row, side="right")) - 1
-            raise DataError(f"{name} contains a missing or infinite value in row {where}, column {rows.indices[row]}")
+            raise DataError(
+                f"{name} contains {describe(values[row])} in row {where}, column {rows.indices[row]}: "
+                "fill in or drop missing values first"
+            )
         start = rows.indptr.astype(np.int64, copy=False)
         return Columns(rows.shape[0], sparse=(start, rows.indices, values), sparse_columns=rows.shape[1])
 
@@ -179,7 +196,7 @@ class Encoder:
         if missing or len(frame.columns) != self.width:
             what = f"lacks the columns {missing}" if missing else f"has {len(frame.columns)} columns"
             raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
-        if len(frame) == 0:
+        if len(frame) == 0 or self.width == 0:
             raise empty((len(frame), self.width), name)
         by_column = {level.column: level for level in self.levels}
         tables, codes = [], []
@@ -210,29 +227,58 @@ class Encoder:
         return np.ascontiguousarray(of_rows, np.int32)
 
 
-def _as_frame(x: Any) -> "nw.DataFrame[Any] | None":
-    if hasattr(x, "set_axis") and not all(isinstance(column, str) for column in x.columns):
-        x = x.set_axis([str(column) for column in x.columns], axis=1)  # pandas also has columns called 0, 1, 2
+def _as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
+    names = [str(column) for column in getattr(x, "columns", ())]
+    if hasattr(x, "set_axis") and names:
+        if len({*names}) < len(names):
+            twice = next(column for column in names if names.count(column) > 1)
+            raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
+        if not all(isinstance(column, str) for column in x.columns):
+            x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _as_sparse(x: object) -> "scipy.sparse.csr_array[Any] | None":
-    matrix: Any = x
-    return scipy.sparse.csr_array(matrix) if scipy.sparse.issparse(x) else None  # no copy of a csr matrix
+def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
+    """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is."""
+    if not scipy.sparse.issparse(given):
+        return None
+    x: Any = given
+    if x.ndim != 2:
+        raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
+    if x.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
+    kinds = {"csc": scipy.sparse.csc_array, "bsr": scipy.sparse.bsr_array}
+    try:
+        matrix = kinds.get(x.format, scipy.sparse.csr_array)(x)
+        matrix.check_format(full_check=True)
+        if (np.diff(matrix.indptr) < 0).any():
+            raise ValueError("indptr must not fall")
+    except ValueError as error:
+        raise DataError(f"{name} is a broken sparse matrix: {error}") from None
+    return scipy.sparse.csr_array(matrix)
 
 
 def _has_levels(series: "nw.Series[Any]") -> bool:
     dtype = series.dtype
-    return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object) or isinstance(dtype, nw.Enum)
+    if dtype == nw.Object:  # pandas' for anything, also for numbers
+        return not all(isinstance(value, Real) for value in series.drop_nulls().to_list())
+    return dtype in (nw.String, nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def _levels_of(series: "nw.Series[Any]") -> tuple[Any, ...]:
+def _levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
     """The levels present: in the order of the categories, or sorted."""
-    present = set(series.drop_nulls().unique().to_list())
-    if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
-        return tuple(value for value in series.cat.get_categories().to_list() if value in present)
-    return tuple(sorted(present, key=lambda value: (str(type(value)), value)))
+    try:
+        present = set(series.drop_nulls().unique().to_list())
+        if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
+            return tuple(value for value in series.cat.get_categories().to_list() if value in present)
+        return tuple(sorted(present, key=lambda value: (str(type(value)), value)))
+    except TypeError:
+        raise _no_numbers(series, name) from None
+
+
+def _no_numbers(series: "nw.Series[Any]", name: str) -> DataError:
+    return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
 
 
 def _check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
@@ -244,6 +290,9 @@ def _check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
 def _numbers(series: "nw.Series[Any]", name: str) -> Array:
     """A column of a data frame as a table of one column, in place where its type allows."""
     _check_whole(series, name, "fill in or drop missing values first")
+    dtype = series.dtype
+    if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
+        raise _no_numbers(series, name)
     values = series.to_numpy()
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
@@ -251,9 +300,7 @@ def _numbers(series: "nw.Series[Any]", name: str) -> Array:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            raise DataError(
-                f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels"
-            ) from None
+            raise _no_numbers(series, name) from None
     table: Array = values[:, None]
     check_finite(table, f"column {series.name!r} of {name}")
     return table

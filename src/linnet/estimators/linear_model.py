@@ -111,9 +111,11 @@ class LinearModel(BaseEstimator, ABC):
         names = [
             name for name, place in zip(self._encoder.coefficient_names, places, strict=True) if place in found.columns
         ]
-        columns = ", ".join(names) if names else "the intercept"
+        columns = ", ".join(names[:10]) if names else "the intercept"
+        if len(names) > 10:
+            columns += f" and {len(names) - 10} more"
         return (
-            f"{'complete' if found.complete else 'quasi-complete'} separation: {columns} tell{'s' * (len(names) == 1)} "
+            f"{'complete' if found.complete else 'quasi-complete'} separation: {columns} tell{'s' * (len(names) <= 1)} "
             f"{self._separated(found, problem)} apart without error on {found.rows} rows, so the best coefficients are "
             "infinite and those given only large: add a penalty, or leave the columns out"
         )

@@ -28,10 +28,16 @@ def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]
         raise DataError(f"y must have one class a row, got shape {target.shape}")
     if len(target) != rows:
         raise DataError(f"y has {len(target)} rows, but X has {rows}")
+    if target.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
+        missing = np.array([value is None or str(value != value) != "False" for value in target])
+    else:
+        missing = target != target
+    if missing.any():
+        raise DataError(f"y has no class in row {int(missing.argmax())}: fill in or drop missing values first")
     check_classification_targets(target)
     classes, labels = np.unique(target, return_inverse=True)
     if len(classes) < 2:
-        raise DataError(f"y has only one class, {classes[0]!r}: there is nothing to tell apart")
+        raise DataError(f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
     return classes, labels.astype(np.int32)
 
 
@@ -109,11 +115,13 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         strength, ratio = self._penalty()
         classes, labels = class_numbers(y, columns.rows)
         if len(classes) != len(self.classes_) or (classes != self.classes_).any():
-            raise DataError(f"y has the classes {list(classes)}, the model {list(self.classes_)}")
+            raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
         if self.class_weight is not None:
             by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
             weights = by_class[labels] if weights is None else weights * by_class[labels]
+        if weights is not None and len(np.unique(labels[weights > 0])) < 2:
+            raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
         fixed = self._fixed()
         given: dict[str, Any]
         if len(classes) == 2:
@@ -227,5 +235,5 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             return None
         fixed = np.asarray(self.classes_ == self.reference)
         if not fixed.any():
-            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {list(self.classes_)}")
+            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {self.classes_.tolist()}")
         return fixed

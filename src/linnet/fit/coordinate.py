@@ -83,7 +83,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
     most = max(1, _LARGEST_SET // k - 1)
     size = min(most, _FIRST_SET)
     theta = theta.copy()
-    at_start = None
+    steepest = 0.0
     iterations = 0
     dependent = np.zeros(problem.size, np.bool_)
     for _ in range(max_iter):
@@ -91,9 +91,9 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         assert point.gradient is not None
         broken = violation(problem, theta, point.gradient, l1)
         worst = float(broken.max())
-        at_start = worst if at_start is None else max(at_start, worst)
+        steepest = max(steepest, float(np.abs(point.gradient).max()))
         total = point.value + float(l1 @ np.abs(theta))
-        if worst <= max(1e-3 * tolerance**0.5, 1e-9) * at_start:
+        if worst <= max(1e-3 * tolerance**0.5, 1e-9) * steepest:
             return Solution(theta, total, worst, iterations, True, worst * float(np.abs(theta).sum()), dependent)
         by_column = broken.reshape(-1, k)[:-1].max(axis=1)
         used = np.abs(theta.reshape(-1, k)[:-1]).max(axis=1) > 0

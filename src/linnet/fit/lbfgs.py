@@ -15,6 +15,7 @@ _MEMORY, _LEAST_MEMORY = 12, 5  # changes that are remembered, fewer if they are
 _MEMORY_BYTES = 100_000_000
 _LONG = 50_000  # parameters that pay for threads
 _ROUNDING = 1e-14
+_NOTHING = 1e-15
 
 
 def lbfgs(
@@ -26,11 +27,12 @@ def lbfgs(
     max_iter: int = 1000,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
 ) -> Solution:
-    """Minimise from a given theta until the gain in sight is below `tolerance` times the objective.
+    """Minimise from a given theta until the gain in sight is below `tolerance` times the objective, or is nothing
+    compared with what was gained.
 
     `refresh(point, iteration)` may hand over a better preconditioner.
     """
-    point = problem.at(theta)
+    point = first = problem.at(theta)
     steps = _Steps(problem, precondition)
     small = 0
     dependent = np.zeros(problem.size, np.bool_)
@@ -41,7 +43,7 @@ def lbfgs(
         norm = float(np.abs(point.gradient).max())
         if not gain > 0:  # rounding has the last word
             return Solution(point.theta, point.value, norm, iteration, norm == 0 or small > 0, abs(gain), dependent)
-        small = small + 1 if gain <= tolerance * abs(point.value) else 0
+        small = small + 1 if gain <= tolerance * abs(point.value) + _NOTHING * (first.value - point.value) else 0
         if small == 3 or iteration == max_iter:
             return Solution(point.theta, point.value, norm, iteration, small == 3, 0.5 * gain, dependent)
         following = _search(problem, point, step, gain)

@@ -4,7 +4,7 @@ The second derivatives are factored in the order of the columns, levels' first o
 before it is left out, with a coefficient of zero, so that of a full set of levels the first becomes the reference.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -63,7 +63,9 @@ def factor(matrix: Floats, order: NDArray[np.intp]) -> Factor:
     """Factor a positive semidefinite matrix, scaled to a diagonal of ones."""
     diagonal = np.diagonal(matrix)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    lower = np.ascontiguousarray((matrix * scale * scale[:, None])[np.ix_(order, order)])
+    lower = np.ascontiguousarray(matrix[np.ix_(order, order)])
+    lower *= scale[order]
+    lower *= scale[order][:, None]
     kept = np.empty(len(order), np.uint8)
     core.cholesky(lower, _PIVOT, kept)
     return Factor(lower, kept, order, scale)
@@ -99,21 +101,23 @@ def newton(
     enough: float = _ENOUGH,
 ) -> Solution:
     """Minimise from a given theta. `order`: of elimination. `every`: on part of the rows, for a start."""
-    point = first = problem.at(theta, curvature=True, every=every)
-    iterations, before = 0, np.inf
+    point = problem.at(theta, curvature=True, every=every)
+    iterations, before, first = 0, np.inf, point.value
     while True:
         assert point.gradient is not None
         assert point.curvature is not None
         factored = factor(point.curvature, order)
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
-        scale = abs(point.value) + abs(first.value - point.value)
+        scale = abs(point.value) + abs(first - point.value)
         norm = float(np.abs(point.gradient).max(initial=0.0))
         finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, factored.dependent, step)
         iterations, before = iterations + 1, gain
+        del factored
+        point = replace(point, curvature=None)  # the next point's needs the room
         point = _descend(problem, point, step, gain, every)
 
 
@@ -126,6 +130,6 @@ def _descend(problem: Objective, point: Point, step: Floats, gain: float, every:
     while not trial.value <= point.value - 1e-4 * length * gain + rounding:
         length /= 2
         if length < 1e-12:
-            return point
+            return problem.at(point.theta, curvature=True, every=every)
         trial = problem.at(point.theta + length * step, gradient=False, every=every)
     return trial if trial.curvature is not None else problem.at(trial.theta, curvature=True, every=every)

@@ -96,7 +96,7 @@ class Preconditioner:
         return lambda g: np.ascontiguousarray(factored.solve(np.ascontiguousarray(g.T)).T)
 
     def _by_diagonal(self, curved: Floats) -> Precondition:
-        diagonal = _squares(self._problem, curved) + self._ridge
+        diagonal = squares(self._problem, curved) + self._ridge
         inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1), 0.0)
         return lambda g: np.asarray(g * inverse)
 
@@ -123,7 +123,7 @@ def _curvature(problem: Problem, point: Point | None) -> Floats:
     return curved
 
 
-def _squares(problem: Problem, weights: Floats) -> Floats:
+def squares(problem: Problem, weights: Floats) -> Floats:
     """Σ_i w_ik x_ij² for every column, and for the intercept: columns + 1 by outputs."""
     columns = problem.columns
     parts: list[NDArray[Any]] = []

@@ -1,13 +1,21 @@
-"""Which solver a convex problem gets: Newton's method while second derivatives are affordable, L-BFGS beyond."""
+"""Which solver a convex problem gets: Newton's method while second derivatives are affordable, L-BFGS beyond.
+
+With more columns than rows a problem is solved by way of the rows; where columns depend on each other, squared error
+gives the smallest coefficients.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 
 from linnet.errors import ConfigError, unknown_name
+from linnet.fit.by_rows import ByRows
 from linnet.fit.coordinate import coordinate
 from linnet.fit.lbfgs import lbfgs
-from linnet.fit.linear import Floats, Problem
+from linnet.fit.least_norm import smallest_theta, wide
+from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Solution, elimination_order, newton
-from linnet.fit.precondition import Preconditioner
+from linnet.fit.precondition import Preconditioner, squares
 
 # scikit-learn's names; those for one optimum mean the same here
 SOLVERS = (
@@ -25,8 +33,10 @@ SOLVERS = (
 )
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
 _LARGEST_CURVATURE = 2500  # parameters
+_MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
 _PART = 16  # of many rows one block in so many gives a start
 _MANY_ROWS = 50_000
+_LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
 
 
 def solve(
@@ -42,14 +52,26 @@ def solve(
         raise unknown_name("solver", solver, SOLVERS)
     if problem.positive or (problem.l1 is not None and problem.l1.any()):
         return coordinate(problem, problem.start() if start is None else start, max_iter=max_iter, tolerance=tolerance)
+    squared = problem.head.family == "normal"
+    wider_than_long = problem.columns.rows < min(problem.columns.count, _MOST_ROWS)
+    if squared and solver in ("auto", *_NEWTON) and wider_than_long:
+        solution = _by_rows(problem)
+        if solution is not None:
+            return solution
     use_newton = solver in _NEWTON or (solver == "auto" and _newton_pays(problem))
     if use_newton and problem.size > 4 * _LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
     theta = problem.start() if start is None else start
+    if solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
+        rows = ByRows(problem)
+        theta = rows.theta(solve(rows.problem, max_iter=max_iter).theta)  # and from there to the last digit
     if use_newton:
-        if start is None and problem.columns.rows >= _MANY_ROWS and problem.head.family != "normal":
+        if start is None and problem.columns.rows >= _MANY_ROWS and not squared:
             theta = _start_from_part(problem, theta)
-        return newton(problem, theta, elimination_order(problem), max_iter=max_iter)
+        solution = newton(problem, theta, elimination_order(problem), max_iter=max_iter)
+        if squared and (solution.dependent & problem.free).any():
+            return replace(solution, theta=smallest_theta(problem, solution.theta))
+        return solution
     precondition = Preconditioner(problem)
     return lbfgs(
         problem,
@@ -59,6 +81,26 @@ def solve(
         refresh=precondition.refresh,
         tolerance=tolerance,
     )
+
+
+def _by_rows(problem: Problem) -> Solution | None:
+    """The solution by way of the rows, if it is one: columns of very different scales may need another way."""
+    theta = wide(problem)
+    if theta is None:
+        return None
+    weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
+    scale = np.repeat(squares(problem, weights[:, None]), problem.outputs) + problem.ridge
+
+    def gain(point: Point) -> float:
+        assert point.gradient is not None
+        return float((point.gradient**2 / np.where(scale > 0, scale, 1)).sum())
+
+    point, first = problem.at(theta), problem.at(problem.start())
+    left = gain(point)
+    if not left <= _LITTLE * gain(first):
+        return None
+    norm = float(np.abs(point.gradient).max()) if point.gradient is not None else 0.0
+    return Solution(theta, point.value, norm, 1, True, left, np.zeros(problem.size, np.bool_))
 
 
 def _newton_pays(problem: Problem) -> bool:

@@ -21,10 +21,12 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
 from linnet.data.columns import Columns
 from linnet.errors import ConfigError, DataError
+from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import elimination_order, factor, newton
 from linnet.inference.likelihood import DISPERSED, log_likelihood, unit_deviance
 
+_LARGEST = 10_000  # parameters
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
@@ -133,6 +135,10 @@ def infer(
         )
     if not 0 < level < 1:
         raise ConfigError(f"level must be between 0 and 1, got {level!r}")
+    if problem.outputs > 1 and problem.labels is None:
+        raise ConfigError("inference takes one target at a time: fit a model for each column of y")
+    if problem.size > _LARGEST:
+        raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
     h = np.empty((problem.size, problem.size))
@@ -153,10 +159,15 @@ def infer(
         covariance = dispersion * inverse @ h @ inverse
     else:
         covariance = inverse @ _meat(problem, slope, curved, weights, inverse, kind, groups, free) @ inverse
+    held = bread.dependent
+    if problem.head.family == "normal":  # of many coefficients that fit equally well the smallest were taken
+        directions = shared(problem, bread, h + np.diag(problem.ridge))
+        covariance = smallest(problem, directions, smallest(problem, directions, covariance).T)
+        held = held & ~directions.any(axis=1)
     move = _to_user_matrix(problem)
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    shown = ~bread.dependent[places]
+    shown = ~held[places]
     error = np.where(shown, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
@@ -167,6 +178,8 @@ def infer(
     if not shown.all():
         left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
         notes.append(f"Held at zero because other columns determine them: {left}.")
+    if (bread.dependent & problem.free & ~held)[places].any():
+        notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
     if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
         notes.append(
             "The fit is penalised: coefficients are shrunk towards zero. Standard errors tell how much the shrunken "
