@@ -60,7 +60,7 @@ def test_the_way_over_rows_leads_to_the_optimum(name: str) -> None:
     ends = [solve(problem).theta.copy(), direct.theta.copy()]
     for theta in ends:  # biases carry no penalty, and those of all classes may move together
         theta[biases] -= theta[biases][0] if problem.labels is not None else 0
-    np.testing.assert_allclose(*ends, atol=1e-5)
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-5)
 
 
 def test_where_it_does_not_apply() -> None:
