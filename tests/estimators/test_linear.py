@@ -322,3 +322,20 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
     with pytest.raises(DataError, match="counts must be at least 0"):
         model.fit(X[:, :3], -W)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_verbose_tells_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = (X.sum(axis=1) + np.random.default_rng(1).normal(size=200) > 0).astype(int)
+    for solver in ("newton-cholesky", "lbfgs"):
+        linnet.LogisticRegression(verbose=2, solver=solver).fit(X, y)
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith("iteration 0: objective 138.")
+        gaps = [float(line.split()[-4]) for line in lines]
+        assert gaps[-1] < 1e-5 * gaps[0]
+    linnet.LogisticRegression(verbose=2, l1_ratio=1, solver="saga").fit(X, y)
+    assert "left to gain" in capsys.readouterr().out
+    linnet.LogisticRegression(verbose=1).fit(X, y)
+    assert "objective" in capsys.readouterr().out
+    linnet.LogisticRegression().fit(X, y)
+    assert capsys.readouterr().out == ""

@@ -4,7 +4,8 @@ Every one of them is a network without hidden layers: z = x W + b + offset, a he
 
     objective = Σ_i w_i loss(z_i, t_i) + penalty
 
-Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state, verbose) are taken and change nothing.
+Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are taken and change nothing;
+`verbose=1` shows a progress bar, `verbose=2` a line an iteration.
 """
 
 from abc import abstractmethod

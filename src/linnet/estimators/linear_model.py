@@ -13,6 +13,7 @@ from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, check_values
 from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
 from linnet.fit.linear import Floats, Problem, linear_output
+from linnet.fit.progress import watching
 from linnet.fit.solve import solve
 from linnet.inference.glm import Inference, infer
 from linnet.inference.separation import Separation, separation
@@ -84,13 +85,15 @@ class LinearModel(BaseEstimator, ABC):
         if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == shape:
             start = problem.from_user(self._weights, self._biases)
         max_iter = params.get("max_iter")
-        solution = solve(
-            problem,
-            params.get("solver", "auto"),
-            max_iter=1000 if max_iter is None else max_iter,
-            start=start,
-            tolerance=params["tol"],
-        )
+        with watching(params.get("verbose", 0), params["tol"]) as watch:
+            solution = solve(
+                problem,
+                params.get("solver", "auto"),
+                max_iter=1000 if max_iter is None else max_iter,
+                start=start,
+                tolerance=params["tol"],
+                watch=watch,
+            )
         self._weights, self._biases = problem.to_user(solution.theta)
         self.n_iter_ = solution.iterations
         found = separation(problem, solution)

@@ -47,8 +47,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     Minimises Σ w loss + (1/C) (l1_ratio |coef| + (1 - l1_ratio) coef² / 2), the biases free; C=inf fits without a
     penalty. Softmax regression has one set of coefficients too many: without a penalty they are given with a mean of
     zero over the classes, and `reference=<class>` holds that class' coefficients at zero instead. `column_penalty`
-    multiplies the penalty column by column (a list, or a dict by name). dual, intercept_scaling, random_state, verbose
-    and n_jobs are taken and change nothing.
+    multiplies the penalty column by column (a list, or a dict by name). `verbose=1` shows a progress bar, `verbose=2` a
+    line an iteration. dual, intercept_scaling, random_state and n_jobs are taken and change nothing.
     """
 
     def __init__(

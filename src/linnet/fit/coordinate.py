@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.fit.linear import Floats, Problem, linear_output
-from linnet.fit.newton import Solution
+from linnet.fit.newton import Solution, Watch, unwatched
 
 _LARGEST_SET = 1500  # parameters solved for together
 _FIRST_SET = 100
 
 
-def coordinate(problem: Problem, theta: Floats, *, tolerance: float = 1e-10, max_iter: int = 1000) -> Solution:
+def coordinate(
+    problem: Problem, theta: Floats, *, tolerance: float = 1e-10, max_iter: int = 1000, watch: Watch = unwatched
+) -> Solution:
     """Minimise a problem with an l1 penalty (or with parameters that may not be negative)."""
     if problem.size <= _LARGEST_SET:
-        return _proximal_newton(problem, theta, tolerance, max_iter)
-    return _working_sets(problem, theta, tolerance, max_iter)
+        return _proximal_newton(problem, theta, tolerance, max_iter, watch)
+    return _working_sets(problem, theta, tolerance, max_iter, watch)
 
 
 def _lasso(problem: Problem) -> Floats:
@@ -32,7 +34,9 @@ def _lasso(problem: Problem) -> Floats:
     return l1
 
 
-def _proximal_newton(problem: Problem, theta: Floats, tolerance: float, max_iter: int) -> Solution:
+def _proximal_newton(
+    problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = unwatched
+) -> Solution:
     l1 = _lasso(problem)
     free = problem.free.astype(np.uint8)
     sign = problem.nonnegative.astype(np.uint8)
@@ -49,6 +53,7 @@ def _proximal_newton(problem: Problem, theta: Floats, tolerance: float, max_iter
         )
         gain = -float(point.gradient @ step + l1 @ (np.abs(point.theta + step) - np.abs(point.theta)))
         norm = float(violation(problem, point.theta, point.gradient, l1).max())
+        watch(iterations, total, max(gain, 0.0))
         finished = gain <= tolerance * scale
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
@@ -76,7 +81,7 @@ def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> 
     return np.where(problem.free, np.where(theta == 0, at_zero, elsewhere), 0.0)
 
 
-def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: int) -> Solution:
+def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch) -> Solution:
     """Solve for the columns that matter, the others held; then look again which those are."""
     k = problem.outputs
     l1 = _lasso(problem)
@@ -93,6 +98,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         worst = float(broken.max())
         steepest = max(steepest, float(np.abs(point.gradient).max()))
         total = point.value + float(l1 @ np.abs(theta))
+        watch(iterations, total, worst * float(np.abs(theta).sum()))
         if worst <= max(1e-3 * tolerance**0.5, 1e-9) * steepest:
             return Solution(theta, total, worst, iterations, True, worst * float(np.abs(theta).sum()), dependent)
         by_column = broken.reshape(-1, k)[:-1].max(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
-from linnet.fit.newton import Solution
+from linnet.fit.newton import Solution, Watch, unwatched
 from linnet.fit.precondition import Precondition
 
 _MEMORY, _LEAST_MEMORY = 12, 5  # changes that are remembered, fewer if they are large
@@ -26,6 +26,7 @@ def lbfgs(
     tolerance: float = 1e-10,
     max_iter: int = 1000,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
+    watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta until the gain in sight is below `tolerance` times the objective, or is nothing
     compared with what was gained.
@@ -41,6 +42,7 @@ def lbfgs(
         step = steps.step(point.gradient)
         gain = -float(point.gradient @ step)
         norm = float(np.abs(point.gradient).max())
+        watch(iteration, point.value, 0.5 * gain)
         if not gain > 0:  # rounding has the last word
             return Solution(point.theta, point.value, norm, iteration, norm == 0 or small > 0, abs(gain), dependent)
         small = small + 1 if gain <= tolerance * abs(point.value) + _NOTHING * (first.value - point.value) else 0

@@ -4,6 +4,7 @@ The second derivatives are factored in the order of the columns, levels' first o
 before it is left out, with a coefficient of zero, so that of a full set of levels the first becomes the reference.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -31,6 +32,13 @@ class Solution:
     gap: float  # estimate of what is left to gain
     dependent: NDArray[np.bool_]  # parameters left out because others determine them
     step: Floats | None = None  # the last one: where theta would go on to
+
+
+Watch = Callable[[int, float, float], None]  # is told the iteration, the objective and what is left to gain
+
+
+def unwatched(iteration: int, value: float, gap: float) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,7 @@ def newton(
     max_iter: int = 100,
     every: int = 1,
     enough: float = _ENOUGH,
+    watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta. `order`: of elimination. `every`: on part of the rows, for a start."""
     point = problem.at(theta, curvature=True, every=every)
@@ -111,6 +120,7 @@ def newton(
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
         scale = abs(point.value) + abs(first - point.value)
         norm = float(np.abs(point.gradient).max(initial=0.0))
+        watch(iterations, point.value, 0.5 * gain)
         finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta

@@ -1,11 +1,14 @@
-"""A training run on the screen: a progress bar, a line an epoch, or nothing. Reads the record stream only."""
+"""A training run or a solver on the screen: a progress bar, a line an epoch or iteration, or nothing."""
 
+import math
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Literal
 
 from linnet.fit.loop import Epoch, Slice
+from linnet.fit.newton import Watch, unwatched
 
 Verbose = Literal["auto", 0, 1, 2]
 
@@ -56,3 +59,33 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
                 bar.update(task, completed=done + record.step / record.steps)
             yield record
         bar.update(task, completed=done, done=done, numbers=numbers)
+
+
+@contextmanager
+def watching(verbose: int, tolerance: float) -> Iterator[Watch]:
+    """What a solver tells of itself: with verbose=1 a bar that fills as less is left to gain, with 2 lines."""
+    if not verbose:
+        yield unwatched
+        return
+
+    def tell(iteration: int, value: float, gap: float) -> str:
+        return f"iteration {iteration}: objective {value:.10g}, {gap:.2g} left to gain"
+
+    if verbose > 1:
+        yield lambda *numbers: print(tell(*numbers), flush=True)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = BarColumn(bar_width=16), TimeElapsedColumn(), TextColumn("{task.description}")
+    with Progress(*columns, refresh_per_second=10) as bar:
+        task = bar.add_task("", total=1.0)
+        first = 0.0
+
+        def show(iteration: int, value: float, gap: float) -> None:
+            nonlocal first
+            digits = -math.log10(max(gap, 1e-300) / max(abs(value), 1e-300))
+            first = digits if iteration == 0 else first
+            last = max(-math.log10(max(tolerance, 1e-16)), first + 1)
+            bar.update(task, description=tell(iteration, value, gap), completed=(digits - first) / (last - first))
+
+        yield show

@@ -14,7 +14,7 @@ from linnet.fit.coordinate import coordinate
 from linnet.fit.lbfgs import lbfgs
 from linnet.fit.least_norm import smallest_theta, wide
 from linnet.fit.linear import Floats, Point, Problem
-from linnet.fit.newton import Solution, elimination_order, newton
+from linnet.fit.newton import Solution, Watch, elimination_order, newton, unwatched
 from linnet.fit.precondition import Preconditioner, squares
 
 # scikit-learn's names; those for one optimum mean the same here
@@ -46,12 +46,14 @@ def solve(
     max_iter: int = 1000,
     start: Floats | None = None,
     tolerance: float = 1e-10,
+    watch: Watch = unwatched,
 ) -> Solution:
     """Minimise the problem from `start`, or from the model that only knows the targets' mean."""
     if solver not in SOLVERS:
         raise unknown_name("solver", solver, SOLVERS)
     if problem.positive or (problem.l1 is not None and problem.l1.any()):
-        return coordinate(problem, problem.start() if start is None else start, max_iter=max_iter, tolerance=tolerance)
+        theta = problem.start() if start is None else start
+        return coordinate(problem, theta, max_iter=max_iter, tolerance=tolerance, watch=watch)
     squared = problem.head.family == "normal"
     wider_than_long = problem.columns.rows < min(problem.columns.count, _MOST_ROWS)
     if squared and solver in ("auto", *_NEWTON) and wider_than_long:
@@ -64,11 +66,11 @@ def solve(
     theta = problem.start() if start is None else start
     if solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
         rows = ByRows(problem)
-        theta = rows.theta(solve(rows.problem, max_iter=max_iter).theta)  # and from there to the last digit
+        theta = rows.theta(solve(rows.problem, max_iter=max_iter, watch=watch).theta)  # and on to the last digit
     if use_newton:
         if start is None and problem.columns.rows >= _MANY_ROWS and not squared:
             theta = _start_from_part(problem, theta)
-        solution = newton(problem, theta, elimination_order(problem), max_iter=max_iter)
+        solution = newton(problem, theta, elimination_order(problem), max_iter=max_iter, watch=watch)
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
@@ -80,6 +82,7 @@ def solve(
         max_iter=max_iter,
         refresh=precondition.refresh,
         tolerance=tolerance,
+        watch=watch,
     )
 
 
