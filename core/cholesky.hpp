@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "interrupt.hpp"
 #include "simd.hpp"
 
 namespace linnet {
@@ -25,9 +26,10 @@ inline double dot(const double* a, const double* b, std::ptrdiff_t n) {
 }
 
 // Overwrites the lower triangle of a (n x n) with l. A pivot counts as zero when it is less than `tolerance` times the
-// diagonal it came from; kept[i] is then 0 and row and column i of l are zero.
-inline void cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t* kept) {
+// diagonal it came from; kept[i] is then 0 and row and column i of l are zero. False when interrupted.
+inline bool cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t* kept, Interrupt& interrupt) {
   for (std::ptrdiff_t i = 0; i < n; ++i) {
+    if (interrupt.due()) return false;
     double* row = a + i * n;
     for (std::ptrdiff_t j = 0; j < i; ++j) row[j] = kept[j] ? (row[j] - dot(row, a + j * n, j)) / a[j * n + j] : 0.0;
     const double pivot = row[i] - dot(row, row, i);
@@ -36,6 +38,7 @@ inline void cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t
     if (!kept[i])
       for (std::ptrdiff_t j = 0; j < i; ++j) row[j] = 0;
   }
+  return true;
 }
 
 // x (n) = the solution of l l' x = x for the rows kept, zero for the others.
