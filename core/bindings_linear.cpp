@@ -223,8 +223,9 @@ void bind_cholesky(nb::module_& m) {
       "cholesky",
       [](OutMatrix<double> a, double tolerance, Kept kept) {
         require(a.shape(0) == a.shape(1) && kept.size() == a.shape(0), "a: square, kept: one a row");
-        nb::gil_scoped_release free;
-        cholesky(a.data(), static_cast<std::ptrdiff_t>(a.shape(0)), tolerance, kept.data());
+        Interrupt interrupt(interrupted);
+        const auto n = static_cast<std::ptrdiff_t>(a.shape(0));
+        finish([&] { return cholesky(a.data(), n, tolerance, kept.data(), interrupt); });
       },
       nb::arg("a").noconvert(), nb::arg("tolerance"), nb::arg("kept").noconvert());
   m.def(
@@ -290,9 +291,14 @@ void bind_lasso(nb::module_& m) {
         require(h.shape(1) == n && g.size() == n && theta.size() == n && l1.size() == n && free.size() == n &&
                     nonnegative.size() == n && d.size() == n,
                 "all of one length");
-        nb::gil_scoped_release release;
-        return lasso_step(d.data(), h.data(), g.data(), theta.data(), l1.data(), free.data(), nonnegative.data(),
-                          static_cast<std::ptrdiff_t>(n), tolerance, rounds);
+        Interrupt interrupt(interrupted);
+        int done = 0;
+        finish([&] {
+          done = lasso_step(d.data(), h.data(), g.data(), theta.data(), l1.data(), free.data(), nonnegative.data(),
+                            static_cast<std::ptrdiff_t>(n), tolerance, rounds, interrupt);
+          return done > 0;
+        });
+        return done;
       },
       nb::arg("h"), nb::arg("g"), nb::arg("theta"), nb::arg("l1"), nb::arg("free"), nb::arg("nonnegative"),
       nb::arg("tolerance"), nb::arg("rounds"), nb::arg("d").noconvert());

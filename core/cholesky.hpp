@@ -13,13 +13,14 @@
 #include <cstdint>
 
 #include "buffer.hpp"
+#include "interrupt.hpp"
 #include "product.hpp"
 
 namespace linnet {
 
 // Overwrites the lower triangle of a (n x n) with l. A pivot counts as zero when it is less than `tolerance` times the
-// diagonal it came from; kept[i] is then 0 and row and column i of l are zero.
-inline void cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t* kept) {
+// diagonal it came from; kept[i] is then 0 and row and column i of l are zero. False when interrupted.
+inline bool cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t* kept, Interrupt& interrupt) {
   constexpr int V = lanes<double>, block = 48;  // columns, a multiple of V
   const int rows = static_cast<int>(n);
   const std::ptrdiff_t ld = (n + 15) / 16 * 16 + cache_line / vector_bytes;  // an odd number of cache lines
@@ -30,6 +31,7 @@ inline void cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t
     for (std::ptrdiff_t j = 0; j <= i; ++j) element(i, j) = a[i * n + j];
 
   for (int start = 0; start < rows; start += block) {
+    if (interrupt.due()) return false;
     const int width = std::min(block, rows - start), panels = panels_of<double>(width), last = start + width;
     double* columns = l.get() + std::ptrdiff_t{start / V} * ld * V;
     // what the blocks before take off: columns -= l (rows from start on) times l (the block's own rows)'
@@ -73,21 +75,7 @@ inline void cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t
 
   for (std::ptrdiff_t i = 0; i < n; ++i)
     for (std::ptrdiff_t j = 0; j <= i; ++j) a[i * n + j] = kept[i] ? element(i, j) : 0.0;
-}
-
-// The sum of a_i b_i over sixteen partial sums, whatever the width of a vector.
-inline double dot(const double* a, const double* b, std::ptrdiff_t n) {
-  constexpr int V = lanes<double>, parts = 16 / V;
-  Vec<double> sum[parts] = {};
-  std::ptrdiff_t i = 0;
-  for (; i + 16 <= n; i += 16)
-    for (int p = 0; p < parts; ++p) sum[p] = fma(load(a + i + p * V), load(b + i + p * V), sum[p]);
-  double part[16];
-  for (int p = 0; p < parts; ++p) store(part + p * V, sum[p]);
-  for (int p = 0; i < n; ++i, ++p) part[p] = fused(a[i], b[i], part[p]);
-  for (int half = 8; half >= 1; half /= 2)
-    for (int p = 0; p < half; ++p) part[p] += part[p + half];
-  return part[0];
+  return true;
 }
 
 // Each row of x (rows x n) becomes the solution of l l' x = x for the rows of l kept, zero for the others. Some rows of

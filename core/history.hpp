@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "simd.hpp"
+#include "product.hpp"
 #include "team.hpp"
 
 namespace linnet {
@@ -79,20 +79,10 @@ class History {
 
   // out[slot] = changes[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
   void dots(Buffer<double>& changes, const double* x, double* out) {
-    constexpr int V = lanes<double>, at_once = 16;  // sums side by side, for any V
     by_chunks([&](std::ptrdiff_t first, std::ptrdiff_t last) {
-      for (int slot = 0; slot < count_; ++slot) {
-        const double* a = at(changes, slot);
-        Vec<double> sum[at_once / V] = {};
-        std::ptrdiff_t i = first;
-        for (; i + at_once <= last; i += at_once)
-#pragma GCC unroll 8
-          for (int v = 0; v < at_once / V; ++v) sum[v] += load(a + i + v * V) * load(x + i + v * V);
-        double total = 0;
-        for (; i < last; ++i) total += a[i] * x[i];
-        for (int v = 0; v < at_once; ++v) total += sum[v / V][v % V];
-        partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] = total;
-      }
+      for (int slot = 0; slot < count_; ++slot)
+        partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] =
+            dot(at(changes, slot) + first, x + first, last - first);
     });
     for (int slot = 0; slot < count_; ++slot) {
       out[slot] = 0;

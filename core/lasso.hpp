@@ -6,16 +6,17 @@
 #include <cmath>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "simd.hpp"
 
 namespace linnet {
 
 // d (n) = the minimum, starting from d = 0. `h` (n x n) symmetric; coordinates with free[j] = 0 stay. With
 // nonnegative[j] the sum theta_j + d_j is kept at or above zero. Ends when a round gains less than `tolerance`, or
-// after `rounds` of them.
+// after `rounds` of them; returns how many there were, 0 when interrupted.
 inline int lasso_step(double* d, const double* h, const double* g, const double* theta, const double* l1,
                       const std::uint8_t* free, const std::uint8_t* nonnegative, std::ptrdiff_t n, double tolerance,
-                      int rounds) {
+                      int rounds, Interrupt& interrupt) {
   constexpr int V = lanes<double>;
   std::vector<double> slope(g, g + n);  // g + H d
   std::fill_n(d, n, 0.0);
@@ -49,6 +50,7 @@ inline int lasso_step(double* d, const double* h, const double* g, const double*
       for (const std::ptrdiff_t j : active) visit(j);
     }
     if (round == rounds) return round;
+    if (interrupt.due()) return 0;
     if (gain <= tolerance) {
       if (all) return round;
       all = true;  // nothing moves any more among those that are not zero: look at all once more

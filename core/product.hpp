@@ -247,4 +247,19 @@ LINNET_INLINE void transpose_square(T* out, const T* in) {
   for (int r = 0; r < V; ++r) store(out + r * V, m[r]);
 }
 
+// The sum of a_i b_i over sixteen partial sums, whatever the width of a vector.
+inline double dot(const double* a, const double* b, std::ptrdiff_t n) {
+  constexpr int V = lanes<double>, parts = 16 / V;
+  Vec<double> sum[parts] = {};
+  std::ptrdiff_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int p = 0; p < parts; ++p) sum[p] = fma(load(a + i + p * V), load(b + i + p * V), sum[p]);
+  double part[16];
+  for (int p = 0; p < parts; ++p) store(part + p * V, sum[p]);
+  for (int p = 0; i < n; ++i, ++p) part[p] = fused(a[i], b[i], part[p]);
+  for (int half = 8; half >= 1; half /= 2)
+    for (int p = 0; p < half; ++p) part[p] += part[p + half];
+  return part[0];
+}
+
 }  // namespace linnet

@@ -21,7 +21,7 @@ def run(code: str) -> Any:
         check=False,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         text=True,
-        timeout=300,
+        timeout=120,
     )
     assert child.returncode == 0, child.stderr
     return json.loads(child.stdout.splitlines()[-1])
@@ -164,3 +164,32 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_model_as_it_was() -> None:
         child.wait()
     assert child.returncode == 0, err
     assert json.loads(out) == {"unchanged": True, "can be fitted": True}
+
+
+STEPS = """
+import os, signal, threading
+import numpy as np
+from linnet._native import core
+
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    print("true" if {early} else "false")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "early"),
+    [
+        ("core.cholesky(np.eye(4000), 1e-10, kept := np.full(4000, 7, np.uint8))", "kept[-1] == 7"),
+        (  # it never gains less than -1
+            "x, f = np.ones(300), np.ones(300, np.uint8);"
+            "core.lasso_step(np.eye(300), x, x, x, f, f, -1.0, 2**31 - 1, np.empty(300))",
+            "True",
+        ),
+    ],
+    ids=["cholesky", "lasso"],
+)
+def test_ctrl_c_is_heard_within_a_step(call: str, early: str) -> None:
+    assert run(STEPS.format(call=call, early=early))
