@@ -42,11 +42,21 @@ def make_weights(rows: int) -> Any:
     return weights
 
 
+def no_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is solved from here on is solved by way of the rows."""
+    monkeypatch.setattr(solvers, "newton", None)
+    monkeypatch.setattr(solvers, "lbfgs", None)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_smallest_of_the_best(kind: str, shape: str, weighted: bool, intercept: bool) -> None:
+def test_the_smallest_of_the_best(
+    kind: str, shape: str, weighted: bool, intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "wide" in shape:
+        no_other_way(monkeypatch)
     x = SHAPES[shape]
     y, weights = make_y(len(x)), make_weights(len(x)) if weighted else None
     theirs = sk.LinearRegression(fit_intercept=intercept).fit(x, y, weights)
@@ -60,7 +70,10 @@ def test_the_smallest_of_the_best(kind: str, shape: str, weighted: bool, interce
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", ["wide", "wide of low rank", "wide, rows again"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_ridge_with_more_columns_than_rows(kind: str, shape: str, weighted: bool, intercept: bool) -> None:
+def test_ridge_with_more_columns_than_rows(
+    kind: str, shape: str, weighted: bool, intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_other_way(monkeypatch)
     x = SHAPES[shape]
     y, weights = make_y(len(x), 3), make_weights(len(x)) if weighted else None
     params: dict[str, Any] = {"alpha": [0.3, 1.0, 10.0], "fit_intercept": intercept}
@@ -71,7 +84,8 @@ def test_ridge_with_more_columns_than_rows(kind: str, shape: str, weighted: bool
 
 
 @pytest.mark.parametrize("kind", ["float32", "uint8", "bool frame", "sparse float32", "few entries"])
-def test_every_type_of_wide_table(kind: str) -> None:
+def test_every_type_of_wide_table(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_other_way(monkeypatch)
     rng = np.random.default_rng(3)
     x: Any = rng.integers(0, 2, (50, 120)) * 1.0
     x = x * (rng.random(x.shape) < 0.05) if kind == "few entries" else x
@@ -93,7 +107,9 @@ def test_by_rows_or_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     params: dict[str, Any] = {"column_penalty": rng.random(150) + 0.1}
     offset = rng.normal(size=60)
-    by_rows = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
+    with monkeypatch.context() as during:
+        no_other_way(during)
+        by_rows = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
     monkeypatch.setattr(solvers, "_by_rows", lambda problem: None)
     by_columns = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
     np.testing.assert_allclose(by_rows.coef_, by_columns.coef_, rtol=1e-7, atol=1e-10)
@@ -150,3 +166,8 @@ def test_an_exact_fit_ends() -> None:
     model = linnet.Ridge(alpha=0, solver="lbfgs").fit(x, y)
     assert model.n_iter_ < 200
     np.testing.assert_allclose(model.predict(x), y, atol=1e-6)
+
+
+def test_threads_change_nothing() -> None:
+    x, y = SHAPES["wide"], make_y(60)
+    assert len({linnet.Ridge(threads=threads).fit(x, y).coef_.tobytes() for threads in (1, 2, 3, 8)}) == 1
