@@ -281,6 +281,30 @@ void bind_history(nb::module_& m) {
           nb::arg("r").noconvert());
 }
 
+// What solvers do with long vectors between two passes, on the calling thread: a BLAS would wake its own threads for
+// it, and its sums depend on their number.
+void bind_vectors(nb::module_& m) {
+  m.def(
+      "dot",
+      [](Vector<double> a, Vector<double> b) {
+        require(a.size() == b.size(), "a and b: of one length");
+        return dot(a.data(), b.data(), static_cast<std::ptrdiff_t>(a.size()));
+      },
+      nb::arg("a"), nb::arg("b"));
+  m.def(
+      "take_off_means",
+      [](OutMatrix<double> x) {
+        const auto cols = static_cast<std::ptrdiff_t>(x.shape(1));
+        for (std::size_t r = 0; r < x.shape(0); ++r) {
+          double* row = x.data() + static_cast<std::ptrdiff_t>(r) * cols;
+          double sum = 0;
+          for (std::ptrdiff_t c = 0; c < cols; ++c) sum += row[c];
+          for (std::ptrdiff_t c = 0; c < cols; ++c) row[c] -= sum / static_cast<double>(cols);
+        }
+      },
+      nb::arg("x").noconvert(), "Takes off every row its mean.");
+}
+
 void bind_lasso(nb::module_& m) {
   using Flags = Vector<std::uint8_t>;
   m.def(
@@ -312,6 +336,7 @@ void bind_linear(nb::module_& m) {
   bind_cholesky(m);
   bind_lasso(m);
   bind_history(m);
+  bind_vectors(m);
 }
 
 }  // namespace linnet

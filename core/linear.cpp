@@ -34,8 +34,11 @@ void Linear::set_theta(const double* theta) {
   for (int c = 0; c < dense; ++c)
     for (int k = 0; k < outputs_; ++k)
       dense_theta_[(std::ptrdiff_t{k / V} * dense + c) * V + k % V] = theta[std::ptrdiff_t{c} * outputs_ + k];
-  for (std::ptrdiff_t c = 0; c < columns_.sparse_cols; ++c)
-    std::copy_n(theta + (dense + c) * outputs_, outputs_, sparse_theta_.get() + c * sparse_step_);
+  if (outputs_ == 1)
+    std::copy_n(theta + dense, columns_.sparse_cols, sparse_theta_.get());
+  else
+    for (std::ptrdiff_t c = 0; c < columns_.sparse_cols; ++c)
+      std::copy_n(theta + (dense + c) * outputs_, outputs_, sparse_theta_.get() + c * sparse_step_);
   for (int k = 0; k < outputs_; ++k) bias_[k] = theta[std::ptrdiff_t{columns_.cols()} * outputs_ + k];
 }
 

@@ -40,7 +40,7 @@ def lbfgs(
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
         step = steps.step(point.gradient)
-        gain = -float(point.gradient @ step)
+        gain = -core.dot(point.gradient, step)
         norm = float(np.abs(point.gradient).max())
         watch(iteration, point.value, 0.5 * gain)
         if not gain > 0:  # rounding has the last word
@@ -76,10 +76,10 @@ class _Steps:
 
     def remember(self, moved: Floats, bent: Floats) -> None:
         """Take note of a change of theta and of the gradient."""
-        curvature = float(moved @ bent)
-        if curvature > 1e-14 * float(bent @ bent):
+        curvature = core.dot(moved, bent)
+        if curvature > 1e-14 * core.dot(bent, bent):
             self._changes.push(moved, bent)
-            self._scale = curvature / float(bent @ self._precondition(bent))
+            self._scale = curvature / core.dot(bent, self._precondition(bent))
 
     def forget(self) -> bool:
         """Go back to the preconditioner alone; False: there was nothing else."""
@@ -116,7 +116,7 @@ def _search(problem: Problem, point: Point, step: Floats, gain: float) -> Point 
             length = max(length, low + 0.1 * (high - low))
             continue
         best = trial
-        slope = float(trial.gradient @ step)
+        slope = core.dot(trial.gradient, step)
         if slope < -0.9 * gain:  # still falling as steeply as at the start
             low = length
             length = 2 * length if high == np.inf else 0.5 * (low + high)

@@ -126,7 +126,7 @@ class Problem:
             theta, self.labels, self.values, self.weights, self.offset, g, h, expected=False, every=every
         )
         pull = np.multiply(self.ridge, theta, out=self._scratch)
-        value = loss * every + 0.5 * float(pull @ theta)
+        value = loss * every + 0.5 * core.dot(pull, theta)
         if g is not None:
             if every > 1:
                 g *= every

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import factor
 
@@ -66,7 +67,6 @@ class Preconditioner:
             blocks = [self._by_matrix(curved[:, i], self._ridge[:, i]) for i in range(k)]
             solve = lambda g: np.concatenate([blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
         held = np.flatnonzero(~problem.free)
-        mean = np.full((k, 1), 1 / k)
         fixed = np.flatnonzero(problem.fixed) if problem.fixed is not None else np.empty(0, np.intp)
 
         def apply(gradient: Floats) -> Floats:
@@ -75,12 +75,13 @@ class Preconditioner:
                 g = g.copy()
                 g[:, fixed[0]] = -g.sum(axis=1)
             elif self._level:
-                g = g - g @ mean
+                g = g.copy()
+                core.take_off_means(g)
             step = solve(g)
             if self._together and len(fixed):
                 step -= step[:, fixed]
             elif self._level:
-                step -= step @ mean
+                core.take_off_means(step)
             step = step.ravel()
             step[held] = 0
             return step
