@@ -11,17 +11,15 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from harness import fastest
 from workloads import Floats, Integers, Workload, initial_weights, load
 
-Variant = TypeVar("Variant")
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
-# Long enough to rank variants of one library, short enough not to matter.
-TRIAL_SECONDS = 2.0
-TRIAL_TURNS = 4
+# Updates of a trial of one variant.
 TRIAL_STEPS = 400
 # Epochs whose losses are compared, before the timed ones.
 CHECKED_EPOCHS = 2
@@ -43,28 +41,6 @@ class Peer(ABC):
     @abstractmethod
     def epoch(self, order: Integers) -> float:
         """Train once over the rows in this order and return the mean loss."""
-
-
-def _fastest(variants: Iterable[Variant], trial: Callable[[Variant], Callable[[], Any]]) -> Variant:
-    """Return the variant whose trial ran fastest.
-
-    Variants take turns, so that a busy moment of the machine hits all of them; the
-    first turn is a warm-up.
-    """
-    runs = [(variant, trial(variant)) for variant in variants]
-    best = [np.inf] * len(runs)
-    end = np.inf
-    turn = 0
-    while turn < TRIAL_TURNS or time.perf_counter() < end:
-        for i, (_, run) in enumerate(runs):
-            start = time.perf_counter()
-            run()
-            if turn:
-                best[i] = min(best[i], time.perf_counter() - start)
-        if not turn:
-            end = time.perf_counter() + TRIAL_SECONDS
-        turn += 1
-    return runs[int(np.argmin(best))][0]
 
 
 class ScikitLearn(Peer):
@@ -91,7 +67,7 @@ class ScikitLearn(Peer):
             return run
 
         self._build()
-        threads = _fastest((1, 2), trial)
+        threads = fastest((1, 2), trial)
         threadpool_limits(threads)
         self._build()
         self.note = f"{threads} thread(s)" + ("" if self.comparable else ", 1 logistic output")
@@ -157,7 +133,7 @@ class Torch(Peer):
 
             return run
 
-        threads, form = _fastest(self.VARIANTS, trial)
+        threads, form = fastest(self.VARIANTS, trial)
         torch.set_num_threads(threads)
         self.program = self._build(form)
         self.note = f"{threads} thread(s), {form} optimizer"
@@ -233,7 +209,7 @@ class Jax(Peer):
 
             return run
 
-        best = _fastest(self.VARIANTS, trial)
+        best = fastest(self.VARIANTS, trial)
         start = time.perf_counter()
         # Without this the second build would be served from the cache.
         jax.clear_caches()

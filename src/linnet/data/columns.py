@@ -114,6 +114,7 @@ class Encoder:
 
     def learn(self, x: object, name: str = "X") -> Columns:
         """Take note of the table's form and encode it."""
+        self.unseen = {}
         frame = _as_frame(x, name)
         if frame is not None:
             self.kind, self.names = "frame", tuple(frame.columns)
@@ -121,12 +122,13 @@ class Encoder:
             self.levels = tuple(
                 Level(column, _levels_of(frame[column], name)) for column in self.names if _has_levels(frame[column])
             )
-        elif (matrix := _as_sparse(x, name)) is not None:
+            return self._encode_frame(frame, name)
+        if (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
-        else:
-            table = as_table(x, name=name)
-            self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
-        return self.encode(x, name)
+            return self._encode_sparse(matrix, name)
+        table = as_table(x, name=name)
+        self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
+        return Columns(len(table), tables=(table,))
 
     def encode(self, x: object, name: str = "X") -> Columns:
         """Columns in the form of those learned; levels never seen have no effect, a warning counts them."""

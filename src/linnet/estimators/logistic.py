@@ -28,6 +28,8 @@ def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]
         raise DataError(f"y must have one class a row, got shape {target.shape}")
     if len(target) != rows:
         raise DataError(f"y has {len(target)} rows, but X has {rows}")
+    if target.dtype.kind in "bui":
+        return _whole_classes(target)
     if target.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
         missing = np.array([value is None or str(value != value) != "False" for value in target])
     else:
@@ -36,9 +38,25 @@ def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]
         raise DataError(f"y has no class in row {int(missing.argmax())}: fill in or drop missing values first")
     check_classification_targets(target)
     classes, labels = np.unique(target, return_inverse=True)
+    return _several(classes), labels.astype(np.int32)
+
+
+def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The same for whole numbers, which need no sorting if they lie close together."""
+    low, high = int(target.min()), int(target.max())
+    if high - low > len(target) + 1000:
+        classes, labels = np.unique(target, return_inverse=True)
+        return _several(classes), labels.astype(np.int32)
+    above = target.astype(np.int64) - low
+    found = np.bincount(above, minlength=high - low + 1) > 0
+    place = np.cumsum(found, dtype=np.int32) - 1
+    return _several((np.flatnonzero(found) + low).astype(target.dtype)), place[above]
+
+
+def _several(classes: NDArray[Any]) -> NDArray[Any]:
     if len(classes) < 2:
         raise DataError(f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
-    return classes, labels.astype(np.int32)
+    return classes
 
 
 class LogisticRegression(ClassifierMixin, LinearModel):

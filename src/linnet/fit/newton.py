@@ -101,7 +101,7 @@ class Objective(Protocol):
 
 def newton(
     problem: Objective,
-    theta: Floats,
+    theta: Floats | Point,
     order: NDArray[np.intp],
     *,
     max_iter: int = 100,
@@ -109,8 +109,10 @@ def newton(
     enough: float = _ENOUGH,
     watch: Watch = unwatched,
 ) -> Solution:
-    """Minimise from a given theta. `order`: of elimination. `every`: on part of the rows, for a start."""
-    point = problem.at(theta, curvature=True, every=every)
+    """Minimise from a given theta, or from a point with derivatives. `order`: of elimination. `every`: on part of the
+    rows, for a start.
+    """
+    point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
     iterations, before, first = 0, np.inf, point.value
     while True:
         assert point.gradient is not None

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from linnet.data.columns import Columns
 from linnet.errors import ConfigError, unknown_name
 from linnet.fit.by_rows import ByRows
 from linnet.fit.coordinate import coordinate
@@ -68,9 +69,10 @@ def solve(
         rows = ByRows(problem)
         theta = rows.theta(solve(rows.problem, max_iter=max_iter, watch=watch).theta)  # and on to the last digit
     if use_newton:
+        first: Floats | Point = theta
         if start is None and problem.columns.rows >= _MANY_ROWS and not squared:
-            theta = _start_from_part(problem, theta)
-        solution = newton(problem, theta, elimination_order(problem), max_iter=max_iter, watch=watch)
+            first = _start_from_part(problem, theta)
+        solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, watch=watch)
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
@@ -118,10 +120,11 @@ def _newton_pays(problem: Problem) -> bool:
     return curvatures <= max(5 * gradients, 2e10)  # 2e10: a fraction of a second
 
 
-def _start_from_part(problem: Problem, theta: Floats) -> Floats:
-    """Where Newton's method gets to on part of the rows, unless that is worse than where it set out from."""
+def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:
+    """Where Newton's method gets to on part of the rows, unless that is worse than the model without columns."""
     part = newton(problem, theta, elimination_order(problem), every=_PART, enough=1e-6, max_iter=20)
     if not np.isfinite(part.theta).all():
         return theta
-    before, after = (problem.at(point, gradient=False).value for point in (theta, part.theta))
-    return part.theta if after < before else theta
+    point = problem.at(part.theta, curvature=True)
+    null = replace(problem, columns=Columns(problem.columns.rows), l2=None)
+    return point if point.value < null.at(theta[-problem.outputs :], gradient=False).value else theta

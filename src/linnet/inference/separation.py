@@ -33,6 +33,9 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     if solution.step is None or family not in ("bernoulli", "categorical", "poisson"):
         return None
     d = np.where(problem.ridge > 0, 0.0, solution.step)
+    weights, biases = d[: -problem.outputs], d[-problem.outputs :]
+    if not weights.any() and 2 * np.abs(biases).max() < _SMALL_STEP:
+        return None
     z = np.empty((problem.columns.rows, problem.outputs))
     problem.core.predict(d, z)
     gain = _gain(problem, z)
