@@ -223,18 +223,16 @@ void Linear::add(Scratch& s, Strand& strand, BlockRows row, int rows) const {
     for (int r = 0; r < rows; ++r) {
       s.entries.clear();
       columns_.each_entry(row(r), [&](int c, double v) { s.entries.push_back({c, v}); });
-      for (std::size_t e = 0; e < s.entries.size(); ++e) {
-        const auto [column, value] = s.entries[e];
-        const double f = factor[r] * value;
-        double* to = sparse_total + column * row_size;
+      const auto *entry = s.entries.data(), *end = entry + s.entries.size();
+      for (; entry < end; ++entry) {
+        const double f = factor[r] * entry->value;
+        double* to = sparse_total + entry->column * row_size;
         for (int q = 0; q < width; ++q) {
           const Vec<double> x = load(s.x.get() + (std::ptrdiff_t{q} * ld_ + r) * V);
           store(to + q * V, fma(broadcast(f), x, load(to + q * V)));
         }
-        for (std::size_t o = e; o < s.entries.size(); ++o) {
-          const auto [other, v] = s.entries[o];
-          sparse_total[std::min(column, other) * row_size + width * V + std::max(column, other)] += f * v;
-        }
+        to += width * V;
+        for (const auto* other = entry; other < end; ++other) to[other->column] += f * other->value;
       }
     }
     sparse_total += sparse * row_size;
@@ -291,7 +289,10 @@ void Linear::collect(double* gradient, double* curvature, int outputs) {
     for (std::ptrdiff_t c = 0; c < sparse; ++c) {
       const std::ptrdiff_t row = sparse_base + c * row_size, mine = dense - 1 + c;
       for (std::ptrdiff_t j = 0; j < dense; ++j) put(mine, place(j), total.sparse_curvature[row + j]);
-      for (std::ptrdiff_t o = c; o < sparse; ++o) put(mine, dense - 1 + o, total.sparse_curvature[row + width * V + o]);
+      for (std::ptrdiff_t o = c; o < sparse; ++o) {  // whichever of the two came first in a row
+        const double there = o > c ? total.sparse_curvature[sparse_base + o * row_size + width * V + c] : 0.0;
+        put(mine, dense - 1 + o, total.sparse_curvature[row + width * V + o] + there);
+      }
     }
     base += (pair == 0 && plan_.gradient ? panels_of<double>(static_cast<int>(dense) + outputs_) : width) * dense * V;
     sparse_base += sparse * row_size;

@@ -70,7 +70,8 @@ def solve(
         theta = rows.theta(solve(rows.problem, max_iter=max_iter, watch=watch).theta)  # and on to the last digit
     if use_newton:
         first: Floats | Point = theta
-        if start is None and problem.columns.rows >= _MANY_ROWS and not squared:
+        dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
+        if start is None and problem.columns.rows >= _MANY_ROWS and dense and not squared:
             first = _start_from_part(problem, theta)
         solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, watch=watch)
         if squared and (solution.dependent & problem.free).any():
