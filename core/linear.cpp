@@ -158,14 +158,16 @@ void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t
       if (curved) store(s.curved.get() + k * ld_ + r, load(out + k * V));
     }
   }
+  double loss_sum = strand.loss, weight_sum = strand.weight;
   for (int r = 0; r < rows; ++r) {
     if (s.factor[r] != 0) {
-      strand.loss += s.loss[r];
-      strand.weight += s.factor[r];
+      loss_sum += s.loss[r];
+      weight_sum += s.factor[r];
     } else {  // a row without weight adds nothing, even if its loss is infinite
       for (int k = 0; k < K; ++k) s.dz[k * ld_ + r] = s.curved[k * ld_ + r] = 0;
     }
   }
+  strand.loss = loss_sum, strand.weight = weight_sum;
 }
 
 // Adds a block's x' dz, and x' diag(c) x for every pair of outputs, to a strand. The weights c are the curvature times

@@ -9,14 +9,15 @@ namespace linnet {
 
 constexpr int most_strands = 16;
 
-struct Linear::Strand {
+// Threads write to strands and scratch row by row: no two of them share a cache line.
+struct alignas(cache_line) Linear::Strand {
   double loss = 0, weight = 0;
   Buffer<double> dense;             // pair by pair: panels x (dense columns + 1) rows of V
   Buffer<double> sparse_gradient;   // sparse columns x outputs
   Buffer<double> sparse_curvature;  // pair by pair: sparse columns x (dense columns + 1 in panels, sparse columns)
 };
 
-struct Linear::Scratch {
+struct alignas(cache_line) Linear::Scratch {
   struct Entry {
     int column;
     double value;

@@ -220,13 +220,20 @@ class Encoder:
     def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
         _check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
+        if (given := _pandas_categories(series)) is not None:
+            values, of_rows = given
+            code_of = np.array([places.get(value, -1) for value in values] or [-1], np.int32)
+            mine = code_of[of_rows]
+            if -1 in code_of and (unseen := int((mine < 0).sum())):
+                self.unseen[series.name] = unseen
+            return mine
         present = series.unique().to_list()
         codes = [places.get(value, -1) for value in present]
         # the distinct values are few: each library has its own fast way to spread them over the rows
-        of_rows: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
+        spread: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
         if -1 in codes:
-            self.unseen[series.name] = int((of_rows < 0).sum())
-        return np.ascontiguousarray(of_rows, np.int32)
+            self.unseen[series.name] = int((spread < 0).sum())
+        return np.ascontiguousarray(spread, np.int32)
 
 
 def _as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
@@ -268,8 +275,20 @@ def _has_levels(series: "nw.Series[Any]") -> bool:
     return dtype in (nw.String, nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
+def _pandas_categories(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | None:
+    """The categories of a pandas column that has them, and every row's place among them, -1 where it has none."""
+    categories: Any = getattr(series.to_native(), "cat", None)
+    if not hasattr(categories, "codes"):
+        return None
+    return categories.categories.tolist(), categories.codes.to_numpy()
+
+
 def _levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
     """The levels present: in the order of the categories, or sorted."""
+    if (given := _pandas_categories(series)) is not None:
+        values, of_rows = given
+        found = np.bincount(of_rows.astype(np.intp) + 1, minlength=len(values) + 1)[1:] > 0
+        return tuple(value for value, is_present in zip(values, found, strict=True) if is_present)
     try:
         present = set(series.drop_nulls().unique().to_list())
         if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
