@@ -223,7 +223,7 @@ class Encoder:
         if (given := _pandas_categories(series)) is not None:
             values, of_rows = given
             code_of = np.array([places.get(value, -1) for value in values] or [-1], np.int32)
-            mine = code_of[of_rows]
+            mine: Codes = code_of[of_rows]
             if -1 in code_of and (unseen := int((mine < 0).sum())):
                 self.unseen[series.name] = unseen
             return mine
