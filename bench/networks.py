@@ -165,7 +165,7 @@ def run(workloads: list[str], names: list[str], *, rounds: int, turn_seconds: fl
     header = ["workload", *names, "jax compile", "best peer", "ratio", "target"]
     show([*header, f"loss after {CHECKED_EPOCHS}"], rows)
     print("Best epoch (per update). * timed on fewer rows and scaled up.")
-    if rates:
-        print(machine_share(record, rates))
+    if rates and (share := machine_share(record, rates)):
+        print(share)
     facts = {w: {name: vars(r) for name, r in results.items()} for w, results in record.items()}
     return {"workloads": facts, "sgemm": rates}

@@ -149,9 +149,10 @@ def infer(
     inverse = bread.solve(unit)
     free = int((~bread.dependent).sum())
     z, t = problem.z(theta), problem.target
-    slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
     freedom = total - free
     dispersed = problem.head.family in DISPERSED
+    if dispersed or kind != "model":
+        slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
         dispersion = float(weights @ (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
