@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "changes.hpp"
 #include "cholesky.hpp"
 #include "head_rows.hpp"
-#include "history.hpp"
 #include "lasso.hpp"
 #include "linear.hpp"
 
@@ -68,6 +68,12 @@ Columns columns_of(std::int64_t rows, const std::vector<Table>& tables, Vector<d
   return x;
 }
 
+// An array of rows x outputs.
+void require_rows(const Linear& linear, const auto& a, const char* message) {
+  require(static_cast<std::int64_t>(a.shape(0)) == linear.rows() && static_cast<int>(a.shape(1)) == linear.outputs(),
+          message);
+}
+
 void bind_sums(nb::module_& m) {
   using Offset = Matrix<double>;
   using Out = OutMatrix<double>;
@@ -101,15 +107,12 @@ void bind_sums(nb::module_& m) {
             Linear& linear = self.linear;
             const std::ptrdiff_t size = linear.size();
             const std::int64_t rows = linear.rows();
-            auto is_rows_by_outputs = [&](const auto& a) {
-              return static_cast<std::int64_t>(a.shape(0)) == rows && static_cast<int>(a.shape(1)) == linear.outputs();
-            };
             require(static_cast<std::ptrdiff_t>(theta.size()) == size, "theta: wrong length");
             require(labels.is_valid() != values.is_valid(), "give labels or values");
             if (labels.is_valid()) require(static_cast<std::int64_t>(labels.size()) == rows, "labels: one a row");
-            if (values.is_valid()) require(is_rows_by_outputs(values), "values: rows x outputs");
+            if (values.is_valid()) require_rows(linear, values, "values: rows x outputs");
             if (weights.is_valid()) require(static_cast<std::int64_t>(weights.size()) == rows, "weights: one a row");
-            if (offset.is_valid()) require(is_rows_by_outputs(offset), "offset: rows x outputs");
+            if (offset.is_valid()) require_rows(linear, offset, "offset: rows x outputs");
             if (gradient.is_valid())
               require(static_cast<std::ptrdiff_t>(gradient.size()) == size, "gradient: wrong length");
             if (curvature.is_valid())
@@ -134,18 +137,14 @@ void bind_sums(nb::module_& m) {
           "predict",
           [](PyLinear& self, Vector<double> theta, Out out) {
             require(static_cast<std::ptrdiff_t>(theta.size()) == self.linear.size(), "theta: wrong length");
-            require(static_cast<std::int64_t>(out.shape(0)) == self.linear.rows() &&
-                        static_cast<int>(out.shape(1)) == self.linear.outputs(),
-                    "out: rows x outputs");
+            require_rows(self.linear, out, "out: rows x outputs");
             finish([&] { return self.linear.predict(theta.data(), out.data(), interrupted); });
           },
           nb::arg("theta"), nb::arg("out").noconvert())
       .def(
           "gradient",
           [](PyLinear& self, Matrix<double> d, OutVector<double> out) {
-            require(static_cast<std::int64_t>(d.shape(0)) == self.linear.rows() &&
-                        static_cast<int>(d.shape(1)) == self.linear.outputs(),
-                    "d: rows x outputs");
+            require_rows(self.linear, d, "d: rows x outputs");
             require(static_cast<std::ptrdiff_t>(out.size()) == self.linear.size(), "out: wrong length");
             finish([&] { return self.linear.gradient(d.data(), out.data(), interrupted); });
           },
@@ -153,9 +152,7 @@ void bind_sums(nb::module_& m) {
       .def(
           "gradient_by_group",
           [](PyLinear& self, Matrix<double> d, Vector<std::int64_t> group, Out out) {
-            require(static_cast<std::int64_t>(d.shape(0)) == self.linear.rows() &&
-                        static_cast<int>(d.shape(1)) == self.linear.outputs(),
-                    "d: rows x outputs");
+            require_rows(self.linear, d, "d: rows x outputs");
             require(static_cast<std::int64_t>(group.size()) == self.linear.rows(), "group: one a row");
             require(static_cast<std::ptrdiff_t>(out.shape(1)) == self.linear.size(), "out: groups x size");
             for (std::size_t r = 0; r < group.size(); ++r)
@@ -240,23 +237,23 @@ void bind_cholesky(nb::module_& m) {
       nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
 }
 
-void bind_history(nb::module_& m) {
-  auto check = [](const History& self, const auto& x) {
+void bind_changes(nb::module_& m) {
+  auto check = [](const Changes& self, const auto& x) {
     require(static_cast<std::ptrdiff_t>(x.size()) == self.size(), "wrong length");
   };
-  nb::class_<History>(m, "History")
+  nb::class_<Changes>(m, "Changes")
       .def(
           "__init__",
-          [](History* self, std::ptrdiff_t size, int memory, int threads) {
+          [](Changes* self, std::ptrdiff_t size, int memory, int threads) {
             require(size >= 1 && memory >= 1 && threads >= 1, "size, memory and threads: at least 1");
-            new (self) History(size, memory, threads);
+            new (self) Changes(size, memory, threads);
           },
           nb::arg("size"), nb::arg("memory"), nb::arg("threads"))
-      .def("__len__", &History::count)
-      .def("clear", &History::clear)
+      .def("__len__", &Changes::count)
+      .def("clear", &Changes::clear)
       .def(
           "push",
-          [check](History& self, Vector<double> s, Vector<double> y) {
+          [check](Changes& self, Vector<double> s, Vector<double> y) {
             check(self, s);
             check(self, y);
             nb::gil_scoped_release free;
@@ -265,7 +262,7 @@ void bind_history(nb::module_& m) {
           nb::arg("s"), nb::arg("y"))
       .def(
           "forward",
-          [check](History& self, OutVector<double> q) {
+          [check](Changes& self, OutVector<double> q) {
             check(self, q);
             nb::gil_scoped_release free;
             self.forward(q.data());
@@ -273,7 +270,7 @@ void bind_history(nb::module_& m) {
           nb::arg("q").noconvert())
       .def(
           "backward",
-          [check](History& self, OutVector<double> r) {
+          [check](Changes& self, OutVector<double> r) {
             check(self, r);
             nb::gil_scoped_release free;
             self.backward(r.data());
@@ -335,7 +332,7 @@ void bind_linear(nb::module_& m) {
   bind_head(m);
   bind_cholesky(m);
   bind_lasso(m);
-  bind_history(m);
+  bind_changes(m);
   bind_vectors(m);
 }
 

@@ -210,3 +210,18 @@ def test_nothing_is_said_without_separation() -> None:
         x = np.concatenate([RNG.normal(size=50) - 5, RNG.normal(size=50) + 5])[:, None]
         linnet.LogisticRegression(C=10).fit(x, np.repeat([0, 1], 50))
     assert said == []
+
+
+@pytest.mark.parametrize("covariance", ["model", "HC0", "HC3"])
+def test_a_row_without_weight_does_not_exist(covariance: str) -> None:
+    """Not even where its loss is infinite."""
+    offset, weights = np.zeros(len(COUNT)), np.ones(len(COUNT))
+    offset[5], weights[5] = 1000.0, 0.0
+    model = linnet.PoissonRegressor(alpha=0).fit(X, COUNT, sample_weight=weights, offset=offset)
+    ours = model.inference(X, COUNT, sample_weight=weights, offset=offset, covariance=covariance)
+    keep = weights > 0
+    rest = linnet.PoissonRegressor(alpha=0).fit(X[keep], COUNT[keep])
+    theirs = rest.inference(X[keep], COUNT[keep], covariance=covariance)
+    np.testing.assert_allclose(ours.standard_error, theirs.standard_error, rtol=1e-8)
+    for name in ("deviance", "null_deviance", "log_likelihood", "aic"):
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), rel=1e-10), name

@@ -38,7 +38,7 @@ class Published:
     others: dict[str, str] = field(default_factory=dict)
 
 
-def printed(value: float, text: str, what: str) -> None:
+def assert_printed(value: float, text: str, what: str) -> None:
     """The number is that of the text, but for a unit of its last digit."""
     digits = len(text.partition("e")[0].partition(".")[2])
     unit = 10.0 ** (int(text.partition("e")[2] or 0) - digits)
@@ -304,10 +304,10 @@ def test_published_results(case: str) -> None:
         if "longley" in case:  # fifteen digits are printed, of columns that nearly depend on each other
             np.testing.assert_allclose(found.loc[name], [float(coef), float(error)], rtol=1e-9)
             continue
-        printed(found.loc[name, "coef"], coef, name)
-        printed(found.loc[name, "std err"], error, f"standard error of {name}")
+        assert_printed(found.loc[name, "coef"], coef, name)
+        assert_printed(found.loc[name, "std err"], error, f"standard error of {name}")
     for name, text in known.others.items():
-        printed(getattr(inference, name), text, name)
+        assert_printed(getattr(inference, name), text, name)
 
 
 def test_the_dispersion_of_ship_damage() -> None:
@@ -317,7 +317,7 @@ def test_the_dispersion_of_ship_damage() -> None:
     table, y = data[["type", "year", "period"]], data["incidents"]
     model = linnet.PoissonRegressor(alpha=0).fit(table, y, exposure=data["service"])
     mean = model.predict(table, exposure=data["service"])
-    printed(float(((y - mean) ** 2 / mean).sum()) / 25, "1.69", "dispersion")
+    assert_printed(float(((y - mean) ** 2 / mean).sum()) / 25, "1.69", "dispersion")
 
 
 def test_the_likelihood_ratio_of_crab_colours() -> None:
@@ -325,6 +325,6 @@ def test_the_likelihood_ratio_of_crab_colours() -> None:
     statistic, freedom, p = crabs_with_satellites("color", "width").likelihood_ratio_test(
         crabs_with_satellites("width")
     )
-    printed(statistic, "7.0", "statistic")
+    assert_printed(statistic, "7.0", "statistic")
     assert freedom == 3
-    printed(p, "0.07", "p")
+    assert_printed(p, "0.07", "p")

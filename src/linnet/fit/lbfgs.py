@@ -66,7 +66,7 @@ class _Steps:
     def __init__(self, problem: Problem, precondition: Precondition) -> None:
         memory = max(_LEAST_MEMORY, min(_MEMORY, _MEMORY_BYTES // (16 * problem.size)))
         threads = problem.most_threads if problem.size >= _LONG else 1
-        self._changes = core.History(problem.size, memory, threads)
+        self._changes = core.Changes(problem.size, memory, threads)
         self._precondition = precondition
         self._scale = 1.0
 

@@ -6,7 +6,7 @@ Sums, not means; biases carry no penalty. Dense columns are centered inside, so 
 not matter; `theta` here belongs to the centered columns, `Problem.to_user` and `Problem.from_user` translate.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -147,6 +147,10 @@ class Problem:
                 theta[-self.outputs :] -= theta[-self.outputs :][self.fixed]
         return theta
 
+    def without_columns(self) -> "Problem":
+        """The same for a model that knows only the targets' mean."""
+        return replace(self, columns=Columns(self.columns.rows), l2=None, l1=None, fixed=None, positive=False)
+
     def to_user(self, theta: Floats) -> tuple[Floats, Floats]:
         """Weights (columns x outputs) and biases for columns as they are."""
         weights = theta[: -self.outputs].reshape(-1, self.outputs).copy()
@@ -193,8 +197,11 @@ def _null_biases(problem: Problem) -> Floats:
         z = np.log(shares / shares.sum())
         return np.asarray(z - z.mean())
     assert problem.values is not None
-    offset = np.zeros_like(problem.values) if problem.offset is None else problem.offset
-    mean = np.average(problem.values, axis=0, weights=weights)
+    values, offset = problem.values, problem.offset
+    offset = np.zeros_like(values) if offset is None else offset
+    if weights is not None:  # rows without weight may have any offset
+        values, offset, weights = values[weights > 0], offset[weights > 0], weights[weights > 0]
+    mean = np.average(values, axis=0, weights=weights)
     family = problem.head.family
     if family == "bernoulli":
         mean = np.clip(mean, 1e-3, 1 - 1e-3)

@@ -140,10 +140,9 @@ def squares(problem: Problem, weights: Floats) -> Floats:
         parts.append(total)
     if columns.sparse is not None:
         start, indices, values = columns.sparse
-        squares = sparse.csr_array(
-            (values.astype(np.float64) ** 2, indices, start), (columns.rows, columns.sparse_columns)
-        )
-        parts.append(squares.T @ weights)
+        squared = values.astype(np.float64) ** 2
+        matrix = sparse.csr_array((squared, indices, start), (columns.rows, columns.sparse_columns))
+        parts.append(matrix.T @ weights)
     for codes, levels in zip(columns.codes, columns.levels, strict=True):
         known = codes >= 0
         by_level = [np.bincount(codes[known], weights[known, i], levels) for i in range(weights.shape[1])]

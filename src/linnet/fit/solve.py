@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from linnet.data.columns import Columns
 from linnet.errors import ConfigError, unknown_name
 from linnet.fit.by_rows import ByRows
 from linnet.fit.coordinate import coordinate
@@ -65,7 +64,7 @@ def solve(
     if use_newton and problem.size > 4 * _LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
     theta = problem.start() if start is None else start
-    if solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
+    if start is None and solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
         rows = ByRows(problem)
         theta = rows.theta(solve(rows.problem, max_iter=max_iter, watch=watch).theta)  # and on to the last digit
     if use_newton:
@@ -127,5 +126,5 @@ def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:
     if not np.isfinite(part.theta).all():
         return theta
     point = problem.at(part.theta, curvature=True)
-    null = replace(problem, columns=Columns(problem.columns.rows), l2=None)
-    return point if point.value < null.at(theta[-problem.outputs :], gradient=False).value else theta
+    null = problem.without_columns().at(theta[-problem.outputs :], gradient=False)
+    return point if point.value < null.value else theta

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from linnet.data.columns import Columns
 from linnet.errors import ConfigError, DataError
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import elimination_order, factor, newton
-from linnet.inference.likelihood import DISPERSED, log_likelihood, unit_deviance
+from linnet.inference.likelihood import DISPERSED, log_likelihood, unit_deviance, weighted_sum
 
 _LARGEST = 10_000  # parameters
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
@@ -153,9 +152,10 @@ def infer(
     dispersed = problem.head.family in DISPERSED
     if dispersed or kind != "model":
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
+        slope[weights == 0] = 0
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
-        dispersion = float(weights @ (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
+        dispersion = weighted_sum(weights, (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
     if kind == "model":
         covariance = dispersion * inverse @ h @ inverse
     else:
@@ -204,7 +204,7 @@ def infer(
         freedom,
         dispersion,
         log_likelihood(problem.head, z, t, weights, dispersion),
-        float(weights @ unit_deviance(problem.head, z, t)),
+        weighted_sum(weights, unit_deviance(problem.head, z, t)),
         _null_deviance(problem, weights),
         notes,
     )
@@ -265,16 +265,6 @@ def _meat(
 
 def _null_deviance(problem: Problem, weights: Floats) -> float:
     """The deviance of the model without columns."""
-    null = Problem(
-        Columns(problem.columns.rows),
-        problem.head,
-        problem.outputs,
-        labels=problem.labels,
-        values=problem.values,
-        weights=problem.weights,
-        offset=problem.offset,
-        intercept=problem.intercept,
-        threads=problem.threads,
-    )
+    null = problem.without_columns()
     biases = newton(null, null.start(), elimination_order(null)).theta if problem.intercept else np.zeros(null.size)
-    return float(weights @ unit_deviance(problem.head, null.z(biases), problem.target))
+    return weighted_sum(weights, unit_deviance(problem.head, null.z(biases), problem.target))

@@ -17,6 +17,11 @@ def power_of(head: Head) -> float:
     return {"normal": 0.0, "poisson": 1.0, "gamma": 2.0}.get(head.family, head.power)
 
 
+def weighted_sum(weights: Floats, of_rows: Floats) -> float:
+    """Σ w x over rows; a row without weight adds nothing, even if its x is infinite."""
+    return float(weights @ np.where(weights > 0, of_rows, 0.0))
+
+
 def unit_deviance(head: Head, z: Floats, t: Targets) -> Floats:
     """Deviance of each row: twice its loss, from the least one on."""
     return np.asarray(2 * (head.loss(z, t) - _least_loss(head, t)))
@@ -44,15 +49,15 @@ def log_likelihood(head: Head, z: Floats, t: Targets, weights: Floats, dispersio
     """Log-likelihood of all rows; NaN for Tweedie's distributions, whose density has no closed form."""
     loss = head.loss(z, t)
     if head.family in ("bernoulli", "categorical"):
-        return -float(weights @ loss)
+        return -weighted_sum(weights, loss)
     if head.family == "poisson":
-        return -float(weights @ (loss + gammaln(t + 1).sum(axis=1)))
+        return -weighted_sum(weights, loss + gammaln(t + 1).sum(axis=1))
     if head.family == "normal":
         count = float(weights.sum()) * t.shape[1]
-        variance = 2 * float(weights @ loss) / count  # the one that makes it largest
+        variance = 2 * weighted_sum(weights, loss) / count  # the one that makes it largest
         return float(-0.5 * count * (np.log(2 * np.pi * variance) + 1))
     if head.family == "gamma":
         shape = 1 / dispersion
         rest = shape * np.log(shape * t) - np.log(t) - gammaln(shape)
-        return float(weights @ (rest.sum(axis=1) - shape * loss))
+        return weighted_sum(weights, rest.sum(axis=1) - shape * loss)
     return float("nan")

@@ -25,34 +25,34 @@ def two_loops(gradient: Array, changes: list[tuple[Array, Array]], inverse: Arra
 def test_two_loops(size: int, memory: int) -> None:
     rng = np.random.default_rng(size + memory)
     inverse = rng.random(size) + 0.5
-    histories = [core.History(size, memory, threads) for threads in (1, 2, 3)]
+    all_changes = [core.Changes(size, memory, threads) for threads in (1, 2, 3)]
     changes: list[tuple[Array, Array]] = []
     for turn in range(9):
         if turn == 6:
             changes.clear()
-            for history in histories:
-                history.clear()
+            for remembered in all_changes:
+                remembered.clear()
         gradient, moved = rng.normal(size=size), rng.normal(size=size)
         bent = moved * (rng.random(size) + 0.1)
         changes = [*changes, (moved, bent)][-memory:]
         results = set()
-        for history in histories:
-            history.push(moved, bent)
-            assert len(history) == len(changes)
+        for remembered in all_changes:
+            remembered.push(moved, bent)
+            assert len(remembered) == len(changes)
             step = gradient.copy()
-            history.forward(step)
+            remembered.forward(step)
             step *= inverse
-            history.backward(step)
+            remembered.backward(step)
             results.add(step.tobytes())
         assert len(results) == 1, "threads change nothing"
         assert_close(step, two_loops(gradient, changes, inverse), 1e-11)
 
 
 def test_nothing_to_remember() -> None:
-    history = core.History(3, 2, 1)
+    remembered = core.Changes(3, 2, 1)
     x = np.array([1.0, 2.0, 3.0])
-    history.forward(x)
-    history.backward(x)
+    remembered.forward(x)
+    remembered.backward(x)
     np.testing.assert_array_equal(x, [1, 2, 3])
     with pytest.raises(ValueError, match="wrong length"):
-        history.push(x, x[:2])
+        remembered.push(x, x[:2])

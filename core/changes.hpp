@@ -11,9 +11,9 @@
 
 namespace linnet {
 
-class History {
+class Changes {
  public:
-  History(std::ptrdiff_t size, int memory, int threads)
+  Changes(std::ptrdiff_t size, int memory, int threads)
       : size_(size),
         memory_(memory),
         threads_(threads),
