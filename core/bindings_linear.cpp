@@ -10,6 +10,7 @@
 #include "head_rows.hpp"
 #include "lasso.hpp"
 #include "linear.hpp"
+#include "row_products.hpp"
 
 namespace linnet {
 
@@ -28,16 +29,27 @@ struct SparseArrays {
   Vector<std::int64_t> start;
   nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> column, value;
 
-  SparseRows rows(int cols) const {
+  static SparseArrays of(const nb::tuple& parts) {
+    return {nb::cast<decltype(start)>(parts[0]), nb::cast<decltype(column)>(parts[1]),
+            nb::cast<decltype(value)>(parts[2])};
+  }
+
+  // Without the values.
+  SparseRows places(int cols) const {
     SparseRows s;
     s.start = start.data();
     s.column = column.data();
     s.long_column = column.dtype() == nb::dtype<std::int64_t>();
     require(s.long_column || column.dtype() == nb::dtype<std::int32_t>(), "sparse columns: int32 or int64");
+    s.cols = cols;
+    return s;
+  }
+
+  SparseRows rows(int cols) const {
+    SparseRows s = places(cols);
     s.kind = value.dtype() == nb::dtype<double>() ? Design::Kind::f64 : Design::Kind::f32;
     require(s.kind == Design::Kind::f64 || value.dtype() == nb::dtype<float>(), "sparse values: float32 or float64");
     s.value = value.data();
-    s.cols = cols;
     return s;
   }
 };
@@ -85,11 +97,7 @@ void bind_sums(nb::module_& m) {
              double power, int outputs, int threads) {
             require(rows >= 1 && outputs >= 1 && threads >= 1, "rows, outputs and threads: at least 1");
             SparseArrays arrays;
-            if (!sparse.is_none()) {
-              auto parts = nb::cast<nb::tuple>(sparse);
-              arrays = {nb::cast<decltype(arrays.start)>(parts[0]), nb::cast<decltype(arrays.column)>(parts[1]),
-                        nb::cast<decltype(arrays.value)>(parts[2])};
-            }
+            if (!sparse.is_none()) arrays = SparseArrays::of(nb::cast<nb::tuple>(sparse));
             Columns x =
                 columns_of(rows, tables, center, sparse.is_none() ? nullptr : &arrays, sparse_cols, codes, levels);
             new (self) PyLinear{
@@ -244,11 +252,12 @@ void bind_changes(nb::module_& m) {
   nb::class_<Changes>(m, "Changes")
       .def(
           "__init__",
-          [](Changes* self, std::ptrdiff_t size, int memory, int threads) {
+          [](Changes* self, std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads) {
             require(size >= 1 && memory >= 1 && threads >= 1, "size, memory and threads: at least 1");
-            new (self) Changes(size, memory, threads);
+            require(half >= 0 && 2 * half <= size, "half: no more than half the size");
+            new (self) Changes(size, half, memory, threads);
           },
-          nb::arg("size"), nb::arg("memory"), nb::arg("threads"))
+          nb::arg("size"), nb::arg("half"), nb::arg("memory"), nb::arg("threads"))
       .def("__len__", &Changes::count)
       .def("clear", &Changes::clear)
       .def(
@@ -278,16 +287,53 @@ void bind_changes(nb::module_& m) {
           nb::arg("r").noconvert());
 }
 
+void bind_row_products(nb::module_& m) {
+  m.def(
+      "has_duplicates",
+      [](Vector<std::int64_t> start, decltype(SparseArrays::column) column, int cols) {
+        const SparseRows x = SparseArrays{start, column, {}}.places(cols);
+        nb::gil_scoped_release free;
+        return has_duplicates(x, static_cast<std::int64_t>(start.size()) - 1);
+      },
+      nb::arg("start"), nb::arg("column"), nb::arg("cols"), "Whether some row names a column twice.");
+  nb::class_<RowProducts>(m, "RowProducts")
+      .def(
+          "__init__",
+          [](RowProducts* self, nb::tuple sparse, Vector<double> scale, int threads) {
+            const SparseArrays arrays = SparseArrays::of(sparse);
+            Columns x;
+            x.rows = static_cast<std::int64_t>(arrays.start.size()) - 1;
+            x.sparse = arrays.rows(static_cast<int>(scale.size()));
+            require(x.rows <= RowProducts::most_rows && threads >= 1, "too many rows, or no thread");
+            nb::gil_scoped_release free;
+            new (self) RowProducts(x, scale.data(), threads);
+          },
+          nb::arg("sparse"), nb::arg("scale"), nb::arg("threads"))
+      .def_ro_static("most_rows", &RowProducts::most_rows)
+      .def(
+          "apply",
+          [](RowProducts& self, Matrix<double> u, OutMatrix<double> out) {
+            require(static_cast<std::int64_t>(u.shape(0)) == self.rows() && out.shape(0) == u.shape(0) &&
+                        out.shape(1) == u.shape(1) && u.shape(1) >= 1,
+                    "u, out: rows x outputs");
+            const auto outputs = static_cast<int>(u.shape(1));
+            finish([&] { return self.apply(u.data(), outputs, out.data(), interrupted); });
+          },
+          nb::arg("u"), nb::arg("out").noconvert());
+}
+
 // What solvers do with long vectors between two passes, on the calling thread: a BLAS would wake its own threads for
 // it, and its sums depend on their number.
 void bind_vectors(nb::module_& m) {
   m.def(
       "dot",
-      [](Vector<double> a, Vector<double> b) {
-        require(a.size() == b.size(), "a and b: of one length");
-        return dot(a.data(), b.data(), static_cast<std::ptrdiff_t>(a.size()));
+      [](Vector<double> a, Vector<double> b, std::ptrdiff_t half) {
+        const auto size = static_cast<std::ptrdiff_t>(a.size());
+        require(static_cast<std::ptrdiff_t>(b.size()) == size, "a and b: of one length");
+        require(half >= 0 && 2 * half <= size, "half: no more than half the size");
+        return product_of(a.data(), b.data(), half, 0, size - half);
       },
-      nb::arg("a"), nb::arg("b"));
+      nb::arg("a"), nb::arg("b"), nb::arg("half") = 0);
   m.def(
       "take_off_means",
       [](OutMatrix<double> x) {
@@ -333,6 +379,7 @@ void bind_linear(nb::module_& m) {
   bind_cholesky(m);
   bind_lasso(m);
   bind_changes(m);
+  bind_row_products(m);
   bind_vectors(m);
 }
 

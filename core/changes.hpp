@@ -1,6 +1,10 @@
 // The memory of L-BFGS: the last changes of theta (s) and of the gradient (y), and the two loops over them that make a
 // gradient into a step. The loops' inner products follow from few passes over the changes: with what is known of s'y,
 // the first loop's are solved for from S'g, and the second's from Y'r.
+//
+// The product of two vectors is the usual one, or that of vectors known in two ways: the first `half` entries are
+// coordinates of some kind, the next `half` their images under a matrix K, and a'K b is the product of a's coordinates
+// with b's images. What follows them counts as usual.
 #pragma once
 
 #include <vector>
@@ -11,16 +15,24 @@
 
 namespace linnet {
 
+// Part of the product of two vectors: entries first to last of those that count.
+inline double product_of(const double* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first,
+                         std::ptrdiff_t last) {
+  const std::ptrdiff_t middle = std::clamp(half, first, last);  // up to here coordinates with images
+  return dot(a + first, b + half + first, middle - first) + dot(a + half + middle, b + half + middle, last - middle);
+}
+
 class Changes {
  public:
-  Changes(std::ptrdiff_t size, int memory, int threads)
+  Changes(std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads)
       : size_(size),
+        half_(half),
         memory_(memory),
         threads_(threads),
         s_(size * memory),
         y_(size * memory),
         sy_(static_cast<std::size_t>(memory) * memory),
-        partial_(static_cast<std::size_t>((size + chunk - 1) / chunk) * memory),
+        partial_(static_cast<std::size_t>((size - half + chunk - 1) / chunk) * memory),
         factor_(static_cast<std::size_t>(memory)) {}
 
   std::ptrdiff_t size() const { return size_; }
@@ -67,22 +79,22 @@ class Changes {
   int slot_of(int age) const { return (newest_ - age + memory_) % memory_; }
   double product(int s, int y) const { return sy_[static_cast<std::size_t>(y) * memory_ + s]; }
 
-  // Calls work(first, last) for chunks of the vectors.
+  // Calls work(first, last) for chunks of so many entries.
   template <class Work>
-  void by_chunks(Work&& work) {
-    const auto chunks = static_cast<int>((size_ + chunk - 1) / chunk);
+  void by_chunks(std::ptrdiff_t size, Work&& work) {
+    const auto chunks = static_cast<int>((size + chunk - 1) / chunk);
     team_.run(std::min(threads_, chunks), [&](int rank) {
       const Part mine = part_of(chunks, 1, rank, team_.size());
-      for (int c = mine.first; c < mine.last; ++c) work(c * chunk, std::min(size_, (c + 1) * chunk));
+      for (int c = mine.first; c < mine.last; ++c) work(c * chunk, std::min(size, (c + 1) * chunk));
     });
   }
 
   // out[slot] = changes[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
   void dots(Buffer<double>& changes, const double* x, double* out) {
-    by_chunks([&](std::ptrdiff_t first, std::ptrdiff_t last) {
+    by_chunks(size_ - half_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
       for (int slot = 0; slot < count_; ++slot)
         partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] =
-            dot(at(changes, slot) + first, x + first, last - first);
+            product_of(at(changes, slot), x, half_, first, last);
     });
     for (int slot = 0; slot < count_; ++slot) {
       out[slot] = 0;
@@ -92,7 +104,7 @@ class Changes {
 
   // x += Σ factor[slot] changes[slot]
   void add(Buffer<double>& changes, const double* factor, double* x) {
-    by_chunks([&](std::ptrdiff_t first, std::ptrdiff_t last) {
+    by_chunks(size_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
       for (int slot = 0; slot < count_; ++slot) {
         const double* a = at(changes, slot);
         for (std::ptrdiff_t i = first; i < last; ++i) x[i] += factor[slot] * a[i];
@@ -100,7 +112,7 @@ class Changes {
     });
   }
 
-  const std::ptrdiff_t size_;
+  const std::ptrdiff_t size_, half_;
   const int memory_, threads_;
   Buffer<double> s_, y_;         // memory x size
   std::vector<double> sy_;       // [y * memory + s]

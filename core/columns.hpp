@@ -3,6 +3,8 @@
 // levels and is never expanded. Columns are numbered in that order: dense, sparse, levels.
 #pragma once
 
+#include <utility>
+
 #include "design.hpp"
 
 namespace linnet {
@@ -16,6 +18,19 @@ struct SparseRows {
   const void* value = nullptr;
   int cols = 0;
 };
+
+// Whether some row names a column twice.
+inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
+  std::vector<std::int64_t> last(x.cols, -1);  // the row that named a column last
+  auto look = [&](const auto* column) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t e = x.start[r]; e < x.start[r + 1]; ++e)
+        if (std::exchange(last[column[e]], r) == r) return true;
+    return false;
+  };
+  return x.long_column ? look(static_cast<const std::int64_t*>(x.column))
+                       : look(static_cast<const std::int32_t*>(x.column));
+}
 
 // A code 0 .. levels - 1 a row; any other has no effect.
 struct CodeColumn {

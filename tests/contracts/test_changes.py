@@ -20,12 +20,36 @@ def two_loops(gradient: Array, changes: list[tuple[Array, Array]], inverse: Arra
     return r
 
 
+@pytest.mark.parametrize("half", [1, 1500, 2048])
+def test_vectors_known_in_two_ways(half: int) -> None:
+    """Coordinates with images under K, then an ordinary entry: the same steps as those of ordinary vectors."""
+    rng = np.random.default_rng(half)
+    root = rng.random(half) + 0.5  # of K, a diagonal matrix
+
+    def both(v: Array) -> Array:
+        return np.concatenate([v[:half] / root, v[:half] * root, v[half:]])
+
+    twice = core.Changes(2 * half + 3, half, 4, 2)
+    once = core.Changes(half + 3, 0, 4, 2)
+    for _ in range(6):
+        gradient, moved = rng.normal(size=(2, half + 3))
+        bent = moved * (rng.random(half + 3) + 0.1)
+        assert core.dot(both(gradient), both(moved), half) == pytest.approx(gradient @ moved, rel=1e-10)
+        once.push(moved, bent)
+        twice.push(both(moved), both(bent))
+        step, step_twice = gradient.copy(), both(gradient)
+        for remembered, x in ((once, step), (twice, step_twice)):
+            remembered.forward(x)
+            remembered.backward(x)
+        assert_close(step_twice, both(step), 1e-9)
+
+
 @pytest.mark.parametrize("size", [1, 7, 2048, 5001])
 @pytest.mark.parametrize("memory", [1, 3, 12])
 def test_two_loops(size: int, memory: int) -> None:
     rng = np.random.default_rng(size + memory)
     inverse = rng.random(size) + 0.5
-    all_changes = [core.Changes(size, memory, threads) for threads in (1, 2, 3)]
+    all_changes = [core.Changes(size, 0, memory, threads) for threads in (1, 2, 3)]
     changes: list[tuple[Array, Array]] = []
     for turn in range(9):
         if turn == 6:
@@ -49,7 +73,7 @@ def test_two_loops(size: int, memory: int) -> None:
 
 
 def test_nothing_to_remember() -> None:
-    remembered = core.Changes(3, 2, 1)
+    remembered = core.Changes(3, 0, 2, 1)
     x = np.array([1.0, 2.0, 3.0])
     remembered.forward(x)
     remembered.backward(x)

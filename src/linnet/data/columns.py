@@ -178,7 +178,7 @@ class Encoder:
             raise DataError(f"{name} has {rows.shape[1]} columns, but the model takes {self.width}")
         if 0 in rows.shape:
             raise empty(rows.shape, name)
-        if not rows.has_canonical_format:
+        if core.has_duplicates(rows.indptr.astype(np.int64, copy=False), rows.indices, rows.shape[1]):
             rows = rows.copy()
             rows.sum_duplicates()
         values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)

@@ -3,26 +3,50 @@ second derivatives (a preconditioner) instead of a multiple of the identity.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from linnet._native import core
-from linnet.fit.linear import Floats, Point, Problem
+from linnet.fit.linear import Floats, Point
 from linnet.fit.newton import Solution, Watch, unwatched
 from linnet.fit.precondition import Precondition
 
-_MEMORY, _LEAST_MEMORY = 12, 5  # changes that are remembered, fewer if they are large
+_LEAST_MEMORY = 5  # changes that are remembered even if they are large
 _MEMORY_BYTES = 100_000_000
 _LONG = 50_000  # parameters that pay for threads
 _ROUNDING = 1e-14
 _NOTHING = 1e-15
 
 
+class Smooth(Protocol):
+    """What is minimised: a Problem, or something whose vectors have another product."""
+
+    @property
+    def size(self) -> int:
+        """Length of vectors."""
+
+    @property
+    def half(self) -> int:
+        """What part of them are coordinates with images: see core/changes.hpp."""
+
+    @property
+    def most_threads(self) -> int:
+        """How many threads may be used."""
+
+    def at(self, theta: Floats) -> Point:
+        """The objective and as much of its gradient as products with steps need."""
+
+    def whole(self, point: Point) -> Point:
+        """The same with all of its gradient."""
+
+
 def lbfgs(
-    problem: Problem,
+    problem: Smooth,
     theta: Floats,
     precondition: Precondition,
     *,
+    memory: int = 12,
     tolerance: float = 1e-10,
     max_iter: int = 1000,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
@@ -31,16 +55,17 @@ def lbfgs(
     """Minimise from a given theta until the gain in sight is below `tolerance` times the objective, or is nothing
     compared with what was gained.
 
-    `refresh(point, iteration)` may hand over a better preconditioner.
+    `memory`: of so many changes, fewer if they are large. `refresh(point, iteration)` may hand over a better
+    preconditioner.
     """
-    point = first = problem.at(theta)
-    steps = _Steps(problem, precondition)
+    point = first = problem.whole(problem.at(theta))
+    steps = _Steps(problem, precondition, memory)
     small = 0
     dependent = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
         step = steps.step(point.gradient)
-        gain = -core.dot(point.gradient, step)
+        gain = -core.dot(point.gradient, step, problem.half)
         norm = float(np.abs(point.gradient).max())
         watch(iteration, point.value, 0.5 * gain)
         if not gain > 0:  # rounding has the last word
@@ -53,6 +78,7 @@ def lbfgs(
             if steps.forget():  # once more from the preconditioner alone
                 continue
             return Solution(point.theta, point.value, norm, iteration, small > 0, 0.5 * gain, dependent)
+        following = problem.whole(following)
         assert following.gradient is not None
         steps.replace(refresh(following, iteration + 1) if refresh else None)
         steps.remember(following.theta - point.theta, following.gradient - point.gradient)
@@ -63,10 +89,11 @@ def lbfgs(
 class _Steps:
     """Steps from gradients: the changes so far, and the preconditioner for what they do not know."""
 
-    def __init__(self, problem: Problem, precondition: Precondition) -> None:
-        memory = max(_LEAST_MEMORY, min(_MEMORY, _MEMORY_BYTES // (16 * problem.size)))
+    def __init__(self, problem: Smooth, precondition: Precondition, memory: int) -> None:
+        memory = max(_LEAST_MEMORY, min(memory, _MEMORY_BYTES // (16 * problem.size)))
         threads = problem.most_threads if problem.size >= _LONG else 1
-        self._changes = core.Changes(problem.size, memory, threads)
+        self._changes = core.Changes(problem.size, problem.half, memory, threads)
+        self._half = problem.half
         self._precondition = precondition
         self._scale = 1.0
 
@@ -76,10 +103,10 @@ class _Steps:
 
     def remember(self, moved: Floats, bent: Floats) -> None:
         """Take note of a change of theta and of the gradient."""
-        curvature = core.dot(moved, bent)
-        if curvature > 1e-14 * core.dot(bent, bent):
+        curvature = core.dot(moved, bent, self._half)
+        if curvature > 1e-14 * core.dot(bent, bent, self._half):
             self._changes.push(moved, bent)
-            self._scale = curvature / core.dot(bent, self._precondition(bent))
+            self._scale = curvature / core.dot(bent, self._precondition(bent), self._half)
 
     def forget(self) -> bool:
         """Go back to the preconditioner alone; False: there was nothing else."""
@@ -98,7 +125,7 @@ class _Steps:
         return np.negative(r, out=r)
 
 
-def _search(problem: Problem, point: Point, step: Floats, gain: float) -> Point | None:
+def _search(problem: Smooth, point: Point, step: Floats, gain: float) -> Point | None:
     """A point along step that fulfils the strong Wolfe conditions, by bisection and interpolation."""
     low, high, length = 0.0, np.inf, 1.0
     best = None
@@ -116,7 +143,7 @@ def _search(problem: Problem, point: Point, step: Floats, gain: float) -> Point 
             length = max(length, low + 0.1 * (high - low))
             continue
         best = trial
-        slope = core.dot(trial.gradient, step)
+        slope = core.dot(trial.gradient, step, problem.half)
         if slope < -0.9 * gain:  # still falling as steeply as at the start
             low = length
             length = 2 * length if high == np.inf else 0.5 * (low + high)

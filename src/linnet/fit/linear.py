@@ -8,7 +8,7 @@ not matter; `theta` here belongs to the centered columns, `Problem.to_user` and 
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class Problem:
     fixed: NDArray[np.bool_] | None = None  # outputs whose parameters stay zero
     positive: bool = False  # weights may not be negative
     threads: int | None = None
+
+    half: ClassVar[int] = 0  # products of vectors are the usual ones
 
     @cached_property
     def center(self) -> Floats:
@@ -137,6 +139,10 @@ class Problem:
             h[np.diag_indices_from(h)] += self.ridge
             h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h)
+
+    def whole(self, point: Point) -> Point:
+        """The point: all of its gradient is known."""
+        return point
 
     def start(self) -> Floats:
         """Weights of zero, and the biases that fit the targets' mean."""

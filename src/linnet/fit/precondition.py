@@ -58,7 +58,7 @@ class Preconditioner:
         """The preconditioner for a point; None: before anything is known."""
         problem = self._problem
         k, size = problem.outputs, problem.columns.count + 1
-        curved = _curvature(problem, point)
+        curved = curvature(problem, problem.z(problem.start() if point is None else point.theta))
         if problem.columns.count > _WIDEST:
             solve = self._by_diagonal(curved)
         elif point is None or k * size * size > _LARGEST or k == 1:
@@ -115,9 +115,8 @@ def _heaviest(weights: Floats, count: int) -> Floats:
     return np.where(kept, np.maximum(weights, each), 0.0)
 
 
-def _curvature(problem: Problem, point: Point | None) -> Floats:
+def curvature(problem: Problem, z: Floats) -> Floats:
     """The second derivative of each row's loss in each output alone, times the row's weight."""
-    z = problem.z(problem.start() if point is None else point.theta)
     curved = problem.head.curvature(z, problem.target, expected=True)
     if problem.weights is not None:
         curved *= problem.weights[:, None]

@@ -16,6 +16,7 @@ from linnet.fit.least_norm import smallest_theta, wide
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Solution, Watch, elimination_order, newton, unwatched
 from linnet.fit.precondition import Preconditioner, squares
+from linnet.fit.row_space import RowSpace
 
 # scikit-learn's names; those for one optimum mean the same here
 SOLVERS = (
@@ -34,6 +35,7 @@ SOLVERS = (
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
 _LARGEST_CURVATURE = 2500  # parameters
 _MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
+_ROW_STEPS, _ROW_MEMORY = 150, 24  # of L-BFGS among combinations of the rows
 _PART = 16  # of many rows one block in so many gives a start
 _MANY_ROWS = 50_000
 _LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
@@ -76,16 +78,38 @@ def solve(
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
+    done = 0
+    if start is None and RowSpace.possible(problem):
+        solution = _in_row_space(problem, max_iter, tolerance, watch)
+        if solution.converged:
+            return solution
+        theta, done = solution.theta, solution.iterations
     precondition = Preconditioner(problem)
-    return lbfgs(
+    solution = lbfgs(
         problem,
         precondition.reachable(theta),
         precondition.at(None),
-        max_iter=max_iter,
+        max_iter=max_iter - done,
         refresh=precondition.refresh,
+        tolerance=tolerance,
+        watch=lambda iteration, value, gap: watch(done + iteration, value, gap),
+    )
+    return replace(solution, iterations=done + solution.iterations)
+
+
+def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
+    """Where combinations of the rows lead in reasonable time: columns of very different scales need another way."""
+    rows = RowSpace(problem)
+    found = lbfgs(
+        rows,
+        rows.start(),
+        rows.steps(rows.start()),
+        memory=_ROW_MEMORY,
+        max_iter=min(max_iter, _ROW_STEPS),
         tolerance=tolerance,
         watch=watch,
     )
+    return replace(found, theta=rows.theta(found.theta), dependent=np.zeros(problem.size, np.bool_))
 
 
 def _by_rows(problem: Problem) -> Solution | None:

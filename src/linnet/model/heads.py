@@ -90,21 +90,22 @@ class Head:
 
     def mean(self, z: Floats) -> Floats:
         """Return the mean of each row's distribution; the perceptron's score."""
-        return self._rows(z, mean=np.empty(z.shape))
+        return self.rows(z, mean=np.empty(z.shape))
 
     def loss(self, z: Floats, t: Targets) -> Floats:
         """Return the loss of each row."""
-        return self._rows(z, t, loss=np.empty(len(z)))
+        return self.rows(z, t, loss=np.empty(len(z)))
 
     def slope(self, z: Floats, t: Targets) -> Floats:
         """Return dloss/dz, rows x outputs."""
-        return self._rows(z, t, slope=np.empty(z.shape))
+        return self.rows(z, t, slope=np.empty(z.shape))
 
     def curvature(self, z: Floats, t: Targets, *, expected: bool = False) -> Floats:
         """Return d²loss/dz_k², rows x outputs; with `expected`, or where it is not above 0, its mean over t."""
-        return self._rows(z, t, expected=expected, curvature=np.empty(z.shape))
+        return self.rows(z, t, expected=expected, curvature=np.empty(z.shape))
 
-    def _rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
+    def rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
+        """Fill in what is wanted: mean, loss, slope, curvature; return the first of them."""
         labels, values = (t, None) if t is not None and t.ndim == 1 else (None, t)
         family = getattr(core.Family, self.family)
         core.head_rows(family, self.power, z, labels, values, expected=expected, **wanted)

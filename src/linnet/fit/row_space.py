@@ -1,0 +1,111 @@
+"""Weights sought among combinations of the rows, for a sparse matrix with more columns than rows and a penalty on all.
+
+The best weights are w = S X'a with S the inverse of the columns' penalties and a number of a for every row and output.
+With K = X S X'
+
+    z = K a + b + offset        ½ Σ_j l2_j w_j² = ½ a'K a
+
+and the gradient, measured as the penalty measures weights, is S X'r with r = ∂loss/∂z + a. So a point is (a, K a, b), a
+gradient (r, K r, Σ_i ∂loss/∂z_i), and the product of two of them a'K r plus that of their last parts: L-BFGS never sees
+a vector as long as there are columns, tries lengths of a step without reading the data, and reads them once a step.
+"""
+
+import numpy as np
+
+from linnet._native import core
+from linnet.fit.linear import Floats, Point, Problem
+from linnet.fit.precondition import Precondition, curvature
+
+
+class RowSpace:
+    """A problem as L-BFGS sees it, and the way back to the weights."""
+
+    def __init__(self, problem: Problem) -> None:
+        assert problem.columns.sparse is not None
+        self._problem = problem
+        self._shape = (problem.columns.rows, problem.outputs)
+        self.half = problem.columns.rows * problem.outputs
+        self.size = 2 * self.half + problem.outputs
+        self.most_threads = problem.most_threads
+        self._inverse = 1 / problem.ridge.reshape(-1, problem.outputs)[:-1, 0]
+        self._products = core.RowProducts(problem.columns.sparse, self._inverse, problem.most_threads)
+
+    @staticmethod
+    def possible(problem: Problem) -> bool:
+        """Whether there is a sparse matrix alone, and all its columns carry a penalty, the same for all outputs."""
+        columns = problem.columns
+        l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
+        return (
+            columns.sparse_columns == columns.count
+            and columns.rows <= min(columns.count, core.RowProducts.most_rows)
+            and problem.fixed is None
+            and bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
+        )
+
+    def start(self) -> Floats:
+        """Weights of zero."""
+        point = np.zeros(self.size)
+        point[2 * self.half :] = self._problem.start()[-self._problem.outputs :]
+        return point
+
+    def at(self, theta: Floats) -> Point:
+        """The objective, and the gradient but for K r: see `whole`."""
+        problem, half = self._problem, self.half
+        z = theta[half : 2 * half].reshape(self._shape) + theta[2 * half :]
+        if problem.offset is not None:
+            z += problem.offset
+        loss, gradient = np.empty(len(z)), np.empty(self.size)
+        slope = gradient[:half].reshape(self._shape)  # a view
+        problem.head.rows(z, problem.target, loss=loss, slope=slope)
+        if problem.weights is not None:  # a row without weight adds nothing, even if its loss is infinite
+            loss = np.where(problem.weights > 0, problem.weights * loss, 0.0)
+            slope[:] = np.where(problem.weights[:, None] > 0, problem.weights[:, None] * slope, 0.0)
+        gradient[2 * half :] = slope.sum(axis=0) if problem.intercept else 0.0
+        slope += theta[:half].reshape(self._shape)
+        return Point(theta, float(loss.sum()) + 0.5 * core.dot(theta[:half], theta[half : 2 * half]), gradient)
+
+    def whole(self, point: Point) -> Point:
+        """The point, with K r in its gradient."""
+        assert point.gradient is not None
+        r, image = (point.gradient[part].reshape(self._shape) for part in (slice(self.half), self._images))
+        self._products.apply(r, image)
+        return point
+
+    def steps(self, start: Floats) -> Precondition:
+        """Steps along gradients: biases move as far as z does for their sake, the first step to the lowest point of the
+        parabola in its direction.
+        """
+        problem, half = self._problem, self.half
+        point = self.whole(self.at(start))
+        assert point.gradient is not None
+        scale = np.ones(self.size)
+        if problem.intercept:
+            scale[2 * half :] = self._bias_scale()
+        step = point.gradient * scale
+        moved = step[self._images].reshape(self._shape) + step[2 * half :]
+        curved = curvature(problem, start[self._images].reshape(self._shape) + start[2 * half :])
+        bent = core.dot(step, step, half) + float((curved * moved**2).sum())
+        if bent > 0:
+            scale *= core.dot(point.gradient, step, half) / bent
+        return lambda gradient: gradient * scale
+
+    def theta(self, point: Floats) -> Floats:
+        """The parameters of the whole problem."""
+        problem = self._problem
+        out = np.empty(problem.size)
+        problem.core.gradient(point[: self.half].reshape(self._shape), out)
+        weights = out.reshape(-1, problem.outputs)  # a view
+        weights[:-1] *= self._inverse[:, None]
+        weights[-1] = point[2 * self.half :]
+        return out
+
+    @property
+    def _images(self) -> slice:
+        return slice(self.half, 2 * self.half)
+
+    def _bias_scale(self) -> float:
+        """How far a step moves z, compared with one of the biases: the mean of 1'K 1."""
+        ones = np.ones((self._shape[0], 1))
+        image = np.empty_like(ones)
+        self._products.apply(ones, image)
+        return float(image.sum()) / len(image) ** 2

@@ -1,0 +1,151 @@
+"""Sparse problems with more columns than rows, solved among combinations of the rows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from linnet import LogisticRegression
+from linnet._native import core
+from linnet.data.columns import Encoder
+from linnet.fit.lbfgs import lbfgs
+from linnet.fit.linear import Problem
+from linnet.fit.precondition import Preconditioner
+from linnet.fit.row_space import RowSpace
+from linnet.fit.solve import solve
+from linnet.model.heads import Bernoulli, Categorical, Poisson
+
+RNG = np.random.default_rng(0)
+N, WIDE = 120, 4000
+
+
+def words(dtype: type = np.float64) -> "scipy.sparse.csr_array[Any]":
+    """Rows of words: some in most rows, most in a single one, some in none, and one row without any."""
+    often = np.minimum(1.0, 20 / np.arange(1, WIDE + 1))
+    x = (RNG.random((N, WIDE)) < often) * RNG.uniform(0.2, 1, (N, WIDE))
+    x[5] = 0
+    return scipy.sparse.csr_array(x.astype(dtype))
+
+
+X = words()
+COUNTS = RNG.poisson(2, (N, 1)).astype(float)
+LABELS = RNG.integers(0, 3, N).astype(np.int32)
+PENALTY = RNG.uniform(0.5, 3, WIDE)
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "two classes": {"head": Bernoulli(), "outputs": 1, "values": (COUNTS > 1).astype(float)},
+    "many classes": {"head": Categorical(), "outputs": 3, "labels": LABELS},
+    "counts": {"head": Poisson(), "outputs": 1, "values": COUNTS, "offset": np.log(COUNTS + 1)},
+    "weights, no intercept": {
+        "head": Poisson(),
+        "outputs": 1,
+        "values": COUNTS,
+        "weights": RNG.random(N) * (np.arange(N) % 3 > 0),
+        "intercept": False,
+    },
+}
+
+
+def make(name: str, **changes: Any) -> Problem:
+    given = {**PROBLEMS[name], **changes}
+    return Problem(Encoder().learn(X), l2=PENALTY[:, None] * np.ones(given["outputs"]), **given)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("places", [np.int32, np.int64])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_products_of_rows(dtype: type, places: type, outputs: int) -> None:
+    x = words(dtype)
+    sparse: Any = x.indptr.astype(np.int64), x.indices.astype(places), x.data
+    u = RNG.normal(size=(N, outputs))
+    results = []
+    for threads in (1, 2, 3, 8):
+        out = np.empty_like(u)
+        core.RowProducts(sparse, PENALTY, threads).apply(u, out)
+        results.append(out)
+    dense = x.toarray().astype(float)
+    np.testing.assert_allclose(results[0], (dense * PENALTY) @ (dense.T @ u), rtol=1e-12, atol=1e-12)
+    assert len({out.tobytes() for out in results}) == 1, "threads change nothing"
+    assert (np.bincount(x.indices, minlength=WIDE) == 1).any(), "a column with a single entry"
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_optimum_is_that_of_the_weights(name: str) -> None:
+    problem = make(name)
+    assert RowSpace.possible(problem)
+    found = solve(problem, tolerance=1e-13)
+    assert found.converged
+    plain = Preconditioner(problem)
+    direct = lbfgs(problem, problem.start(), plain.at(None), refresh=plain.refresh, tolerance=1e-13)
+    assert found.value == pytest.approx(direct.value, rel=1e-11)
+    point = problem.at(found.theta)
+    assert point.gradient is not None
+    assert point.value == pytest.approx(found.value, rel=1e-12), "the objective is that of theta"
+    start = problem.at(problem.start()).gradient
+    assert start is not None
+    assert np.abs(point.gradient).max() < 1e-5 * np.abs(start).max()
+    np.testing.assert_allclose(problem.z(found.theta), problem.z(direct.theta), atol=1e-5)
+
+
+def test_gradient_of_a_point() -> None:
+    problem = make("many classes")
+    rows = RowSpace(problem)
+    point = rows.start()
+    point[: rows.half] = RNG.normal(size=rows.half) / 10
+    point[rows.half : 2 * rows.half] = 0
+    a = point[: rows.half].reshape(N, 3)
+    point[rows.half : 2 * rows.half] = (X @ ((X.T @ a) / PENALTY[:, None])).ravel()
+    at, theta = rows.whole(rows.at(point)), rows.theta(point)
+    plain = problem.at(theta)
+    assert at.gradient is not None and plain.gradient is not None
+    assert at.value == pytest.approx(plain.value, rel=1e-12)
+    steps = rows.theta(at.gradient).reshape(-1, 3)[:-1] * PENALTY[:, None]
+    np.testing.assert_allclose(steps.ravel(), plain.gradient[:-3], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(at.gradient[-3:], plain.gradient[-3:], rtol=1e-9, atol=1e-9)
+
+
+def test_same_bytes_for_any_number_of_threads() -> None:
+    ends = {solve(make("many classes", threads=threads)).theta.tobytes() for threads in (1, 2, 3, 8)}
+    assert len(ends) == 1
+
+
+def test_only_where_it_is_right() -> None:
+    problem = make("two classes")
+    assert not RowSpace.possible(make("many classes", fixed=np.array([True, False, False])))
+    free = PENALTY.copy()
+    free[3] = 0
+    assert not RowSpace.possible(Problem(problem.columns, Bernoulli(), 1, values=problem.values, l2=free[:, None]))
+    tall = Encoder().learn(X[:, :50])
+    assert not RowSpace.possible(Problem(tall, Bernoulli(), 1, values=problem.values, l2=np.ones((50, 1))))
+
+
+def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
+    """Where the rows' way is too long, the columns' own scales take over."""
+    scales = 10.0 ** RNG.integers(-3, 4, WIDE)
+    x = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(scales))
+    y = COUNTS[:, 0] > 1
+    model = LogisticRegression(C=1e-2, max_iter=5000).fit(x, y)
+    problem = Problem(Encoder().learn(x), Bernoulli(), 1, values=y[:, None].astype(float), l2=np.full((WIDE, 1), 1e2))
+    point = problem.at(problem.from_user(model.coef_.T, model.intercept_))
+    best = solve(problem, "lbfgs", tolerance=1e-14, start=problem.start(), max_iter=5000)
+    assert point.value == pytest.approx(best.value, rel=1e-8)
+
+
+def test_an_unsorted_matrix_or_one_with_repeated_entries_is_the_same_matrix() -> None:
+    y = COUNTS[:, 0] > 1
+    order = np.concatenate([RNG.permutation(np.arange(a, b)) for a, b in zip(X.indptr, X.indptr[1:], strict=False)])
+    unsorted = scipy.sparse.csr_array((X.data[order], X.indices[order], X.indptr), X.shape)
+    assert not unsorted.has_sorted_indices
+    halves = scipy.sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+    before = halves.data.copy()
+    base = LogisticRegression().fit(X, y)
+    for same in (unsorted, halves):
+        np.testing.assert_allclose(LogisticRegression().fit(same, y).coef_, base.coef_, rtol=1e-9, atol=1e-14)
+    np.testing.assert_array_equal(halves.data, before)
+    np.testing.assert_allclose(base.predict_proba(unsorted), base.predict_proba(X), rtol=1e-12)
+
+
+def test_too_few_iterations_are_said() -> None:
+    with pytest.warns(UserWarning, match="the fit ended after 3 iterations with a gradient of"):
+        model = LogisticRegression(max_iter=3).fit(X, COUNTS[:, 0] > 1)
+    assert model.n_iter_ == [3]
