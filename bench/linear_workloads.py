@@ -204,7 +204,7 @@ LINEAR_WORKLOADS = (
         "logistic",
         0.1,
         {
-            "linnet": 1e-8,
+            "linnet": 1e-6,
             "sklearn-liblinear": 1e-5,
             "sklearn-lbfgs": 1e-8,
             "sklearn-newton-cg": 1e-7,

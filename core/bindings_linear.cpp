@@ -305,11 +305,13 @@ void bind_row_products(nb::module_& m) {
             x.rows = static_cast<std::int64_t>(arrays.start.size()) - 1;
             x.sparse = arrays.rows(static_cast<int>(scale.size()));
             require(x.rows <= RowProducts::most_rows && threads >= 1, "too many rows, or no thread");
+            require(x.sparse.start[x.rows] <= RowProducts::most_entries, "too many entries");
             nb::gil_scoped_release free;
             new (self) RowProducts(x, scale.data(), threads);
           },
           nb::arg("sparse"), nb::arg("scale"), nb::arg("threads"))
       .def_ro_static("most_rows", &RowProducts::most_rows)
+      .def_ro_static("most_entries", &RowProducts::most_entries)
       .def(
           "apply",
           [](RowProducts& self, Matrix<double> u, OutMatrix<double> out) {

@@ -21,20 +21,20 @@ namespace linnet {
 
 class RowProducts {
  public:
-  static constexpr std::int64_t most_rows = 1 << 16;
+  static constexpr std::int64_t most_rows = 1 << 16, most_entries = (std::int64_t{1} << 31) - 1;
 
   // x names no column twice in a row; `scale`: the diagonal of S, one a column. Nothing of both is needed afterwards.
   RowProducts(const Columns& x, const double* scale, int threads)
       : rows_(x.rows), threads_(threads), kind_(x.sparse.kind), diagonal_(x.rows) {
     const int cols = x.sparse.cols;
-    std::vector<std::int64_t> next(cols);  // first the number of entries, then where the next of them goes
+    std::vector<std::int32_t> next(cols);  // first the number of entries, then where the next of them goes
     for (std::int64_t r = 0; r < rows_; ++r)
       x.with_sparse(r, [&](const auto* column, const auto*, std::int64_t count) {
         for (std::int64_t e = 0; e < count; ++e) ++next[column[e]];
       });
-    std::int64_t total = 0;
+    std::int32_t total = 0;
     for (int c = 0; c < cols; ++c) {
-      const std::int64_t entries = next[c];
+      const std::int32_t entries = next[c];
       next[c] = entries > 1 ? total : alone;
       if (entries < 2) continue;
       start_.push_back(total);
@@ -58,11 +58,11 @@ class RowProducts {
   }
 
  private:
-  static constexpr std::int64_t alone = -1;
+  static constexpr std::int32_t alone = -1;
   static constexpr std::ptrdiff_t strand_memory = 4 << 20;  // numbers in the sums of all strands
 
   template <class T>
-  void fill(const Columns& x, const double* scale, std::vector<std::int64_t>& next, const Buffer<T>& values) {
+  void fill(const Columns& x, const double* scale, std::vector<std::int32_t>& next, const Buffer<T>& values) {
     for (std::int64_t r = 0; r < rows_; ++r)
       x.with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
         for (std::int64_t e = 0; e < count; ++e) {
@@ -71,7 +71,7 @@ class RowProducts {
           if (next[c] == alone) {
             diagonal_[r] += scale[c] * v * v;
           } else {
-            const std::int64_t to = next[c]++;
+            const std::int32_t to = next[c]++;
             row_[to] = static_cast<std::uint16_t>(r);
             values[to] = static_cast<T>(v);
           }
@@ -89,7 +89,8 @@ class RowProducts {
       std::vector<double> t(outputs);
       for (int s = rank; s < strands; s += team_.size()) {
         auto cut = [&](int at) {  // the first column of a strand
-          return std::lower_bound(start_.begin(), start_.end(), start_.back() * at / strands) - start_.begin();
+          return std::lower_bound(start_.begin(), start_.end(), std::int64_t{start_.back()} * at / strands) -
+                 start_.begin();
         };
         double* z = sums_.get() + s * size;
         std::fill_n(z, size, 0.0);
@@ -151,7 +152,7 @@ class RowProducts {
   const std::int64_t rows_;
   const int threads_;
   const Design::Kind kind_;
-  std::vector<std::int64_t> start_;  // of the columns with several entries, and one more
+  std::vector<std::int32_t> start_;  // of the columns with several entries, and one more
   std::vector<double> scale_;
   Buffer<std::uint16_t> row_;
   Buffer<double> wide_;  // the values, in the type they came in

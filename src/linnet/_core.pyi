@@ -45,6 +45,7 @@ def has_duplicates(start: NDArray[np.int64], column: NDArray[Any], cols: int) ->
 
 class RowProducts:
     most_rows: int
+    most_entries: int
     def __init__(
         self, sparse: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], scale: NDArray[np.float64], threads: int
     ) -> None: ...

@@ -90,7 +90,7 @@ def test_the_optimum_is_that_of_the_weights(name: str) -> None:
 def test_gradient_of_a_point() -> None:
     problem = make("many classes")
     rows = RowSpace(problem)
-    point = rows.start()
+    point = rows.start().theta
     point[: rows.half] = RNG.normal(size=rows.half) / 10
     point[rows.half : 2 * rows.half] = 0
     a = point[: rows.half].reshape(N, 3)

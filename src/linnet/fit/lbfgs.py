@@ -43,7 +43,7 @@ class Smooth(Protocol):
 
 def lbfgs(
     problem: Smooth,
-    theta: Floats,
+    start: Floats | Point,
     precondition: Precondition,
     *,
     memory: int = 12,
@@ -52,13 +52,13 @@ def lbfgs(
     refresh: Callable[[Point, int], Precondition | None] | None = None,
     watch: Watch = unwatched,
 ) -> Solution:
-    """Minimise from a given theta until the gain in sight is below `tolerance` times the objective, or is nothing
-    compared with what was gained.
+    """Minimise from a theta, or from a point with its gradient, until the gain in sight is below `tolerance` times the
+    objective, or is nothing compared with what was gained.
 
     `memory`: of so many changes, fewer if they are large. `refresh(point, iteration)` may hand over a better
     preconditioner.
     """
-    point = first = problem.whole(problem.at(theta))
+    point = first = start if isinstance(start, Point) else problem.whole(problem.at(start))
     steps = _Steps(problem, precondition, memory)
     small = 0
     dependent = np.zeros(problem.size, np.bool_)

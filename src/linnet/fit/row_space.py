@@ -33,20 +33,22 @@ class RowSpace:
     @staticmethod
     def possible(problem: Problem) -> bool:
         """Whether there is a sparse matrix alone, and all its columns carry a penalty, the same for all outputs."""
-        columns = problem.columns
+        columns, most = problem.columns, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
-            columns.sparse_columns == columns.count
-            and columns.rows <= min(columns.count, core.RowProducts.most_rows)
+            columns.sparse is not None
+            and columns.sparse_columns == columns.count
+            and columns.rows <= min(columns.count, most.most_rows)
+            and len(columns.sparse[1]) <= most.most_entries
             and problem.fixed is None
             and bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
         )
 
-    def start(self) -> Floats:
+    def start(self) -> Point:
         """Weights of zero."""
-        point = np.zeros(self.size)
-        point[2 * self.half :] = self._problem.start()[-self._problem.outputs :]
-        return point
+        theta = np.zeros(self.size)
+        theta[2 * self.half :] = self._problem.start()[-self._problem.outputs :]
+        return self.whole(self.at(theta))
 
     def at(self, theta: Floats) -> Point:
         """The objective, and the gradient but for K r: see `whole`."""
@@ -71,22 +73,21 @@ class RowSpace:
         self._products.apply(r, image)
         return point
 
-    def steps(self, start: Floats) -> Precondition:
+    def steps(self, start: Point) -> Precondition:
         """Steps along gradients: biases move as far as z does for their sake, the first step to the lowest point of the
         parabola in its direction.
         """
         problem, half = self._problem, self.half
-        point = self.whole(self.at(start))
-        assert point.gradient is not None
+        assert start.gradient is not None
         scale = np.ones(self.size)
         if problem.intercept:
             scale[2 * half :] = self._bias_scale()
-        step = point.gradient * scale
+        step = start.gradient * scale
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
-        curved = curvature(problem, start[self._images].reshape(self._shape) + start[2 * half :])
+        curved = curvature(problem, start.theta[self._images].reshape(self._shape) + start.theta[2 * half :])
         bent = core.dot(step, step, half) + float((curved * moved**2).sum())
         if bent > 0:
-            scale *= core.dot(point.gradient, step, half) / bent
+            scale *= core.dot(start.gradient, step, half) / bent
         return lambda gradient: gradient * scale
 
     def theta(self, point: Floats) -> Floats:

@@ -100,10 +100,11 @@ def solve(
 def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
     """Where combinations of the rows lead in reasonable time: columns of very different scales need another way."""
     rows = RowSpace(problem)
+    start = rows.start()
     found = lbfgs(
         rows,
-        rows.start(),
-        rows.steps(rows.start()),
+        start,
+        rows.steps(start),
         memory=_ROW_MEMORY,
         max_iter=min(max_iter, _ROW_STEPS),
         tolerance=tolerance,
