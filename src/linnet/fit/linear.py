@@ -199,21 +199,24 @@ def _null_biases(problem: Problem) -> Floats:
     """The biases of the model without columns; with offsets, nearly so."""
     weights = problem.weights
     if problem.labels is not None:
-        shares = np.bincount(problem.labels, weights, problem.outputs) + 1e-3
-        z = np.log(shares / shares.sum())
+        shares = np.bincount(problem.labels, weights, problem.outputs)
+        z = np.log(np.where(shares > 0, shares, 1e-3))
         return np.asarray(z - z.mean())
     assert problem.values is not None
     values, offset = problem.values, problem.offset
-    offset = np.zeros_like(values) if offset is None else offset
     if weights is not None:  # rows without weight may have any offset
-        values, offset, weights = values[weights > 0], offset[weights > 0], weights[weights > 0]
+        kept = weights > 0
+        values, weights = values[kept], weights[kept]
+        offset = None if offset is None else offset[kept]
     mean = np.average(values, axis=0, weights=weights)
     family = problem.head.family
-    if family == "bernoulli":
-        mean = np.clip(mean, 1e-3, 1 - 1e-3)
-        return np.asarray(np.log(mean / (1 - mean)) - np.average(offset, axis=0, weights=weights))
     if family in ("poisson", "gamma", "tweedie"):
+        z = np.log(np.where(mean > 0, mean, 1e-10))
+        if offset is None:
+            return np.asarray(z)
         top = offset.max()
-        rate = np.average(np.exp(offset - top), axis=0, weights=weights)
-        return np.asarray(np.log(np.maximum(mean, 1e-10)) - np.log(rate) - top)
-    return np.asarray(mean - np.average(offset, axis=0, weights=weights))
+        return np.asarray(z - np.log(np.average(np.exp(offset - top), axis=0, weights=weights)) - top)
+    if family == "bernoulli":
+        mean = np.where((mean > 0) & (mean < 1), mean, np.clip(mean, 1e-3, 1 - 1e-3))
+        mean = np.log(mean / (1 - mean))
+    return np.asarray(mean if offset is None else mean - np.average(offset, axis=0, weights=weights))

@@ -23,7 +23,7 @@ from linnet.errors import ConfigError, DataError
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import elimination_order, factor, newton
-from linnet.inference.likelihood import DISPERSED, log_likelihood, unit_deviance, weighted_sum
+from linnet.inference.likelihood import DISPERSED, least_loss, log_likelihood, weighted_sum
 
 _LARGEST = 10_000  # parameters
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
@@ -141,16 +141,18 @@ def infer(
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
     h = np.empty((problem.size, problem.size))
-    problem.core.sums(theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True)
+    loss, _ = problem.core.sums(
+        theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True
+    )
     h[~problem.free], h[:, ~problem.free] = 0, 0
     bread = factor(h + np.diag(problem.ridge), elimination_order(problem))
     unit = np.eye(problem.size)
     inverse = bread.solve(unit)
     free = int((~bread.dependent).sum())
-    z, t = problem.z(theta), problem.target
     freedom = total - free
-    dispersed = problem.head.family in DISPERSED
+    t, dispersed = problem.target, problem.head.family in DISPERSED
     if dispersed or kind != "model":
+        z = problem.z(theta)
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
         slope[weights == 0] = 0
     dispersion = 1.0
@@ -175,6 +177,7 @@ def infer(
     away, middle = -np.abs(statistic), (1 + level) / 2
     p_value = np.asarray(2 * (stdtr(freedom, away) if dispersed else ndtr(away)), np.float64)
     reach = (stdtrit(freedom, middle) if dispersed else ndtri(middle)) * error
+    least = least_loss(problem.head, t, weights)
     notes = list(notes or [])
     if not shown.all():
         left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
@@ -203,9 +206,9 @@ def infer(
         free,
         freedom,
         dispersion,
-        log_likelihood(problem.head, z, t, weights, dispersion),
-        weighted_sum(weights, unit_deviance(problem.head, z, t)),
-        _null_deviance(problem, weights),
+        log_likelihood(problem.head, loss, t, weights, dispersion),
+        2 * (loss - least),
+        2 * (_null_loss(problem) - least),
         notes,
     )
 
@@ -263,8 +266,10 @@ def _meat(
     return out * (total / (total - free)) if kind == "HC1" else out
 
 
-def _null_deviance(problem: Problem, weights: Floats) -> float:
-    """The deviance of the model without columns."""
+def _null_loss(problem: Problem) -> float:
+    """The loss sum of the model without columns."""
     null = problem.without_columns()
-    biases = newton(null, null.start(), elimination_order(null)).theta if problem.intercept else np.zeros(null.size)
-    return weighted_sum(weights, unit_deviance(problem.head, null.z(biases), problem.target))
+    biases = null.start()
+    if null.intercept and null.offset is not None:  # no formula knows the best
+        biases = newton(null, biases, elimination_order(null)).theta
+    return null.at(biases, gradient=False).value

@@ -63,8 +63,8 @@ def _gain(problem: Problem, z: Floats) -> Floats:
     t = problem.values
     if problem.head.family == "poisson":  # rows with counts must stay where they are, those without may sink
         return np.asarray(np.where(t > 0, -np.abs(z), -z).min(axis=1))
-    sure = np.where(t == 1, z, np.where(t == 0, -z, -np.abs(z)))
-    return np.asarray(sure.min(axis=1))
+    side = 2 * t - 1
+    return np.asarray(np.where(side**2 == 1, side * z, -np.abs(z)).min(axis=1))
 
 
 def _spread(problem: Problem) -> Floats:
