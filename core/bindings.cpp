@@ -31,10 +31,15 @@ struct Answers {
   Vector<std::int32_t> labels;
   Matrix<T> values;
   Vector<T> weights;
+  Matrix<T> offset;
 
   Targets<T> targets(const Network& net, std::int64_t rows) const {
     require(labels.is_valid() != values.is_valid(), "give labels or values");
     if (weights.is_valid()) require(static_cast<std::int64_t>(weights.shape(0)) == rows, "weights: one a row");
+    if (offset.is_valid())
+      require(static_cast<std::int64_t>(offset.shape(0)) == rows && static_cast<int>(offset.shape(1)) == net.outputs(),
+              "offset: rows x outputs");
+    require(net.head.family != Family::custom || values.is_valid(), "a custom loss takes values");
     if (labels.is_valid()) {
       require(static_cast<std::int64_t>(labels.shape(0)) == rows, "labels: one a row");
       return {labels.data(), nullptr};
@@ -44,7 +49,32 @@ struct Answers {
     return {nullptr, values.data()};
   }
   const T* weight_data() const { return weights.is_valid() ? weights.data() : nullptr; }
+  const T* offset_data() const { return offset.is_valid() ? offset.data() : nullptr; }
 };
+
+// function(z, t) -> (loss, dz), in arrays of rows x outputs, of rows, and of rows x outputs.
+CustomLoss custom_loss(nb::object function) {
+  struct Release {  // a function is let go of where its owner is, which may be without the lock
+    void operator()(nb::object* o) const {
+      nb::gil_scoped_acquire lock;
+      delete o;
+    }
+  };
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), Release{});
+  return [held](const double* z, const double* t, int rows, int outputs, double* loss, double* dz) {
+    nb::gil_scoped_acquire lock;
+    const std::size_t shape[2] = {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)};
+    using In = nb::ndarray<nb::numpy, const double, nb::ndim<2>>;
+    const auto answer = nb::cast<nb::tuple>(
+        (*held)(nb::cast(In(z, 2, shape), nb::rv_policy::copy), nb::cast(In(t, 2, shape), nb::rv_policy::copy)));
+    const auto losses = nb::cast<Vector<double>>(answer[0]);
+    const auto slopes = nb::cast<Matrix<double>>(answer[1]);
+    require(losses.size() == shape[0] && slopes.shape(0) == shape[0] && slopes.shape(1) == shape[1],
+            "a custom loss gives one number a row, and a slope for each output");
+    std::copy_n(losses.data(), losses.size(), loss);
+    std::copy_n(slopes.data(), slopes.size(), dz);
+  };
+}
 
 // A trainer and the arrays it reads, kept alive as long as it.
 template <class T>
@@ -72,22 +102,27 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("theta"))
       .def(
           "sums",
-          [](Objective<T>& self, Table x, Labels labels, Values values, Weights weights, std::int64_t first,
-             std::int64_t rows, OutVector<double> grad) {
+          [](Objective<T>& self, Table x, Labels labels, Values values, Weights weights, Values offset,
+             std::int64_t first, std::int64_t rows, OutVector<double> grad) {
             const Design design = design_of(x);
-            const Answers<T> answers{labels, values, weights};
+            const Answers<T> answers{labels, values, weights, offset};
             require(design.cols == self.network().inputs(), "x: wrong number of columns");
             require(first >= 0 && rows >= 1 && first + rows <= design.rows, "rows out of range");
-            const Batch<T> batch{
-                &design, answers.targets(self.network(), design.rows), answers.weight_data(), nullptr, first, 0};
+            const Batch<T> batch{&design,
+                                 answers.targets(self.network(), design.rows),
+                                 answers.weight_data(),
+                                 answers.offset_data(),
+                                 nullptr,
+                                 first,
+                                 0};
             if (grad.is_valid())
               require(static_cast<std::ptrdiff_t>(grad.size()) == self.network().parameters(), "grad: wrong length");
             nb::gil_scoped_release free;
             const Sums sums = self.sums(batch, rows, grad.is_valid() ? grad.data() : nullptr);
             return std::make_tuple(sums.loss, sums.weight);
           },
-          nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(), nb::arg("first"),
-          nb::arg("rows"), nb::arg("grad").noconvert().none())
+          nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
+          nb::arg("offset").none(), nb::arg("first"), nb::arg("rows"), nb::arg("grad").noconvert().none())
       .def(
           "predict",
           [](Objective<T>& self, Table x, std::int64_t first, std::int64_t rows, bool mean, OutMatrix<T> out) {
@@ -112,20 +147,20 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("network"), nb::arg("optimizer"), nb::arg("seed"), nb::arg("threads"))
       .def(
           "set_data",
-          [](PyTrainer<T>& self, Table x, Labels labels, Values values, Weights weights, int batch_rows, bool shuffle,
-             double scale) {
+          [](PyTrainer<T>& self, Table x, Labels labels, Values values, Weights weights, Values offset, int batch_rows,
+             bool shuffle, double scale) {
             const Design design = design_of(x);
             const Network& net = self.trainer.network();
-            self.answers = {labels, values, weights};
+            self.answers = {labels, values, weights, offset};
             self.x = x;
             require(design.cols == net.inputs(), "x: wrong number of columns");
             require(design.rows >= 1 && design.rows < (std::int64_t{1} << 32), "x: between 1 and 2^32 rows");
             require(batch_rows >= 1, "batch_rows: at least 1");
             self.trainer.set_data(design, self.answers.targets(net, design.rows), self.answers.weight_data(),
-                                  batch_rows, shuffle, scale);
+                                  self.answers.offset_data(), batch_rows, shuffle, scale);
           },
           nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
-          nb::arg("batch_rows"), nb::arg("shuffle"), nb::arg("scale"))
+          nb::arg("offset").none(), nb::arg("batch_rows"), nb::arg("shuffle"), nb::arg("scale"))
       .def("forget_data",
            [](PyTrainer<T>& self) {
              self.trainer.forget_data();
@@ -216,13 +251,16 @@ NB_MODULE(LINNET_MODULE, m) {
   nb::enum_<Family>(m, "Family")
       .value("normal", Family::normal)
       .value("laplace", Family::laplace)
+      .value("huber", Family::huber)
+      .value("quantile", Family::quantile)
       .value("bernoulli", Family::bernoulli)
       .value("categorical", Family::categorical)
       .value("poisson", Family::poisson)
       .value("perceptron", Family::perceptron)
       .value("gamma", Family::gamma)
       .value("tweedie", Family::tweedie)
-      .value("tweedie_identity", Family::tweedie_identity);
+      .value("tweedie_identity", Family::tweedie_identity)
+      .value("custom", Family::custom);
   nb::enum_<Rule>(m, "Rule")
       .value("sgd", Rule::sgd)
       .value("momentum", Rule::momentum)
@@ -246,14 +284,16 @@ NB_MODULE(LINNET_MODULE, m) {
   nb::class_<Network>(m, "Network")
       .def(
           "__init__",
-          [](Network* self, const std::vector<LayerSpec>& layers, Family family, double power) {
+          [](Network* self, const std::vector<LayerSpec>& layers, Family family, double power, nb::object custom) {
             require(!layers.empty(), "a network needs a layer");
             for (std::size_t l = 1; l < layers.size(); ++l)
               require(layers[l].inputs == layers[l - 1].outputs, "layers do not fit together");
-            new (self) Network{layers, {family, power}};
+            require((family == Family::custom) != custom.is_none(), "a custom head and its function go together");
+            new (self) Network{layers, {family, power}, custom.is_none() ? CustomLoss() : custom_loss(custom)};
           },
-          nb::arg("layers"), nb::arg("family"), nb::arg("power") = 0.0)
-      .def_prop_ro("parameters", &Network::parameters);
+          nb::arg("layers"), nb::arg("family"), nb::arg("power") = 0.0, nb::arg("custom").none() = nb::none())
+      .def_prop_ro("parameters", &Network::parameters)
+      .def_prop_ro("takes_threads", [](const Network& self) { return !self.custom; });
   nb::class_<OptimizerSpec>(m, "OptimizerSpec")
       .def(nb::init<>())
       .def_rw("rule", &OptimizerSpec::rule)

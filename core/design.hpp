@@ -32,6 +32,7 @@ struct Batch {
   const Design* x = nullptr;
   Targets<T> t;
   const T* weights = nullptr;  // null: all one
+  const T* offset = nullptr;   // rows x outputs, added to the last layer's z; null: none
   const std::uint32_t* order = nullptr;
   std::int64_t first = 0;
   int rows = 0;

@@ -5,6 +5,8 @@
 //   family        mean of z       loss of a row (sum over outputs)      dloss/dz
 //   normal        z               (z - t)^2 / 2                         z - t
 //   laplace       z               |z - t|                               sign(z - t)
+//   huber         z               r^2/2 if |r| <= q, else q |r| - q^2/2     r kept within -q..q, r = z - t
+//   quantile      z               max((1-q) r, -q r)                    1-q above t, -q below
 //   bernoulli     1/(1 + e^-z)    log(1 + e^z) - t z                    mean - t
 //   categorical   softmax(z)      logsumexp(z) - z_t                    mean - onehot(t)
 //   poisson       e^z             e^z - t z                             mean - t
@@ -13,10 +15,14 @@
 //   tweedie_identity  z > 0       the same with log z for z             z^-q (z - t)
 //   perceptron    z, its sign     max(0, -t z), t = +1 or -1            -t where t z <= 0
 //
-// q is the power of Tweedie's distributions: the variance is mean^q, q not 1 (poisson) or 2 (gamma) with the log link.
+//   custom        z               what a function says, see CustomLoss
+//
+// q is the head's parameter: the power of Tweedie's distributions (the variance is mean^q, q not 1 (poisson) or 2
+// (gamma) with the log link), where huber turns from squares to absolute values, or the quantile that is sought.
 // A block of V rows is worked on at once, one row a lane: vectors k = 0..outputs-1 hold z_k of V rows.
 #pragma once
 
+#include <functional>
 #include <limits>
 
 #include "activation.hpp"
@@ -24,12 +30,29 @@
 
 namespace linnet {
 
-enum class Family { normal, laplace, bernoulli, categorical, poisson, perceptron, gamma, tweedie, tweedie_identity };
+enum class Family {
+  normal,
+  laplace,
+  huber,
+  quantile,
+  bernoulli,
+  categorical,
+  poisson,
+  perceptron,
+  gamma,
+  tweedie,
+  tweedie_identity,
+  custom
+};
 
 struct Head {
   Family family = Family::normal;
-  double power = 0;  // of Tweedie's variance
+  double power = 0;  // the parameter q
 };
+
+// A loss from outside: loss (rows) and dz (rows x outputs) from z and t (rows x outputs). Called by one thread.
+using CustomLoss =
+    std::function<void(const double* z, const double* t, int rows, int outputs, double* loss, double* dz)>;
 
 template <class V, class T>
 LINNET_INLINE V power_of(V x, T exponent) {
@@ -90,6 +113,26 @@ LINNET_INLINE Vec<T> family_lanes(Head head, T* dz, const T* z, int outputs, Tar
         const Vec<T> r = z - t;
         return Pair{abs(r), r > T(0) ? broadcast(T(1)) : (r < T(0) ? broadcast(T(-1)) : r)};
       });
+      break;
+    case Family::huber: {
+      const T q = T(head.power);
+      each([=](Vec<T> z, Vec<T> t) {
+        const Vec<T> r = z - t, kept = max(min(r, broadcast(q)), broadcast(-q));
+        return Pair{kept * (r - T(0.5) * kept), kept};
+      });
+      break;
+    }
+    case Family::quantile: {
+      const T q = T(head.power);
+      each([=](Vec<T> z, Vec<T> t) {
+        const Vec<T> r = z - t;
+        const Vec<T> slope = r > T(0) ? broadcast(T(1) - q) : (r < T(0) ? broadcast(-q) : r);
+        return Pair{slope * r, slope};
+      });
+      break;
+    }
+    case Family::custom:
+      each([](Vec<T>, Vec<T>) { return Pair{}; });  // computed elsewhere
       break;
     case Family::bernoulli:
       // log(1 + e^z) - t z = max(z, 0) - t z + log(1 + e^-|z|): keeps its digits when the answer is sure and right.
@@ -157,8 +200,11 @@ LINNET_INLINE void mean_lanes(Head head, T* mean, const T* z, int outputs) {
   switch (head.family) {
     case Family::normal:
     case Family::laplace:
+    case Family::huber:
+    case Family::quantile:
     case Family::perceptron:
     case Family::tweedie_identity:
+    case Family::custom:
       each([](Vec<T> z) { return z; });
       break;
     case Family::bernoulli:
@@ -192,8 +238,13 @@ LINNET_INLINE void curvature_lanes(Head head, T* out, const T* z, int outputs, T
     case Family::normal:
       each([](Vec<T>, Vec<T>) { return broadcast(T(1)); });
       break;
+    case Family::huber:
+      each([=](Vec<T> z, Vec<T> t) { return abs(z - t) <= q ? broadcast(T(1)) : Vec<T>{}; });
+      break;
     case Family::laplace:
+    case Family::quantile:
     case Family::perceptron:
+    case Family::custom:
       each([](Vec<T>, Vec<T>) { return Vec<T>{}; });
       break;
     case Family::bernoulli:

@@ -22,6 +22,7 @@ struct LayerSpec {
 struct Network {
   std::vector<LayerSpec> layers;
   Head head;
+  CustomLoss custom;  // of a custom head
 
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }

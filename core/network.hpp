@@ -54,6 +54,7 @@ class Pass {
     }
     for (const auto& layer : layout_.layers)
       if (layer.size * sizeof(T) > 131072 && !layer.thin) rows_by_thread_ = false;
+    if (net.head.family == Family::custom) rows_by_thread_ = false;  // one call a chunk
     if (!rows_by_thread_) transposed = slab_panels * Tile<T>::depth_block * V;
     for (int rank = 0; rank < threads; ++rank) {
       transposed_.emplace_back(transposed);
@@ -331,6 +332,7 @@ class Pass {
     const int l = static_cast<int>(net_.layers.size()) - 1, outputs = net_.outputs();
     const LayerSpec& layer = net_.layers[l];
     if (!batch.t.labels && !batch.t.values) return;
+    if (net_.head.family == Family::custom) return custom_head(batch, mode, fitted, r0, r1);
     T* scratch = lanes_[rank].get() + panels_of<T>(outputs) * V * V;
     for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* block, int r) {
       std::int64_t row[V];
@@ -338,6 +340,9 @@ class Pass {
       Vec<T> weight = broadcast(T(1));
       if (batch.weights)
         for (int lane = 0; lane < V; ++lane) weight[lane] = batch.weights[row[lane]];
+      if (batch.offset)
+        for (int k = 0; k < outputs; ++k)
+          for (int lane = 0; lane < V; ++lane) block[k * V + lane] += batch.offset[row[lane] * outputs + k];
       if (fitted) {
         mean_lanes(net_.head, scratch, block, outputs);
         for (int lane = 0; lane < std::min(V, r1 - r); ++lane)
@@ -351,6 +356,34 @@ class Pass {
       return false;
     });
     if (mode.gradient) through_activation(l, layer, {r0, r1}, {0, panels_of<T>(outputs)}, rank);
+  }
+
+  // The same for a loss from outside.
+  void custom_head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1) {
+    constexpr int V = lanes<T>;
+    const int outputs = net_.outputs(), rows = r1 - r0;
+    const std::size_t size = static_cast<std::size_t>(rows) * outputs;
+    std::vector<double> z(size), t(size), dz(size), loss(rows);
+    auto each = [&](auto&& f) {  // f(place in a matrix by rows, place in the panels, row of the table, output)
+      for (int r = 0; r < rows; ++r)
+        for (int k = 0; k < outputs; ++k)
+          f(std::ptrdiff_t{r} * outputs + k, (k / V * ld_ + r0 + r) * V + k % V, batch.row(r0 + r), k);
+    };
+    each([&](std::ptrdiff_t i, std::ptrdiff_t at, std::int64_t row, int k) {
+      z[i] = output_matrix()[at];
+      t[i] = batch.t.values[row * outputs + k];
+      if (batch.offset) z[i] += batch.offset[row * outputs + k];
+      if (fitted) fitted[row * outputs + k] = static_cast<T>(z[i]);
+    });
+    net_.custom(z.data(), t.data(), rows, outputs, loss.data(), dz.data());
+    auto weight = [&](std::int64_t row) { return batch.weights ? static_cast<double>(batch.weights[row]) : 1.0; };
+    for (int r = 0; r < rows; ++r) loss_[r0 + r] = static_cast<T>(loss[r] * weight(batch.row(r0 + r)));
+    if (!mode.gradient) return;
+    each([&](std::ptrdiff_t i, std::ptrdiff_t at, std::int64_t row, int) {
+      d_.back()[at] = static_cast<T>(dz[i] * weight(row));
+    });
+    through_activation(static_cast<int>(net_.layers.size()) - 1, net_.layers.back(), {r0, r1},
+                       {0, panels_of<T>(outputs)}, 0);
   }
 
   // wt = the transposed weights of layer l: `inputs` panels, each with the outputs of `outputs` panels as rows.

@@ -60,6 +60,7 @@ void Objective<T>::predict(const Design& x, std::int64_t first_row, std::int64_t
                      {},
                      nullptr,
                      nullptr,
+                     nullptr,
                      first_row + first,
                      static_cast<int>(std::min<std::int64_t>(Pass<T>::chunk_rows, rows - first))};
       pass.run(team, rank, packed_.get(), batch, {}, nullptr);

@@ -47,7 +47,8 @@ double seconds_now() {
 }  // namespace
 
 int useful_threads(const Network& net, int rows, int limit) {
-  return rows == 1 ? 1 : static_cast<int>(std::clamp(step_work(net, rows) / 150000, 1.0, static_cast<double>(limit)));
+  if (rows == 1 || net.head.family == Family::custom) return 1;
+  return static_cast<int>(std::clamp(step_work(net, rows) / 150000, 1.0, static_cast<double>(limit)));
 }
 
 template <class T>
@@ -79,11 +80,12 @@ void Trainer<T>::write(int array, const T* in) {
 }
 
 template <class T>
-void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights, int batch_rows, bool shuffle,
-                          double scale) {
+void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows,
+                          bool shuffle, double scale) {
   x_ = x;
   t_ = t;
   weights_ = weights;
+  offset_ = offset;
   batch_rows_ = batch_rows;
   shuffle_ = shuffle;
   scale_ = scale;
@@ -100,7 +102,7 @@ void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights
 template <class T>
 void Trainer<T>::forget_data() {
   set_fitted(nullptr);
-  x_ = {}, t_ = {}, weights_ = nullptr;
+  x_ = {}, t_ = {}, weights_ = nullptr, offset_ = nullptr;
   pass_.reset();
   order_ = {};
   sums_ = {};
@@ -153,6 +155,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     const Batch<T> batch{&x_,
                          t_,
                          weights_,
+                         offset_,
                          shuffle_ ? order_.data() : nullptr,
                          first + skipped,
                          std::min(Pass<T>::chunk_rows, rows - skipped)};

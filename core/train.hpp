@@ -35,7 +35,8 @@ class Trainer {
   void set_updates(std::int64_t n) { updates_ = n; }
 
   // What to train on; the pointers must stay valid. The gradient of a step is scale / rows times the sum over its rows.
-  void set_data(const Design& x, const Targets<T>& t, const T* weights, int batch_rows, bool shuffle, double scale);
+  void set_data(const Design& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows, bool shuffle,
+                double scale);
   void forget_data();  // and all memory but the parameters and the state
   void set_fitted(T* fitted) {
     fitted_ = fitted;
@@ -66,6 +67,7 @@ class Trainer {
   Design x_;
   Targets<T> t_;
   const T* weights_ = nullptr;
+  const T* offset_ = nullptr;
   T* fitted_ = nullptr;
   int batch_rows_ = 0;
   bool shuffle_ = true, penalised_ = false, dropping_ = false;

@@ -3,6 +3,7 @@
 There is no module of this name at run time; `from linnet._native import core` gives the one in use.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 _Array = NDArray[Any]
 _Labels = NDArray[np.int32] | None
+_Doubles = NDArray[np.float64]
+_CustomLoss = Callable[[_Doubles, _Doubles], tuple[_Doubles, _Doubles]]
 
 isa: str
 compiler: str
@@ -125,7 +128,10 @@ class LayerSpec:
 
 class Network:
     parameters: int
-    def __init__(self, layers: list[LayerSpec], family: Family, power: float = 0.0) -> None: ...
+    takes_threads: bool
+    def __init__(
+        self, layers: list[LayerSpec], family: Family, power: float = 0.0, custom: _CustomLoss | None = None
+    ) -> None: ...
 
 class OptimizerSpec:
     rule: Rule
@@ -154,6 +160,7 @@ class ObjectiveF32:
         labels: _Labels,
         values: _Array | None,
         weights: _Array | None,
+        offset: _Array | None,
         first: int,
         rows: int,
         grad: NDArray[np.float64] | None,
@@ -173,6 +180,7 @@ class TrainerF32:
         labels: _Labels,
         values: _Array | None,
         weights: _Array | None,
+        offset: _Array | None,
         batch_rows: int,
         shuffle: bool,
         scale: float,

@@ -13,13 +13,14 @@ from linnet.data.targets import Labels
 class Rows:
     """A table, its targets (labels or values, one of the two) and, if not all one, its weights.
 
-    `values` and `weights` have the type that is computed in (float32 or float64); x may have another.
+    `values`, `weights` and `offset` have the type that is computed in (float32 or float64); x may have another.
     """
 
     x: Array
     labels: Labels | None = None
     values: Array | None = None
     weights: Array | None = None
+    offset: Array | None = None  # rows x outputs, added to the last layer's z
     given: Array | None = None  # the targets as the user has them, where that is another form
 
     def __len__(self) -> int:

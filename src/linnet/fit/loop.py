@@ -160,9 +160,8 @@ class Training:
         for index, array in enumerate(self._state.arrays):
             self._trainer.write(index + 1, array)
         self._trainer.updates = self._state.updates
-        self._trainer.set_data(
-            rows.x, rows.labels, rows.values, rows.weights, batch, plan.shuffle, plan.loss_factor / self._unit(rows)
-        )
+        scale = plan.loss_factor / self._unit(rows)
+        self._trainer.set_data(rows.x, rows.labels, rows.values, rows.weights, rows.offset, batch, plan.shuffle, scale)
         self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if plan.metrics else None
         self._trainer.set_fitted(self._fitted)
         self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None
@@ -262,7 +261,7 @@ class Training:
         loss = sums.loss * self.plan.loss_factor / (len(rows) * self._unit(rows))
         numbers = {"val_loss": loss + penalty(self.network, self.theta)}
         if self.plan.metrics:
-            mean = self._objective.predict(self.theta, rows.x)
+            mean = self._objective.predict(self.theta, rows.x, offset=rows.offset)
             numbers.update({"val_" + metric.name: metric(mean, rows) for metric in self.plan.metrics})
         return numbers
 

@@ -46,17 +46,20 @@ class Objective:
         part = np.empty(self.network.size) if gradient else None
         loss = weight = 0.0
         for first, count in self._slices(len(rows), 3):
-            sums = self._core.sums(rows.x, rows.labels, rows.values, rows.weights, first, count, part)
+            sums = self._core.sums(rows.x, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
             loss, weight = loss + sums[0], weight + sums[1]
             if total is not None and part is not None:
                 total += part
         return Sums(loss, weight, total)
 
-    def predict(self, theta: Theta, x: Array, *, mean: bool = True) -> Array:
+    def predict(self, theta: Theta, x: Array, *, offset: Array | None = None, mean: bool = True) -> Array:
         """Rows x outputs: the mean of each row's distribution, or with mean=False what the head takes.
 
         That is the last layer's linear output z, and a(z) for squared and absolute error over another activation a.
         """
+        if offset is not None:
+            z = self.predict(theta, x, mean=False) + offset
+            return self.network.head.mean(z.astype(np.float64)).astype(self.dtype) if mean else z
         self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
         out = np.empty((len(x), self.network.outputs), self.dtype)
         for first, count in self._slices(len(x), 1):

@@ -63,4 +63,6 @@ class ThreadChoice:
 
 def most_threads(network: core.Network, rows: int, threads: int | None) -> int:
     """Return how many threads to have ready for so many rows at a time: those asked for, or all that can pay."""
-    return core.useful_threads(network, rows, get_threads()) if threads is None else checked_threads(threads)
+    if threads is None:
+        return core.useful_threads(network, rows, get_threads())
+    return checked_threads(threads) if network.takes_threads else 1

@@ -7,6 +7,8 @@ loss is "mean minus target" and nothing has to be clipped:
 |---|---|---|---|
 | normal | z | (z - t)² / 2 | z - t |
 | laplace | z | abs(z - t) | sign(z - t) |
+| huber | z | r² / 2 where abs(r) <= q, else q abs(r) - q² / 2 | r = z - t, kept within ±q |
+| quantile | z | max((1 - q) r, -q r), r = z - t | 1 - q above t, -q below |
 | bernoulli | 1 / (1 + e^-z) | log(1 + e^z) - t z | mean - t |
 | categorical | softmax(z) | logsumexp(z) - z_t | mean - onehot(t) |
 | poisson | e^z | e^z - t z | mean - t |
@@ -14,15 +16,18 @@ loss is "mean minus target" and nothing has to be clipped:
 | tweedie | e^z | mean^(2-q) / (2-q) - t mean^(1-q) / (1-q) | mean^(1-q) (mean - t) |
 | tweedie_identity | z > 0 | the same | mean^-q (mean - t) |
 | perceptron | sign(z) | max(0, -t z), t = ±1 | -t where t z <= 0 |
+| custom | z | a function of z and t | given with it |
 
 Tweedie's distributions have the variance mean^q: q = 0 is the normal, 1 the Poisson, 2 the gamma distribution, between
-1 and 2 a sum of gammas as numerous as a Poisson count, 3 the inverse Gaussian.
+1 and 2 a sum of gammas as numerous as a Poisson count, 3 the inverse Gaussian. The median, or any other quantile q of
+the target, is what the quantile head's loss is least at.
 
 The loss of a row is the sum over its outputs. Squared and absolute error (normal, laplace) may also be taken after any
 other activation a: the mean is then a(z), and the gradient goes through a's own derivative. The formulas are
 computed in core/family.hpp.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,15 +35,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.checks import check_number
 from linnet.errors import ConfigError, unknown_name
 from linnet.model.activations import Activation, as_activation
 
 Floats = NDArray[np.float64]
 Targets = NDArray[Any]  # labels, one a row, or values, rows x outputs
+LossFunction = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 _CANONICAL = {
     "normal": "identity",
     "laplace": "identity",
+    "huber": "identity",
+    "quantile": "identity",
     "bernoulli": "sigmoid",
     "categorical": "softmax",
     "poisson": "exponential",
@@ -46,6 +55,7 @@ _CANONICAL = {
     "gamma": "exponential",
     "tweedie": "exponential",
     "tweedie_identity": "identity",
+    "custom": "identity",
 }
 HEADS = tuple(_CANONICAL)
 
@@ -54,13 +64,16 @@ HEADS = tuple(_CANONICAL)
 class Head:
     """A distribution for the target and the activation that makes its mean from z.
 
-    `activation` None stands for the head's own: identity, sigmoid, softmax or exponential. `power` is Tweedie's q.
+    `activation` None stands for the head's own: identity, sigmoid, softmax or exponential. `power` is q: Tweedie's
+    power, huber's turning point, the quantile. `function` is that of a custom head: (z, t) -> (loss of each row,
+    dloss/dz), on arrays of rows x outputs.
     The methods take z (rows x outputs), or what an activation other than the head's own made of it.
     """
 
     family: str
     activation: Activation | None = None
     power: float = 0.0
+    function: LossFunction | None = None
 
     def __post_init__(self) -> None:
         if self.family not in _CANONICAL:
@@ -107,6 +120,12 @@ class Head:
     def rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
         """Fill in what is wanted: mean, loss, slope, curvature; return the first of them."""
         labels, values = (t, None) if t is not None and t.ndim == 1 else (None, t)
+        if self.function is not None and t is not None:
+            assert wanted.keys() <= {"loss", "slope"}, "nothing else is known of a function"
+            for name, found in zip(("loss", "slope"), self.function(z, t), strict=True):
+                if name in wanted:
+                    wanted[name][:] = found
+            return next(iter(wanted.values()))
         family = getattr(core.Family, self.family)
         core.head_rows(family, self.power, z, labels, values, expected=expected, **wanted)
         return next(iter(wanted.values()))
@@ -120,6 +139,21 @@ def Normal(activation: str | Activation | None = None) -> Head:
 def Laplace(activation: str | Activation | None = None) -> Head:
     """Return the head of absolute error: |mean - t|."""
     return Head("laplace", None if activation is None else as_activation(activation))
+
+
+def Huber(turning_point: float = 1.0) -> Head:
+    """Return the head for real targets with outliers: squares up to the turning point, absolute values beyond."""
+    return Head("huber", power=check_number(turning_point, "turning_point", above=0))
+
+
+def Quantile(quantile: float = 0.5) -> Head:
+    """Return the head for a quantile of real targets."""
+    return Head("quantile", power=check_number(quantile, "quantile", above=0, below=1))
+
+
+def Custom(function: LossFunction) -> Head:
+    """Return a head for real targets from a function (z, t) -> (loss of each row, dloss/dz)."""
+    return Head("custom", function=function)
 
 
 def Bernoulli() -> Head:

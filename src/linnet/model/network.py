@@ -119,4 +119,4 @@ class Network:
             )
             for (inputs, outputs), layer, activation in zip(self.shapes, self.layers, activations, strict=True)
         ]
-        return core.Network(specs, getattr(core.Family, self.head.family), self.head.power)
+        return core.Network(specs, getattr(core.Family, self.head.family), self.head.power, self.head.function)
