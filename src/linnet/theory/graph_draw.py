@@ -22,7 +22,8 @@ _ACROSS, _APART, _THIN, _MARGIN = 56.0, 22.0, 14.0, 24.0  # between layers, boxe
 _LEGEND = 300.0  # width of the line below
 _SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "power": "^", "matmul": "@", "negative": "−"}
 _STYLE = """
-.linnet-graph { background: #fff; font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1d2733 }
+.linnet-graph { background: #fff; fill: #1d2733 }
+.linnet-graph { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace }
 .linnet-graph .box { fill: #f5f7fa; stroke: #8a97a6 }
 .linnet-graph .argument .box { fill: #e6f0fd; stroke: #3b7dd8 }
 .linnet-graph .constant .box { fill: none; stroke-dasharray: 4 3 }
@@ -101,8 +102,8 @@ def picture(boxes: list[Box]) -> Svg:
         f'viewBox="0 {top:.0f} {width:.0f} {height:.0f}" role="img">',
         "<title>Computation graph with values and gradients</title>",
         f"<style>{_STYLE}</style>",
-        '<defs><marker id="linnet-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path class="head" d="M0 0 8 4 0 8z"/></marker></defs>',
+        '<defs><marker id="linnet-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto"><path class="head" d="M0 0 8 4 0 8z"/></marker></defs>',
         *(_arrow(start, index, place) for place in places for index, start in enumerate(place.before)),
         *map(_box, places),
         f'<text x="{_MARGIN}" y="{bottom:.0f}">value'

@@ -84,10 +84,10 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
             raise _unknown(name)
         build = FUNCTIONS[function]
         try:
-            inspect.signature(build).bind(*args, **options)
-        except TypeError as error:
-            raise GraphError(f"{name}, while a function is differentiated: {error}") from None
-        result = build(*args, **options)
+            result = build(*args, **options)
+        except TypeError:
+            _check_options(name, build, args, options)
+            raise
         return apply(result) if isinstance(result, Operation) else result
 
     # ---- what an array has ----
@@ -268,6 +268,14 @@ def plain(a: Array) -> Any:
     while isinstance(a, Tensor):
         a = a.value
     return a
+
+
+def _check_options(name: str, build: Callable[..., Any], args: Any, options: Any) -> None:
+    """Raise an error if it was the options that the function does not have here."""
+    try:
+        inspect.signature(build).bind(*args, **options)
+    except TypeError as error:
+        raise GraphError(f"{name}, while a function is differentiated: {error}") from None
 
 
 def _index_name(index: Any) -> str:
