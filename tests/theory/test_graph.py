@@ -93,6 +93,10 @@ WHOLE: dict[Any, list[tuple[Function, tuple[Any, ...]]]] = {
     np.mean: [(np.mean, (A,)), (lambda a: a.mean(axis=-1), (C,)), (lambda a: np.mean(a, (0, 1), keepdims=True), (C,))],
     np.max: [(np.max, (A,)), (lambda a: a.max(axis=0), (C,)), (lambda a: np.max(a, (0, 2), keepdims=True), (C,))],
     np.min: [(np.min, (A,)), (lambda a: a.min(axis=1), (C,))],
+    np.amax: [(np.amax, (A,))],
+    np.amin: [(np.amin, (A,))],
+    np.round: [(np.round, (A,)), (lambda a: np.round(a, 2) * a, (A[0],))],
+    np.around: [(np.around, (A,))],
     np.prod: [(np.prod, (A,)), (lambda a: a.prod(axis=(0, 2)), (C,)), (lambda a: np.prod(a, 1, keepdims=True), (C,))],
     np.var: [(np.var, (A,)), (lambda a: a.var(axis=1, ddof=1), (C,))],
     np.std: [(np.std, (A,)), (lambda a: a.std(axis=0, keepdims=True), (C,))],
@@ -352,6 +356,7 @@ def test_what_is_known_of_a_tensor() -> None:
         assert (x.shape, x.ndim, x.size, x.dtype, len(x)) == ((2, 3), 2, 6, np.float64, 2)
         assert isinstance(x > 0, np.ndarray)
         assert repr(x[0]) == "Tensor([0., 1., 2.])"
+        assert f"{x[0, 1]:.2f}" == "1.00"
         assert x.argmax() == 5
         assert x.argmin() == 0
         assert np.zeros_like(x).tolist() == [[0] * 3] * 2
@@ -368,6 +373,7 @@ def test_what_is_known_of_a_tensor() -> None:
 def test_arguments_and_keywords() -> None:
     f = graph.value_and_grad(lambda a, b, *, c: a * b**c, (1, 0))
     assert f(3.0, 2.0, c=3) == (24, (36, 8))
+    assert isinstance(graph.value_and_grad(lambda x: x)(2.0)[0], float)
     assert graph.grad(np.sum)([1.0, 2.0]).tolist() == [1, 1]
 
 

@@ -18,13 +18,13 @@ The slopes are NumPy code too (graph_slopes.py, graph_rules.py), so a gradient c
 `graph.grad(graph.grad(f))`, to any order.
 
 Known: arithmetic, @, indexing and comparisons (which give ordinary arrays of truth values); abs, maximum, minimum,
-clip, where, sign, floor, ceil, trunc, rint, remainder; square, sqrt, cbrt, power, reciprocal, exp, exp2, expm1, log,
-log2, log10, log1p, logaddexp, logaddexp2; sin, cos, tan, sinh, cosh, tanh, their inverses, arctan2, hypot; sum, mean,
-average, var, std, max, min, prod, cumsum, diff, sort, trace, linalg.norm; matmul, dot, inner, outer, tensordot,
-einsum; reshape, ravel, squeeze, expand_dims, transpose, swapaxes, moveaxis, broadcast_to, flip, roll, repeat, tile,
-take, take_along_axis, diag, diagonal, tril, triu, split, array_split, concatenate, stack, vstack, hstack,
-column_stack, bincount; expit, logit, log_expit, erf, erfc, ndtr, log_ndtr, xlogy, xlog1py of scipy.special; and here
-`softmax` and `logsumexp`.
+clip, where, sign, floor, ceil, trunc, rint, round, remainder; square, sqrt, cbrt, power, reciprocal, exp, exp2,
+expm1, log, log2, log10, log1p, logaddexp, logaddexp2; sin, cos, tan, sinh, cosh, tanh, their inverses, arctan2,
+hypot; sum, mean, average, var, std, max, min, prod, cumsum, diff, sort, trace, linalg.norm; matmul, dot, inner,
+outer, tensordot, einsum; reshape, ravel, squeeze, expand_dims, transpose, swapaxes, moveaxis, broadcast_to, flip,
+roll, repeat, tile, take, take_along_axis, diag, diagonal, tril, triu, split, array_split, concatenate, stack, vstack,
+hstack, column_stack, bincount; expit, logit, log_expit, erf, erfc, ndtr, log_ndtr, xlogy, xlog1py of scipy.special;
+and here `softmax` and `logsumexp`.
 
 Where there is no derivative one is chosen: abs has the slope 0 at 0; of the equal arguments of maximum, minimum, max
 and min each gets the same share, so that np.maximum(x, 0) has the slope 1/2 at 0, and np.where(x > 0, x, 0), like the
@@ -124,10 +124,10 @@ def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Sv
     The result of f is one number; derivatives are taken by every argument of floating-point numbers. Returns the text
     of an SVG picture, which a notebook shows, and writes it to `path`.
     """
-    given = tuple(i for i, a in enumerate(args) if isinstance(plain(a), float | np.ndarray) and _is_float(plain(a)))
+    given = tuple(i for i, a in enumerate(args) if np.asarray(plain(a)).dtype.kind == "f")
     with _level() as level:
         leaves, result = _run(f, given, args, {}, level)
-        if not isinstance(result, Tensor) or result.shape:
+        if not isinstance(result, Tensor) or result.level != level or result.shape:
             raise GraphError(
                 "only a function that makes one number of its arguments can be drawn: add it up with .sum()"
             )
@@ -158,14 +158,13 @@ def _level() -> Iterator[int]:
 
 def _run(f: Function, argnum: Any, args: Any, options: Any, level: int) -> tuple[list[Tensor], Array]:
     """The chosen arguments as the first nodes of a graph, and f's result: its last node, or a constant."""
-    chosen = (argnum,) if isinstance(argnum, int) else argnum
+    chosen = (argnum,) if isinstance(argnum, int) else tuple(argnum)
+    if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(len(args))):
+        raise ConfigError(f"argnum={argnum!r}: the positions of arguments, of which {len(args)} were given, from 0 on")
     given = list(args)
-    leaves = []
     for i in chosen:
-        if not 0 <= i < len(args):
-            raise ConfigError(f"argnum={argnum!r}: the function was called with {len(args)} positional arguments")
         given[i] = Tensor(_as_floats(args[i], i), level)
-        leaves.append(given[i])
+    leaves = [given[i] for i in chosen]
     try:
         result = f(*given, **options)
     except ValueError as error:
@@ -197,11 +196,7 @@ def _as_floats(a: Any, position: int) -> Any:
             f"argument {position} is no array of floating-point numbers, but {type(a).__name__}: "
             "pass each array as an argument of its own and say by which with argnum=(0, 1)"
         )
-    return array
-
-
-def _is_float(a: Any) -> bool:
-    return np.asarray(a).dtype.kind == "f"
+    return array[()]
 
 
 # ---- backwards ----

@@ -48,8 +48,8 @@ def _mean(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Operation:
     return Operation("mean", (a,), lambda a: np.mean(a, axis=axis, keepdims=keepdims), pull)
 
 
-def _extreme(function: Any) -> None:
-    @_rule(function)
+def _extreme(function: Any, other_name: Any) -> None:
+    @_rule(function, other_name)
     def build(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Operation:
         def pull(k: int, g: Array, y: Array, a: Array) -> Array:
             hit = a == spread(y, a, axis, keepdims)
@@ -58,8 +58,8 @@ def _extreme(function: Any) -> None:
         return Operation(function.__name__, (a,), lambda a: function(a, axis=axis, keepdims=keepdims), pull)
 
 
-_extreme(np.max)
-_extreme(np.min)
+_extreme(np.max, np.amax)
+_extreme(np.min, np.amin)
 
 
 @_rule(np.prod)
@@ -144,6 +144,11 @@ def _clip(a: Array, a_min: Array = None, a_max: Array = None, *, min: Array = No
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     a = a if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
+
+
+@_rule(np.round, np.around)
+def _round(a: Array, decimals: int = 0) -> Operation:
+    return Operation("round", (a,), lambda a: np.round(a, decimals), lambda k, g, y, a: 0.0 * g)
 
 
 # ---- products ----

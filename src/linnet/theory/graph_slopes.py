@@ -4,6 +4,7 @@ A rule takes the gradient g of a step's result y back to one of the arrays that 
 itself, a rule can be differentiated like any other function: that is all there is to higher derivatives.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -87,12 +88,15 @@ SLOPES: dict[str, tuple[Callable[..., Array], ...]] = {
 
 def elementwise(ufunc: np.ufunc, arrays: tuple[Array, ...]) -> Operation:
     """A function of single numbers, over arrays that are broadcast together."""
-    slopes = SLOPES[ufunc.__name__]
+    return Operation(ufunc.__name__, arrays, ufunc, _pull_through(ufunc.__name__))
 
+
+@functools.cache
+def _pull_through(name: str) -> Callable[..., Array]:
     def pull(k: int, g: Array, y: Array, *arrays: Array) -> Array:
-        return fit(_chain(g, slopes[k](y, *arrays)), np.shape(arrays[k]))
+        return fit(_chain(g, SLOPES[name][k](y, *arrays)), np.shape(arrays[k]))
 
-    return Operation(ufunc.__name__, arrays, ufunc, pull)
+    return pull
 
 
 def _chain(g: Array, slope: Array) -> Array:

@@ -137,6 +137,9 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"Tensor({np.array2string(np.asarray(plain(self)), separator=', ')})"
 
+    def __format__(self, spec: str) -> str:
+        return format(plain(self), spec) if spec else repr(self)
+
     def __bool__(self) -> bool:
         if self.size != 1:
             raise GraphError(f"an array of shape {self.shape} is neither true nor false: choose with np.where")
