@@ -118,6 +118,17 @@ def test_a_value_used_twice_and_none_at_all() -> None:
     assert [lines for _, lines, _ in boxes(graph.draw(lambda x: x, 3.0))] == [["x", "3", "∂ 1"]]
 
 
+def test_a_picture_of_what_is_being_differentiated() -> None:
+    shown: list[str] = []
+
+    def f(x: Any) -> Any:
+        shown.append(graph.draw(lambda y: x * y, 2.0))
+        return x * x
+
+    assert graph.grad(f)(3.0) == 6
+    assert [lines for _, lines, _ in boxes(shown[0])] == [["y", "2", "∂ 3"], ["3 × ·", "6", "∂ 1"]]
+
+
 def test_a_file_is_written_whole(tmp_path: Path) -> None:
     path = tmp_path / "graph.svg"
     svg = graph.draw(np.exp, 1.0, path=path)
@@ -132,5 +143,7 @@ def test_what_cannot_be_drawn() -> None:
         graph.draw(np.exp, np.ones(3))
     with pytest.raises(GraphError, match="makes one number"):
         graph.draw(lambda x: 1.0, 1.0)
+    with pytest.raises(GraphError, match="there is none"):
+        graph.draw(np.exp, 1)
     with pytest.raises(ConfigError, match="502 nodes is too large"):
         graph.draw(lambda x: sum(x for _ in range(501)), 1.0)

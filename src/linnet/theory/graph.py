@@ -125,6 +125,8 @@ def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Sv
     of an SVG picture, which a notebook shows, and writes it to `path`.
     """
     given = tuple(i for i, a in enumerate(args) if np.asarray(plain(a)).dtype.kind == "f")
+    if not given:
+        raise GraphError("a picture shows derivatives by arguments of floating-point numbers, of which there is none")
     with _level() as level:
         leaves, result = _run(f, given, args, {}, level)
         if not isinstance(result, Tensor) or result.level != level or result.shape:
@@ -257,7 +259,7 @@ def _boxes(gradients: dict[Tensor, Any], known: dict[int, str]) -> list[Box]:
                 places[id(a)] = len(boxes)
                 boxes.append(Box(known.get(id(a), "constant"), plain(a)))
             before += [places[id(a)]] if id(a) in places else []
-            shown.append(None if id(a) in places else a)
+            shown.append(None if id(a) in places else plain(a))
         places[id(node)] = len(boxes)
         name = node.operation.name if node.operation else known.get(id(node), "")
         boxes.append(Box(name, plain(node), gradients[node], tuple(before), tuple(shown)))
