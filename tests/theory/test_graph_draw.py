@@ -100,6 +100,11 @@ def test_boxes_keep_apart_and_stand_after_what_they_are_made_from(f: Callable[..
             assert top < py < top + height
 
 
+def test_an_argument_stands_next_to_its_use() -> None:
+    left = {lines[0]: place[0] for _, lines, place in boxes(graph.draw(perceptron, *EXAMPLES["perceptron"][1]))}
+    assert left["x"] == left["w1"] < left["b1"] < left["w2"]
+
+
 def test_it_needs_nothing_from_elsewhere_and_knows_the_dark() -> None:
     svg = graph.draw(tangled, 1.5, -0.5)
     assert "prefers-color-scheme: dark" in svg
@@ -136,6 +141,10 @@ def test_a_file_is_written_whole(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["graph.svg"]
     with pytest.raises(ConfigError, match="cannot write there"):
         graph.draw(np.exp, 1.0, path=tmp_path / "nowhere" / "graph.svg")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match="folder"):
+        graph.draw(np.exp, 1.0, path=tmp_path / "folder")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "graph.svg"]
 
 
 def test_what_cannot_be_drawn() -> None:
