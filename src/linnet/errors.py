@@ -30,6 +30,10 @@ class FormatError(LinnetError, ValueError):
     """A file is not what it should be: damaged, cut short, or of another kind or version."""
 
 
+class GraphError(LinnetError, TypeError):
+    """A function cannot be differentiated as it is written: names the step, and what to write in its place."""
+
+
 class DataWarning(UserWarning):
     """The data can be used, but something in them is likely not meant: names it and says what was done about it."""
 

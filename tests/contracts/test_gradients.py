@@ -58,7 +58,7 @@ def test_every_slope_of_leaky_relu(slope: float) -> None:
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_the_twin_itself(name: str) -> None:
-    """The reference has slopes of its own, written without looking at the core's: they too must be slopes."""
+    """Its gradient comes from the graph: that, too, must be the slope of its losses."""
     case = HEADS[0]
     network = Network(3, (Layer(4, Activation(name)), Layer(3)), case.head)
     theta, rows, twin = make_theta(network, 3), make_rows(case, 3, 5, "float64", 4), Twin(network)

@@ -75,7 +75,7 @@ class Plain:
 
     def loss(self, theta: Array) -> float:
         w = self.problem.weights
-        return float((w * head_loss(self.problem.head, self.z(theta), self.t)).sum())  # type: ignore[arg-type,operator]
+        return float((w * head_loss(self.problem.head, self.z(theta), self.t)).sum())  # type: ignore[arg-type]
 
     def gradient(self, theta: Array) -> Array:
         w = self.problem.weights
