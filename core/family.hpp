@@ -236,10 +236,8 @@ LINNET_INLINE void curvature_lanes(Head head, T* out, const T* z, int outputs, T
   };
   switch (head.family) {
     case Family::normal:
+    case Family::huber:  // where it is not 0
       each([](Vec<T>, Vec<T>) { return broadcast(T(1)); });
-      break;
-    case Family::huber:
-      each([=](Vec<T> z, Vec<T> t) { return abs(z - t) <= q ? broadcast(T(1)) : Vec<T>{}; });
       break;
     case Family::laplace:
     case Family::quantile:

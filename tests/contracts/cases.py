@@ -9,7 +9,20 @@ from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
 from linnet.model.activations import ACTIVATIONS, Activation
-from linnet.model.heads import Bernoulli, Categorical, Gamma, Head, Laplace, Normal, Perceptron, Poisson, Tweedie
+from linnet.model.heads import (
+    Bernoulli,
+    Categorical,
+    Custom,
+    Gamma,
+    Head,
+    Huber,
+    Laplace,
+    Normal,
+    Perceptron,
+    Poisson,
+    Quantile,
+    Tweedie,
+)
 from linnet.model.network import Layer, Network
 
 Array = NDArray[Any]
@@ -33,6 +46,11 @@ class HeadCase:
         return self.name
 
 
+def log_cosh(z: Array, t: Array) -> tuple[Array, Array]:
+    """A loss of one's own: log cosh(z - t), and its slope."""
+    return np.log(np.cosh(z - t)).sum(axis=1), np.tanh(z - t)
+
+
 HEADS = (
     HeadCase("normal", Normal(), 3, "values"),
     HeadCase("laplace", Laplace(), 3, "values"),
@@ -46,6 +64,9 @@ HEADS = (
     HeadCase("gamma", Gamma(), 2, "amounts"),
     HeadCase("tweedie-1.5", Tweedie(1.5), 2, "counts"),
     HeadCase("tweedie-3", Tweedie(3), 1, "amounts"),
+    HeadCase("huber", Huber(0.7), 3, "values"),
+    HeadCase("quantile", Quantile(0.8), 3, "values"),
+    HeadCase("custom", Custom(log_cosh), 3, "values"),
 )
 SQUARED_OVER = tuple(
     HeadCase(f"normal-{name}", Normal(name), 3, "values") for name in ACTIVATIONS if name != "identity"

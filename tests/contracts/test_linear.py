@@ -17,7 +17,9 @@ from .twin import head_dz, head_loss
 CURVED = [  # with second derivatives that are never negative; categorical heads take labels here
     case
     for case in HEADS
-    if case.head.family not in ("laplace", "perceptron") and case.head.power <= 2 and str(case) != "categorical-soft"
+    if case.head.family not in ("laplace", "huber", "quantile", "perceptron", "custom")
+    and case.head.power <= 2
+    and str(case) != "categorical-soft"
 ]
 LAYOUTS = {  # dense columns, sparse columns, levels
     "one column": (1, 0, ()),

@@ -63,6 +63,13 @@ def head_loss(head: Head, z: Array, t: Array) -> Any:
             each = (z - t) ** 2 / 2
         case "laplace":
             each = np.abs(z - t)
+        case "huber":
+            r, q = z - t, head.power
+            each = np.where(np.abs(r) <= q, r**2 / 2, q * np.abs(r) - q**2 / 2)
+        case "quantile":
+            each = np.where(z > t, (1 - head.power) * (z - t), head.power * (t - z))
+        case "custom":
+            each = np.log(np.cosh(z - t))
         case "bernoulli":
             each = t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z)
         case "categorical":
