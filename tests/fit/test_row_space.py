@@ -97,7 +97,8 @@ def test_gradient_of_a_point() -> None:
     point[rows.half : 2 * rows.half] = (X @ ((X.T @ a) / PENALTY[:, None])).ravel()
     at, theta = rows.whole(rows.at(point)), rows.theta(point)
     plain = problem.at(theta)
-    assert at.gradient is not None and plain.gradient is not None
+    assert at.gradient is not None
+    assert plain.gradient is not None
     assert at.value == pytest.approx(plain.value, rel=1e-12)
     steps = rows.theta(at.gradient).reshape(-1, 3)[:-1] * PENALTY[:, None]
     np.testing.assert_allclose(steps.ravel(), plain.gradient[:-3], rtol=1e-9, atol=1e-9)
