@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -80,7 +81,7 @@ CustomLoss custom_loss(nb::object function) {
 template <class T>
 struct PyTrainer {
   Trainer<T> trainer;
-  Table x;
+  std::optional<PyColumns> x;
   Answers<T> answers;
   OutMatrix<T> fitted;
 };
@@ -102,14 +103,14 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("theta"))
       .def(
           "sums",
-          [](Objective<T>& self, Table x, Labels labels, Values values, Weights weights, Values offset,
+          [](Objective<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
              std::int64_t first, std::int64_t rows, OutVector<double> grad) {
-            const Design design = design_of(x);
+            const Columns& x = columns.x;
             const Answers<T> answers{labels, values, weights, offset};
-            require(design.cols == self.network().inputs(), "x: wrong number of columns");
-            require(first >= 0 && rows >= 1 && first + rows <= design.rows, "rows out of range");
-            const Batch<T> batch{&design,
-                                 answers.targets(self.network(), design.rows),
+            require(x.cols() == self.network().inputs(), "x: wrong number of columns");
+            require(first >= 0 && rows >= 1 && first + rows <= x.rows, "rows out of range");
+            const Batch<T> batch{&x,
+                                 answers.targets(self.network(), x.rows),
                                  answers.weight_data(),
                                  answers.offset_data(),
                                  nullptr,
@@ -125,15 +126,16 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("offset").none(), nb::arg("first"), nb::arg("rows"), nb::arg("grad").noconvert().none())
       .def(
           "predict",
-          [](Objective<T>& self, Table x, std::int64_t first, std::int64_t rows, bool mean, OutMatrix<T> out) {
-            const Design design = design_of(x);
-            require(design.cols == self.network().inputs(), "x: wrong number of columns");
-            require(first >= 0 && rows >= 1 && first + rows <= design.rows, "rows out of range");
+          [](Objective<T>& self, const PyColumns& columns, std::int64_t first, std::int64_t rows, bool mean,
+             OutMatrix<T> out) {
+            const Columns& x = columns.x;
+            require(x.cols() == self.network().inputs(), "x: wrong number of columns");
+            require(first >= 0 && rows >= 1 && first + rows <= x.rows, "rows out of range");
             require(static_cast<std::int64_t>(out.shape(0)) == rows &&
                         static_cast<int>(out.shape(1)) == self.network().outputs(),
                     "out: rows x outputs");
             nb::gil_scoped_release free;
-            self.predict(design, first, rows, mean, out.data());
+            self.predict(x, first, rows, mean, out.data());
           },
           nb::arg("x"), nb::arg("first"), nb::arg("rows"), nb::arg("mean"), nb::arg("out").noconvert());
 
@@ -147,16 +149,16 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("network"), nb::arg("optimizer"), nb::arg("seed"), nb::arg("threads"))
       .def(
           "set_data",
-          [](PyTrainer<T>& self, Table x, Labels labels, Values values, Weights weights, Values offset, int batch_rows,
-             bool shuffle, double scale) {
-            const Design design = design_of(x);
+          [](PyTrainer<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
+             int batch_rows, bool shuffle, double scale) {
+            const Columns& x = columns.x;
             const Network& net = self.trainer.network();
             self.answers = {labels, values, weights, offset};
-            self.x = x;
-            require(design.cols == net.inputs(), "x: wrong number of columns");
-            require(design.rows >= 1 && design.rows < (std::int64_t{1} << 32), "x: between 1 and 2^32 rows");
+            self.x = columns;
+            require(x.cols() == net.inputs(), "x: wrong number of columns");
+            require(x.rows >= 1 && x.rows < (std::int64_t{1} << 32), "x: between 1 and 2^32 rows");
             require(batch_rows >= 1, "batch_rows: at least 1");
-            self.trainer.set_data(design, self.answers.targets(net, design.rows), self.answers.weight_data(),
+            self.trainer.set_data(x, self.answers.targets(net, x.rows), self.answers.weight_data(),
                                   self.answers.offset_data(), batch_rows, shuffle, scale);
           },
           nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
@@ -164,14 +166,14 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def("forget_data",
            [](PyTrainer<T>& self) {
              self.trainer.forget_data();
-             self.x = {}, self.answers = {}, self.fitted = {};
+             self.x.reset(), self.answers = {}, self.fitted = {};
            })
       .def(
           "set_fitted",
           [](PyTrainer<T>& self, OutMatrix<T> fitted) {
-            require(self.x.is_valid(), "set_data first");
+            require(self.x.has_value(), "set_data first");
             if (fitted.is_valid())
-              require(fitted.shape(0) == self.x.shape(0) &&
+              require(static_cast<std::int64_t>(fitted.shape(0)) == self.x->x.rows &&
                           static_cast<int>(fitted.shape(1)) == self.trainer.network().outputs(),
                       "fitted: rows x outputs");
             self.fitted = fitted;
@@ -181,7 +183,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def(
           "begin_epoch",
           [](PyTrainer<T>& self, std::int64_t epoch) {
-            require(self.x.is_valid(), "set_data first");
+            require(self.x.has_value(), "set_data first");
             nb::gil_scoped_release free;
             self.trainer.begin_epoch(epoch);
           },
@@ -189,8 +191,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def(
           "run",
           [](PyTrainer<T>& self, Vector<double> rates, double seconds, int threads) {
-            require(self.x.is_valid() && static_cast<std::int64_t>(rates.size()) >= self.trainer.steps(),
-                    "rates: one a step");
+            require(self.x && static_cast<std::int64_t>(rates.size()) >= self.trainer.steps(), "rates: one a step");
             require(threads >= 1 && threads <= self.trainer.most_threads(), "threads: out of range");
             Interrupt interrupt(interrupted);
             Progress progress;
@@ -314,6 +315,7 @@ NB_MODULE(LINNET_MODULE, m) {
 
   bind<float>(m, "ObjectiveF32", "TrainerF32");
   bind<double>(m, "ObjectiveF64", "TrainerF64");
+  bind_columns(m);
   bind_linear(m);
 
   m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));

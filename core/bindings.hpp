@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-#include "design.hpp"
+#include "columns.hpp"
 
 namespace linnet {
 
@@ -44,6 +44,44 @@ inline Design design_of(const Table& x) {
   return d;
 }
 
+// The same sparse matrix in any of its types.
+struct SparseArrays {
+  Vector<std::int64_t> start;
+  nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> column, value;
+
+  static SparseArrays of(const nb::tuple& parts) {
+    return {nb::cast<decltype(start)>(parts[0]), nb::cast<decltype(column)>(parts[1]),
+            nb::cast<decltype(value)>(parts[2])};
+  }
+
+  // Without the values.
+  SparseRows places(int cols) const {
+    SparseRows s;
+    s.start = start.data();
+    s.column = column.data();
+    s.long_column = column.dtype() == nb::dtype<std::int64_t>();
+    require(s.long_column || column.dtype() == nb::dtype<std::int32_t>(), "sparse columns: int32 or int64");
+    s.cols = cols;
+    return s;
+  }
+
+  SparseRows rows(int cols) const {
+    SparseRows s = places(cols);
+    s.kind = value.dtype() == nb::dtype<double>() ? Design::Kind::f64 : Design::Kind::f32;
+    require(s.kind == Design::Kind::f64 || value.dtype() == nb::dtype<float>(), "sparse values: float32 or float64");
+    s.value = value.data();
+    return s;
+  }
+};
+
+// Columns and the arrays they lie in.
+struct PyColumns {
+  Columns x;
+  std::vector<Table> tables;
+  SparseArrays sparse;
+  std::vector<Vector<std::int32_t>> codes;
+};
+
 // Asks Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.
 inline bool interrupted() {
   nb::gil_scoped_acquire hold;
@@ -61,6 +99,7 @@ void finish(Pass&& pass) {
   if (!done) throw nb::python_error();
 }
 
-void bind_linear(nb::module_& m);  // bindings_linear.cpp
+void bind_columns(nb::module_& m);  // bindings_columns.cpp
+void bind_linear(nb::module_& m);   // bindings_linear.cpp
 
 }  // namespace linnet

@@ -19,66 +19,8 @@ namespace {
 // A linear model's sums and the arrays they are taken over.
 struct PyLinear {
   Linear linear;
-  std::vector<Table> tables;
-  std::vector<Vector<std::int32_t>> codes;
-  nb::object sparse;
+  PyColumns columns;
 };
-
-// The same sparse matrix in any of its types.
-struct SparseArrays {
-  Vector<std::int64_t> start;
-  nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> column, value;
-
-  static SparseArrays of(const nb::tuple& parts) {
-    return {nb::cast<decltype(start)>(parts[0]), nb::cast<decltype(column)>(parts[1]),
-            nb::cast<decltype(value)>(parts[2])};
-  }
-
-  // Without the values.
-  SparseRows places(int cols) const {
-    SparseRows s;
-    s.start = start.data();
-    s.column = column.data();
-    s.long_column = column.dtype() == nb::dtype<std::int64_t>();
-    require(s.long_column || column.dtype() == nb::dtype<std::int32_t>(), "sparse columns: int32 or int64");
-    s.cols = cols;
-    return s;
-  }
-
-  SparseRows rows(int cols) const {
-    SparseRows s = places(cols);
-    s.kind = value.dtype() == nb::dtype<double>() ? Design::Kind::f64 : Design::Kind::f32;
-    require(s.kind == Design::Kind::f64 || value.dtype() == nb::dtype<float>(), "sparse values: float32 or float64");
-    s.value = value.data();
-    return s;
-  }
-};
-
-Columns columns_of(std::int64_t rows, const std::vector<Table>& tables, Vector<double> center,
-                   const SparseArrays* sparse, int sparse_cols, const std::vector<Vector<std::int32_t>>& codes,
-                   const std::vector<int>& levels) {
-  Columns x;
-  x.rows = rows;
-  for (const Table& table : tables) {
-    x.tables.push_back(design_of(table));
-    require(x.tables.back().rows == rows, "tables: wrong number of rows");
-    x.dense_cols += x.tables.back().cols;
-  }
-  require(static_cast<int>(center.size()) == x.dense_cols, "center: one a dense column");
-  x.center.assign(center.data(), center.data() + center.size());
-  if (sparse) {
-    require(static_cast<std::int64_t>(sparse->start.size()) == rows + 1, "sparse: wrong number of rows");
-    x.sparse = sparse->rows(sparse_cols);
-    x.sparse_cols = sparse_cols;
-  }
-  require(codes.size() == levels.size(), "levels: one a column of codes");
-  for (std::size_t c = 0; c < codes.size(); ++c) {
-    require(static_cast<std::int64_t>(codes[c].size()) == rows, "codes: one a row");
-    x.codes.push_back({codes[c].data(), levels[c]});
-    x.sparse_cols += levels[c];
-  }
-  return x;
-}
 
 // An array of rows x outputs.
 void require_rows(const Linear& linear, const auto& a, const char* message) {
@@ -92,19 +34,15 @@ void bind_sums(nb::module_& m) {
   nb::class_<PyLinear>(m, "Linear")
       .def(
           "__init__",
-          [](PyLinear* self, std::int64_t rows, std::vector<Table> tables, Vector<double> center, nb::object sparse,
-             int sparse_cols, std::vector<Vector<std::int32_t>> codes, std::vector<int> levels, Family family,
-             double power, int outputs, int threads) {
-            require(rows >= 1 && outputs >= 1 && threads >= 1, "rows, outputs and threads: at least 1");
-            SparseArrays arrays;
-            if (!sparse.is_none()) arrays = SparseArrays::of(nb::cast<nb::tuple>(sparse));
-            Columns x =
-                columns_of(rows, tables, center, sparse.is_none() ? nullptr : &arrays, sparse_cols, codes, levels);
-            new (self) PyLinear{
-                {std::move(x), {family, power}, outputs, threads}, std::move(tables), std::move(codes), sparse};
+          [](PyLinear* self, const PyColumns& columns, Vector<double> center, Family family, double power, int outputs,
+             int threads) {
+            const Columns& x = columns.x;
+            require(x.rows >= 1 && outputs >= 1 && threads >= 1, "rows, outputs and threads: at least 1");
+            require(static_cast<int>(center.size()) == x.dense_cols, "center: one a dense column");
+            new (self) PyLinear{{x, {center.data(), center.data() + center.size()}, {family, power}, outputs, threads},
+                                columns};
           },
-          nb::arg("rows"), nb::arg("tables"), nb::arg("center"), nb::arg("sparse").none(), nb::arg("sparse_cols"),
-          nb::arg("codes"), nb::arg("levels"), nb::arg("family"), nb::arg("power"), nb::arg("outputs"),
+          nb::arg("columns"), nb::arg("center"), nb::arg("family"), nb::arg("power"), nb::arg("outputs"),
           nb::arg("threads"))
       .def_prop_ro("size", [](const PyLinear& self) { return self.linear.size(); })
       .def(
@@ -288,14 +226,6 @@ void bind_changes(nb::module_& m) {
 }
 
 void bind_row_products(nb::module_& m) {
-  m.def(
-      "has_duplicates",
-      [](Vector<std::int64_t> start, decltype(SparseArrays::column) column, int cols) {
-        const SparseRows x = SparseArrays{start, column, {}}.places(cols);
-        nb::gil_scoped_release free;
-        return has_duplicates(x, static_cast<std::int64_t>(start.size()) - 1);
-      },
-      nb::arg("start"), nb::arg("column"), nb::arg("cols"), "Whether some row names a column twice.");
   nb::class_<RowProducts>(m, "RowProducts")
       .def(
           "__init__",

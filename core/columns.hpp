@@ -1,9 +1,10 @@
-// The columns of a linear model, read where the user has them: dense tables (an array, or the columns of a data frame
-// one by one), a sparse matrix by rows, and columns of codes, each of which stands for as many 0/1 columns as it has
-// levels and is never expanded. Columns are numbered in that order: dense, sparse, levels.
+// The columns of a model, read where the user has them: dense tables (an array, or the columns of a data frame one by
+// one), a sparse matrix by rows, and columns of codes, each of which stands for as many 0/1 columns as it has levels.
+// Columns are numbered in that order: dense, sparse, levels. 0/1 columns exist for a few rows at a time at most.
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "design.hpp"
 
@@ -49,12 +50,18 @@ struct BlockRows {
 struct Columns {
   std::int64_t rows = 0;
   std::vector<Design> tables;
-  std::vector<double> center;  // taken off the dense columns
   SparseRows sparse;
   std::vector<CodeColumn> codes;
   int dense_cols = 0, sparse_cols = 0;  // sparse_cols: those of the sparse matrix and all levels
 
   int cols() const { return dense_cols + sparse_cols; }
+
+  // Whether the rows hold so few entries that a network's first layer does better to take them one by one.
+  bool mostly_zero() const {
+    if (sparse_cols == 0) return false;
+    const double in_matrix = sparse.cols ? static_cast<double>(sparse.start[rows] - sparse.start[0]) : 0;
+    return (dense_cols + static_cast<double>(codes.size())) + in_matrix / rows < cols() / 32.0;
+  }
 
   // Calls f(columns, values, count) with what row r has in the sparse matrix, in whatever types.
   template <class F>
@@ -107,49 +114,50 @@ struct Columns {
   }
 };
 
-// panels (rows x (dense columns + 1)) = rows of the tables less their centers, then a one: the column of the intercept.
-// What is left of the last panel stays as it is.
-inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, BlockRows row, int rows) {
-  constexpr int V = lanes<double>;
-  auto at = [&](int r, int c) -> double& { return panels[(c / V * ld + r) * V + c % V]; };
-  auto copy = [&](const Design& table, const auto* data, int begin) {
-    const double* center = x.center.data() + begin;
-    if (table.col_stride != 1 || table.cols < V || begin % V) {  // column by column
-      for (int c = 0; c < table.cols; ++c) {
-        const auto* from = data + c * table.col_stride;
-        double* to = &at(0, begin + c);
-        for (int r = 0; r < rows; ++r) to[r * V] = static_cast<double>(from[row(r) * table.row_stride]) - center[c];
-      }
-      return;
+// panels (rows [r0..r1)) = rows row(r) of a table, from column `begin` of the panels on, converted to T. `center`, one
+// a column, is taken off; null: nothing.
+template <class T, class S, class Row>
+void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, const S* data, const T* center, Row row,
+                int r0, int r1) {
+  constexpr int V = lanes<T>;
+  const std::ptrdiff_t row_stride = table.row_stride, col_stride = table.col_stride;  // copies: the panels could alias
+  const int cols = table.cols, whole = cols / V * V;
+  auto at = [=](int r, int c) { return panels + (c / V * ld + r) * V + c % V; };
+  auto less = [=](S value, int c) { return center ? static_cast<T>(value) - center[c] : static_cast<T>(value); };
+  if (col_stride != 1 || cols < V || begin % V) {  // column by column
+    for (int c = 0; c < cols; ++c) {
+      const S* from = data + c * col_stride;
+      T* to = at(0, begin + c);
+      for (int r = r0; r < r1; ++r) to[r * V] = less(from[row(r) * row_stride], c);
     }
-    const int whole = table.cols / V * V;
-    for (int r = 0; r < rows; ++r) {
-      const auto* from = data + row(r) * table.row_stride;
-      double* to = &at(r, begin);
-      for (int c = 0; c < whole; c += V, to += ld * V) {
-        Vec<double> v;
-        for (int lane = 0; lane < V; ++lane) v[lane] = static_cast<double>(from[c + lane]);
-        store(to, v - load(center + c));
+    return;
+  }
+  for (int r = r0; r < r1; ++r) {
+    const S* from = data + row(r) * row_stride;
+    T* to = at(r, begin);
+    for (int c = 0; c < whole; c += V, to += ld * V) {
+      Vec<T> v;
+      if constexpr (std::is_same_v<T, S>) {
+        v = load(from + c);
+      } else {
+        for (int lane = 0; lane < V; ++lane) v[lane] = static_cast<T>(from[c + lane]);
       }
-      for (int c = whole; c < table.cols; ++c) to[c - whole] = static_cast<double>(from[c]) - center[c];
+      store(to, center ? v - load(center + c) : v);
     }
-  };
+    for (int c = whole; c < cols; ++c) to[c - whole] = less(from[c], c);
+  }
+}
+
+// The same for all tables, one after the other.
+template <class T, class Row>
+void pack_tables(T* panels, std::ptrdiff_t ld, const Columns& x, const T* center, Row row, int r0, int r1) {
   int begin = 0;
   for (const Design& table : x.tables) {
-    switch (table.kind) {
-      case Design::Kind::f32:
-        copy(table, static_cast<const float*>(table.data), begin);
-        break;
-      case Design::Kind::f64:
-        copy(table, static_cast<const double*>(table.data), begin);
-        break;
-      case Design::Kind::u8:
-        copy(table, static_cast<const std::uint8_t*>(table.data), begin);
-        break;
-    }
+    with_data(table, [&](const auto* data) {
+      pack_table(panels, ld, begin, table, data, center ? center + begin : nullptr, row, r0, r1);
+    });
     begin += table.cols;
   }
-  for (int r = 0; r < rows; ++r) at(r, x.dense_cols) = 1;
 }
 
 }  // namespace linnet

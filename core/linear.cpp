@@ -14,8 +14,9 @@ constexpr std::ptrdiff_t many_sparse = 32768;  // parameters of sparse columns t
 
 Linear::~Linear() = default;
 
-Linear::Linear(Columns columns, Head head, int outputs, int threads)
+Linear::Linear(Columns columns, std::vector<double> center, Head head, int outputs, int threads)
     : columns_(std::move(columns)),
+      center_(std::move(center)),
       head_(head),
       outputs_(outputs),
       threads_(threads),

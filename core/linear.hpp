@@ -28,7 +28,8 @@ struct Answer {
 
 class Linear {
  public:
-  Linear(Columns columns, Head head, int outputs, int threads);
+  // center, one a dense column, is taken off them
+  Linear(Columns columns, std::vector<double> center, Head head, int outputs, int threads);
   ~Linear();
 
   int outputs() const { return outputs_; }
@@ -89,6 +90,7 @@ class Linear {
   bool scatter(double* out, const Interrupted& interrupted);
 
   const Columns columns_;
+  const std::vector<double> center_;
   const Head head_;
   const int outputs_, threads_;
   int block_rows_ = 0;

@@ -29,6 +29,14 @@ struct alignas(cache_line) Linear::Scratch {
   std::vector<Entry> entries;
 };
 
+// panels (rows x (dense columns + 1)) = rows of the tables less their centers, then a one: the column of the intercept.
+// What is left of the last panel stays as it is.
+inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, const double* center, BlockRows row, int rows) {
+  constexpr int V = lanes<double>;
+  pack_tables(panels, ld, x, center, row, 0, rows);
+  for (int r = 0; r < rows; ++r) panels[(x.dense_cols / V * ld + r) * V + x.dense_cols % V] = 1;
+}
+
 // Calls work(scratch, strand, first row, rows) for one block of rows in `every`, strand by strand; `index`: of these
 // rows, where first counts in the index.
 template <class Work>
@@ -48,7 +56,8 @@ bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
         if (rank == 0 && interrupt.due()) stop = true;
         const std::int64_t first = b * block_rows_;
         const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
-        pack(scratch_[rank].x.get(), ld_, columns_, {first, index.empty() ? nullptr : index.data()}, rows);
+        pack(scratch_[rank].x.get(), ld_, columns_, center_.data(), {first, index.empty() ? nullptr : index.data()},
+             rows);
         work(scratch_[rank], strands_[s], first, rows);
       }
     }

@@ -5,8 +5,9 @@
 
 #include <vector>
 
+#include "batch.hpp"
 #include "buffer.hpp"
-#include "design.hpp"
+#include "entries.hpp"
 #include "interrupt.hpp"
 #include "layout.hpp"
 #include "random.hpp"
@@ -22,33 +23,42 @@ struct PassMode {
   std::uint64_t position = 0;  // of the chunk's first row in the epoch
 };
 
-// Forward and backward over chunks of at most `capacity` rows by a team of up to `threads`. Every member calls the same
-// methods with its rank; a method leaves all members free to go on only where it says so.
+// Forward and backward over chunks of at most `capacity` rows by a team of up to `threads`; `by_entries` for rows that
+// are mostly zero. Every member calls the same methods with its rank; a method leaves all members free to go on only
+// where it says so.
 template <class T>
 class Pass {
  public:
   static constexpr int chunk_rows = 512;                   // a larger batch is summed chunk by chunk
   static constexpr int row_grain = std::max(lanes<T>, 4);  // members take multiples of it
 
-  Pass(const Network& net, int capacity, int threads)
-      : net_(net), layout_(net), rows_by_thread_(true), loss_(capacity + lanes<T>) {
+  Pass(const Network& net, int capacity, int threads, bool by_entries)
+      : net_(net),
+        layout_(net),
+        capacity_(capacity),
+        by_entries_(by_entries),
+        rows_by_thread_(true),
+        loss_(capacity + lanes<T>) {
     constexpr int V = lanes<T>;
     // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
-    if (thin())
+    if (by_entries)
+      entries_.resize(capacity), by_block_.resize(threads);
+    else if (thin())
       rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
     else
       x_ = matrix(net.inputs());
     std::ptrdiff_t transposed = 0;
-    int widest = net.inputs();
+    int widest = 0;
     for (const auto& layer : net.layers) {
       widest = std::max(widest, layer.outputs);
       const bool keeps_z = with_activation<T>(layer.activation, layer.leak, [](auto f) { return f.keeps_z; });
       z_.push_back(matrix(layer.outputs));
       h_.push_back(keeps_z ? matrix(layer.outputs) : Buffer<T>());
       d_.push_back(matrix(layer.outputs));
-      dropped_.push_back(layer.dropout > 0 ? matrix(layer.inputs) : Buffer<T>());
+      const bool dropped = layer.dropout > 0 && !(by_entries && &layer == &net.layers.front());
+      dropped_.push_back(dropped ? matrix(layer.inputs) : Buffer<T>());
       transposed_offset_.push_back(transposed);
       if (&layer != &net.layers.front()) transposed += panels_of<T>(layer.inputs) * V * panels_of<T>(layer.outputs) * V;
     }
@@ -72,6 +82,8 @@ class Pass {
     plan_gradient();
   }
 
+  // Whether it can take chunks of so many rows.
+  bool takes(int rows, bool by_entries) const { return rows <= capacity_ && by_entries == by_entries_; }
   const Network& network() const { return net_; }
   const T* losses() const { return loss_.get(); }
 
@@ -135,14 +147,15 @@ class Pass {
 
   // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
-    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
+    if (by_entries_ || static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
     const Part mine = part_of(next.rows, row_grain, rank, threads_);
     prefetch_rows(next, mine.first, mine.last);
   }
 
   // The gradient sums of this member's part of the parameters, as emit(layer, offset in packed, sums, count, is_bias):
   // pieces of `count` neighbouring parameters. In a batch of one row a thin layer's gradient is a multiple of that row:
-  // an Emit with `takes_row` gets emit.row(offset, inputs, factor, count) instead.
+  // an Emit with `takes_row` gets emit.row(offset, inputs, factor, count) instead. Of rows that are mostly zero, one
+  // with `skips_zeros` gets no pieces that are all zero.
   template <class Emit>
   void gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
     constexpr int V = lanes<T>, C = Tile<T>::panels;
@@ -158,6 +171,10 @@ class Pass {
         column_sums(sums, d, ld_, rows, panels);
         for (int p = 0; p < panels; ++p)
           emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
+      }
+      if (l == 0 && by_entries_) {
+        gradient_of_entries(rank, rows, inputs, emit);
+        continue;
       }
       if constexpr (requires { emit.takes_row; }) {
         if (place.thin && rows == 1 && emit.takes_row) {
@@ -223,6 +240,14 @@ class Pass {
 
   // Rows of the table into the first layer's inputs.
   void enter(const Batch<T>& batch, const PassMode& mode, int r0, int r1) {
+    if (by_entries_) {
+      const double rate = mode.dropout ? net_.layers[0].dropout : 0;
+      for (int r = r0; r < r1; ++r) {
+        list_entries(entries_[r], batch, r);
+        if (rate > 0) drop_entries(entries_[r], rate, mode.key, mode.position + r);
+      }
+      return;
+    }
     if (thin()) {
       point_at_rows(rows_.data(), converted_, batch, r0, r1);
       return;
@@ -299,19 +324,26 @@ class Pass {
     const T* w = packed + place.start;
     T* z = z_[l].get();
     T* h = h_[l].get() ? h_[l].get() : z;
-    if (place.thin) {
+    const bool relu = layer.activation == Activation::relu;
+    if (l == 0 && by_entries_ && place.thin) {
+      thin_entries_forward(z, ld_, entries_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
+                           rows.last);
+    } else if (place.thin) {
       thin_forward(z, ld_, rows_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
                    rows.last);
     } else {
       const std::ptrdiff_t w_ld = layer.inputs + 1;
       for (int r = rows.first; r < rows.last; r += product_rows) {
         if (interrupt && interrupt->in_vain(rank)) return;
-        product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r,
-                std::min(rows.last, r + product_rows), panels.first, panels.last, false,
-                {layer.activation == Activation::relu, nullptr});
+        const int r1 = std::min(rows.last, r + product_rows);
+        if (l == 0 && by_entries_)
+          entries_forward(z, ld_, entries_.data(), w, layer.inputs, r, r1, panels.first, panels.last, relu);
+        else
+          product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r, r1,
+                  panels.first, panels.last, false, {relu, nullptr});
       }
     }
-    const bool done = layer.activation == Activation::relu && !place.thin;
+    const bool done = relu && !place.thin;
     if (layer.activation == Activation::softmax) {
       for_lanes(z, layer.outputs, rows.first, rows.last, rank, [&](T* block, int) {
         softmax_lanes(block, block, layer.outputs);
@@ -324,6 +356,49 @@ class Pass {
       }
     }
     drop_inputs(l + 1, h, mode, rows, panels);
+  }
+
+  // The first layer's gradient, from entries.
+  template <class Emit>
+  void gradient_of_entries(int rank, int rows, Part inputs, Emit& emit) {
+    constexpr int V = lanes<T>, C = Tile<T>::panels;
+    const LayerLayout<T>& place = layout_.layers[0];
+    const T* d = d_[0].get();
+    T* tile = tile_[rank].get();
+    if constexpr (requires { emit.takes_row; }) {
+      if (place.thin && rows == 1 && emit.takes_row) {
+        for (const Entry<T>& e : entries_[0]) {
+          if (e.column < inputs.first || e.column >= inputs.last) continue;
+          for (int o = 0; o < place.outputs; ++o)
+            emit.row(place.row(o) + e.column, &e.value, d[o / V * ld_ * V + o % V], 1);
+        }
+        return;
+      }
+    }
+    bool skips_zeros = false;
+    if constexpr (requires { emit.skips_zeros; }) skips_zeros = emit.skips_zeros;
+    // inputs whose gradient is handed over together: few where that saves work
+    const int block =
+        place.thin ? (skips_zeros ? Thin<T>::line : thin_gradient_inputs) : (skips_zeros ? 4 : gradient_rows);
+    const int panels = panels_of<T>(place.outputs);
+    ByBlock<T>& entries = by_block_[rank];
+    entries.sort(entries_.data(), rows, inputs, block);
+    for (int i = inputs.first, b = 0; i < inputs.last; i += block, ++b) {
+      if (skips_zeros && entries[b].empty()) continue;
+      const int n = std::min(block, inputs.last - i);
+      if (place.thin) {
+        thin_entries_gradient(tile, block, entries[b], d, ld_, i, place.outputs);
+        for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
+        continue;
+      }
+      for (int p = 0; p < panels; p += C) {
+        const int count = std::min(C, panels - p);
+        if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
+          for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
+        entries_gradient(tile, block, entries[b], d + p * ld_ * V, ld_, i, count);
+        for (int c = 0; c < count; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);
+      }
+    }
   }
 
   // Loss and dloss/dz of the last layer.
@@ -459,6 +534,8 @@ class Pass {
 
   const Network net_;
   const Layout<T> layout_;
+  const int capacity_;
+  const bool by_entries_;
   int threads_ = 0;
   bool rows_by_thread_;
   std::ptrdiff_t ld_ = 0;
@@ -466,6 +543,8 @@ class Pass {
   Buffer<T> x_, loss_;
   std::vector<const T*> rows_;                        // of a thin first layer: where each row of the chunk lies
   std::vector<T> converted_;                          // ... when the user's table has another type
+  std::vector<std::vector<Entry<T>>> entries_;        // of rows that are mostly zero: a row each
+  std::vector<ByBlock<T>> by_block_;                  // a thread each
   std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
   std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
   std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates

@@ -2,24 +2,37 @@
 
 namespace linnet {
 
+namespace {
+
+// Adds each piece of the gradient to the total.
+template <class T>
+struct Add {
+  double* total;
+  bool skips_zeros = true;
+
+  void operator()(std::size_t, std::ptrdiff_t at, const T* g, int count, bool) const {
+    for (int i = 0; i < count; ++i) total[at + i] += static_cast<double>(g[i]);
+  }
+};
+
+}  // namespace
+
 template <class T>
 void Objective<T>::set_theta(const T* theta) {
   layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[at] = theta[flat]; });
 }
 
 template <class T>
-Pass<T>& Objective<T>::pass(std::int64_t rows) {
+Pass<T>& Objective<T>::pass(const Columns& x, std::int64_t rows) {
   const int wanted = static_cast<int>(std::min<std::int64_t>(rows, Pass<T>::chunk_rows));
-  if (!pass_ || wanted > pass_rows_) {
-    pass_ = std::make_unique<Pass<T>>(net_, wanted, threads_);
-    pass_rows_ = wanted;
-  }
+  if (!pass_ || !pass_->takes(wanted, x.mostly_zero()))
+    pass_ = std::make_unique<Pass<T>>(net_, wanted, threads_, x.mostly_zero());
   return *pass_;
 }
 
 template <class T>
 Sums Objective<T>::sums(const Batch<T>& whole, std::int64_t rows, double* grad) {
-  Pass<T>& pass = this->pass(rows);
+  Pass<T>& pass = this->pass(*whole.x, rows);
   Sums sums;
   Buffer<double> total(grad ? packed_.size() : 0);
   Team& team = team_;
@@ -37,11 +50,7 @@ Sums Objective<T>::sums(const Batch<T>& whole, std::int64_t rows, double* grad) 
           sums.weight += batch.weights ? static_cast<double>(batch.weights[batch.row(r)]) : 1.0;
         }
       }
-      if (grad) {
-        pass.gradient(rank, batch.rows, mode, [&](std::size_t, std::ptrdiff_t at, const T* g, int count, bool) {
-          for (int i = 0; i < count; ++i) total[at + i] += static_cast<double>(g[i]);
-        });
-      }
+      if (grad) pass.gradient(rank, batch.rows, mode, Add<T>{total.get()});
       team.barrier();
     }
   });
@@ -50,8 +59,8 @@ Sums Objective<T>::sums(const Batch<T>& whole, std::int64_t rows, double* grad) 
 }
 
 template <class T>
-void Objective<T>::predict(const Design& x, std::int64_t first_row, std::int64_t rows, bool mean, T* out) {
-  Pass<T>& pass = this->pass(rows);
+void Objective<T>::predict(const Columns& x, std::int64_t first_row, std::int64_t rows, bool mean, T* out) {
+  Pass<T>& pass = this->pass(x, rows);
   const int outputs = net_.outputs();
   Team& team = team_;
   team.run(threads_, [&](int rank) {

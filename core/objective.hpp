@@ -25,10 +25,10 @@ class Objective {
   Sums sums(const Batch<T>& batch, std::int64_t rows, double* grad);
 
   // out (rows x outputs) = the mean of each row's distribution, or the last layer's output when `mean` is false.
-  void predict(const Design& x, std::int64_t first, std::int64_t rows, bool mean, T* out);
+  void predict(const Columns& x, std::int64_t first, std::int64_t rows, bool mean, T* out);
 
  private:
-  Pass<T>& pass(std::int64_t rows);
+  Pass<T>& pass(const Columns& x, std::int64_t rows);
 
   const Network net_;
   const Layout<T> layout_;
@@ -36,7 +36,6 @@ class Objective {
   Buffer<T> packed_;
   std::unique_ptr<Pass<T>> pass_;
   Team team_;
-  int pass_rows_ = 0;
 };
 
 }  // namespace linnet

@@ -60,12 +60,10 @@ inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint6
   for (std::uint32_t p = 0; p < piles; ++p) shuffle(order + end[p], end[p + 1] - end[p], end[p]);
 }
 
-// A 32-bit hash of (row key, unit) in every lane; the mask of a unit depends on the two alone, not on the vector width.
-template <class T>
-LINNET_INLINE UVec<T> random_lanes(std::uint32_t row_key, std::uint32_t first_unit) {
-  UVec<T> x;
-  for (int lane = 0; lane < lanes<T>; ++lane) x[lane] = row_key + (first_unit + lane) * 0x9e3779b9u;
-  auto low = [](UVec<T> v) { return v & 0xffffffffu; };  // no-op for float, keeps 64-bit lanes at 32 bits for double
+// A 32-bit hash, of a number or in every lane.
+template <class U>
+LINNET_INLINE U scramble(U x) {
+  auto low = [](U v) { return v & 0xffffffffu; };  // no-op for 32 bits, keeps 64-bit lanes there for double
   x ^= x >> 16;
   x = low(x * 0x21f0aaadu);
   x ^= x >> 15;
@@ -74,20 +72,32 @@ LINNET_INLINE UVec<T> random_lanes(std::uint32_t row_key, std::uint32_t first_un
   return x;
 }
 
+// Which units of a row are dropped: a function of the key, the row's position and the unit, whatever the vector width.
+struct DropRow {
+  std::uint32_t row_key, threshold;  // a unit is dropped when its number is below
+
+  DropRow(double rate, std::uint64_t key, std::uint64_t row)
+      : row_key(static_cast<std::uint32_t>(random64(key, row) >> 32)),
+        threshold(static_cast<std::uint32_t>(rate * 0x1p32)) {}
+
+  std::uint32_t start(std::uint32_t unit) const { return row_key + unit * 0x9e3779b9u; }
+  bool operator()(std::uint32_t unit) const { return scramble(start(unit)) < threshold; }
+};
+
 // out = in * mask / (1 - rate) on rows [r0..r1) and panels [p0..p1); the mask of an element is drawn for the key, the
 // row `first` + r and the column. The same call on a gradient is the backward pass. out may be in.
 template <class T>
 void dropout(T* out, const T* in, std::ptrdiff_t ld, double rate, std::uint64_t key, std::uint64_t first, int r0,
              int r1, int p0, int p1) {
   constexpr int V = lanes<T>;
-  const auto threshold = static_cast<std::uint32_t>(rate * 0x1p32);  // a unit is dropped when its number is below
   const Vec<T> scale = broadcast(static_cast<T>(1.0 / (1.0 - rate)));
   for (int r = r0; r < r1; ++r) {
-    const auto row_key = static_cast<std::uint32_t>(random64(key, first + r) >> 32);
+    const DropRow drop(rate, key, first + r);
     for (int p = p0; p < p1; ++p) {
       const std::ptrdiff_t at = (p * ld + r) * V;
-      const UVec<T> u = random_lanes<T>(row_key, p * V);
-      store(out + at, u >= (UVec<T>{} + threshold) ? load(in + at) * scale : Vec<T>{});
+      UVec<T> unit;
+      for (int lane = 0; lane < V; ++lane) unit[lane] = drop.start(p * V + lane);
+      store(out + at, scramble(unit) >= (UVec<T>{} + drop.threshold) ? load(in + at) * scale : Vec<T>{});
     }
   }
 }

@@ -13,7 +13,7 @@ struct Apply {
   const OptimizerSpec& optimizer;
   const StepSize<T>& size;
   T *w, *s1, *s2;
-  bool takes_row, large;
+  bool takes_row, skips_zeros, large;
 
   void operator()(std::size_t layer, std::ptrdiff_t at, const T* g, int count, bool bias) const {
     update(optimizer.rule, w + at, s1 + at, s2 + at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty,
@@ -80,7 +80,7 @@ void Trainer<T>::write(int array, const T* in) {
 }
 
 template <class T>
-void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows,
+void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows,
                           bool shuffle, double scale) {
   x_ = x;
   t_ = t;
@@ -90,10 +90,8 @@ void Trainer<T>::set_data(const Design& x, const Targets<T>& t, const T* weights
   shuffle_ = shuffle;
   scale_ = scale;
   const int rows = std::min(batch_rows, Pass<T>::chunk_rows);
-  if (!pass_ || rows > pass_rows_) {
-    pass_ = std::make_unique<Pass<T>>(net_, rows, most_threads_);
-    pass_rows_ = rows;
-  }
+  if (!pass_ || !pass_->takes(rows, x.mostly_zero()))
+    pass_ = std::make_unique<Pass<T>>(net_, rows, most_threads_, x.mostly_zero());
   order_.clear();
   if (shuffle) order_.resize(x.rows);
   if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0) sums_ = Buffer<T>(packed_[0].size());
@@ -184,8 +182,8 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     StepSize<T> size(optimizer_, rates[step], updates + 1, scale_ / rows);
     if (chunks == 1 && optimizer_.clip_norm <= 0) {
       const bool large = layout_.size * sizeof(T) > 131072;
-      const bool takes_row = optimizer_.rule == Rule::sgd && !penalised_;
-      pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, takes_row, large});
+      const bool plain = optimizer_.rule == Rule::sgd && !penalised_;
+      pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, plain, plain, large});
     } else {
       T* const sums = sums_.get();
       pass.gradient(rank, batch.rows, mode, [&](std::size_t, std::ptrdiff_t at, const T* g, int count, bool) {

@@ -35,7 +35,7 @@ class Trainer {
   void set_updates(std::int64_t n) { updates_ = n; }
 
   // What to train on; the pointers must stay valid. The gradient of a step is scale / rows times the sum over its rows.
-  void set_data(const Design& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows, bool shuffle,
+  void set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows, bool shuffle,
                 double scale);
   void forget_data();  // and all memory but the parameters and the state
   void set_fitted(T* fitted) {
@@ -62,9 +62,8 @@ class Trainer {
   std::vector<double> partial_;  // one a stretch: penalties or squared norms, summed in order
   std::unique_ptr<Pass<T>> pass_;
   Team team_;
-  int pass_rows_ = 0;
 
-  Design x_;
+  Columns x_;
   Targets<T> t_;
   const T* weights_ = nullptr;
   const T* offset_ = nullptr;

@@ -70,17 +70,24 @@ def lasso_step(
     d: NDArray[np.float64],
 ) -> int: ...
 
-class Linear:
-    size: int
+class Columns:
+    mostly_zero: bool
     def __init__(
         self,
         rows: int,
         tables: list[_Array],
-        center: NDArray[np.float64],
         sparse: tuple[_Array, _Array, _Array] | None,
         sparse_cols: int,
         codes: list[NDArray[np.int32]],
         levels: list[int],
+    ) -> None: ...
+
+class Linear:
+    size: int
+    def __init__(
+        self,
+        columns: Columns,
+        center: NDArray[np.float64],
         family: Family,
         power: float,
         outputs: int,
@@ -156,7 +163,7 @@ class ObjectiveF32:
     def set_theta(self, theta: _Array) -> None: ...
     def sums(
         self,
-        x: _Array,
+        x: Columns,
         labels: _Labels,
         values: _Array | None,
         weights: _Array | None,
@@ -165,7 +172,7 @@ class ObjectiveF32:
         rows: int,
         grad: NDArray[np.float64] | None,
     ) -> tuple[float, float]: ...
-    def predict(self, x: _Array, first: int, rows: int, mean: bool, out: _Array) -> None: ...
+    def predict(self, x: Columns, first: int, rows: int, mean: bool, out: _Array) -> None: ...
 
 class ObjectiveF64(ObjectiveF32): ...
 
@@ -176,7 +183,7 @@ class TrainerF32:
     def __init__(self, network: Network, optimizer: OptimizerSpec, seed: int, threads: int) -> None: ...
     def set_data(
         self,
-        x: _Array,
+        x: Columns,
         labels: _Labels,
         values: _Array | None,
         weights: _Array | None,

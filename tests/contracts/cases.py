@@ -152,6 +152,12 @@ def _values(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Arra
     raise AssertionError(kind)
 
 
+def table(rows: Rows) -> Array:
+    """The inputs of rows that have them in one table."""
+    assert isinstance(rows.x, np.ndarray)
+    return rows.x
+
+
 def row_weights(rows: Rows) -> Array:
     return np.ones(len(rows)) if rows.weights is None else rows.weights.astype(np.float64)
 

@@ -8,7 +8,7 @@ from linnet.fit.objective import Objective
 from linnet.model.activations import ACTIVATIONS, Activation, LeakyReLU
 from linnet.model.network import Layer, Network
 
-from .cases import ALL_HEADS, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of
+from .cases import ALL_HEADS, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of, table
 from .twin import Twin, dense_targets
 
 STEP = 1e-5  # of the central differences: their error is some 1e-10 from the third derivative, 1e-11 from rounding
@@ -64,5 +64,8 @@ def test_the_twin_itself(name: str) -> None:
     theta, rows, twin = make_theta(network, 3), make_rows(case, 3, 5, "float64", 4), Twin(network)
     t, w = dense_targets(network, rows), np.arange(1.0, 6.0)
     moves = np.eye(len(theta)) * STEP
-    slopes = [w @ (twin.losses(theta + m, rows.x, t) - twin.losses(theta - m, rows.x, t)) / (2 * STEP) for m in moves]
-    assert_close(twin.gradient(theta, rows.x, t, w), np.array(slopes), 1e-6)
+    slopes = [
+        w @ (twin.losses(theta + m, table(rows), t) - twin.losses(theta - m, table(rows), t)) / (2 * STEP)
+        for m in moves
+    ]
+    assert_close(twin.gradient(theta, table(rows), t, w), np.array(slopes), 1e-6)

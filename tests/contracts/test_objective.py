@@ -26,6 +26,7 @@ from .cases import (
     numbers,
     row_weights,
     seed_of,
+    table,
 )
 from .twin import Twin, dense_targets
 
@@ -97,7 +98,7 @@ def test_any_table_in_memory(shape: str, layout: str, kind: str, dtype: str) -> 
     case, seed = HEADS[4], seed_of(layout)
     network = make_network(case, inputs, hidden)
     rows = make_rows(case, inputs, 19, dtype, seed)
-    plain = np.random.default_rng(seed).integers(0, 256, (19, inputs)) if kind == "uint8" else rows.x
+    plain = np.random.default_rng(seed).integers(0, 256, (19, inputs)) if kind == "uint8" else table(rows)
     x = LAYOUTS[layout](plain.astype(kind))
     np.testing.assert_array_equal(x, plain)
     rows = Rows(x, labels=rows.labels)
@@ -126,5 +127,5 @@ def test_a_layer_without_bias_has_no_gradient_there(shape: str, dtype: str) -> N
     assert gradient is not None
     biases = ~Twin(network).is_weight()
     assert not gradient[biases].any()
-    expected = Twin(network).gradient(theta, rows.x, dense_targets(network, rows), row_weights(rows))
+    expected = Twin(network).gradient(theta, table(rows), dense_targets(network, rows), row_weights(rows))
     assert_close(gradient, expected, TOLERANCE[dtype])

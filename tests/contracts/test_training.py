@@ -24,6 +24,7 @@ from .cases import (
     make_rows,
     make_theta,
     seed_of,
+    table,
 )
 from .twin import Twin
 from .twin_training import train
@@ -117,11 +118,11 @@ def test_plain_steps_on_single_rows(shape: str, kind: str, dtype: str) -> None:
     network = make_network(case, inputs, hidden)
     rows = make_rows(case, inputs, 40, dtype, 29, weighted=True)
     if kind == "uint8":
-        rows = replace(rows, x=np.random.default_rng(30).integers(0, 4, rows.x.shape).astype(np.uint8))
+        rows = replace(rows, x=np.random.default_rng(30).integers(0, 4, table(rows).shape).astype(np.uint8))
     elif kind == "every second column":
-        rows = replace(rows, x=np.repeat(rows.x, 2, axis=1)[:, ::2])
+        rows = replace(rows, x=np.repeat(table(rows), 2, axis=1)[:, ::2])
     else:
-        rows = replace(rows, x=rows.x.astype(kind))
+        rows = replace(rows, x=table(rows).astype(kind))
     plan = Plan(SGD(0.02), epochs=2, batch_size=1, seed=4)
     assert_trains_as_the_twin(network, make_theta(network, 31), rows, plan, dtype)
 
@@ -170,7 +171,7 @@ def test_a_penalty_is_as_strong_at_any_batch_size(name: str) -> None:
     rows = make_rows(case, 4, 6, "float64", 16, weighted=True)
     assert rows.values is not None
     assert rows.weights is not None
-    rows = Rows(np.tile(rows.x, (8, 1)), values=np.tile(rows.values, (8, 1)), weights=np.tile(rows.weights, 8))
+    rows = Rows(np.tile(table(rows), (8, 1)), values=np.tile(rows.values, (8, 1)), weights=np.tile(rows.weights, 8))
     results = []
     for copies in (1, 2, 4, 8):
         plan = Plan(OPTIMIZERS[name](None), epochs=copies, batch_size=6 * copies, shuffle=False)
@@ -250,8 +251,8 @@ def test_metrics_see_the_means_each_row_was_trained_with(case: HeadCase, dtype: 
     records = list(training)
     assert (records[0].numbers["capture"], records[0].numbers["val_capture"]) == (30, 10)
     tolerance = 1e-5 if dtype == "float32" else 1e-12
-    assert_close(capture.means[0], Twin(network).predict(theta, rows.x), tolerance, "in training")
-    assert_close(capture.means[1], Twin(network).predict(training.theta, rows.x[:10]), tolerance, "in validation")
+    assert_close(capture.means[0], Twin(network).predict(theta, table(rows)), tolerance, "in training")
+    assert_close(capture.means[1], Twin(network).predict(training.theta, table(rows)[:10]), tolerance, "in validation")
 
 
 def test_validation_is_at_the_parameters_the_epoch_ended_with() -> None:
@@ -264,7 +265,7 @@ def test_validation_is_at_the_parameters_the_epoch_ended_with() -> None:
         w, t = held.weights, held.values
         assert w is not None
         assert t is not None
-        loss = (w * twin.losses(training.theta, held.x, t)).sum() / w.sum() + twin.penalty(training.theta)
+        loss = (w * twin.losses(training.theta, table(held), t)).sum() / w.sum() + twin.penalty(training.theta)
         assert record.numbers["val_loss"] == pytest.approx(loss, rel=1e-12)
 
 

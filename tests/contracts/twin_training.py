@@ -11,6 +11,7 @@ from linnet.fit.loop import Plan
 from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 from linnet.model.network import Network
 
+from .cases import table
 from .twin import Array, Twin, dense_targets
 
 WORD = 2**64
@@ -107,7 +108,7 @@ def optimizer_step(
 def train(network: Network, theta: Array, rows: Rows, plan: Plan) -> tuple[Array, list[float]]:
     """Theta after plan.epochs epochs, and the loss of each: mean loss plus penalty, as met on the way."""
     twin = Twin(network)
-    x, t = rows.x.astype(np.float64), dense_targets(network, rows)
+    x, t = table(rows).astype(np.float64), dense_targets(network, rows)
     n = len(x)
     w = np.ones(n) if rows.weights is None else rows.weights.astype(np.float64)
     w = w * plan.loss_factor / (w.mean() if plan.relative_weights else 1.0)

@@ -1,11 +1,11 @@
-"""The columns of a linear model: arrays, sparse matrices and data frames, read where they lie.
+"""The columns of a model: arrays, sparse matrices and data frames, read where they lie.
 
 Columns of text or categories become columns of codes: in the model each level has a coefficient of its own, but its
-column of zeros and ones is never built.
+column of zeros and ones is never built for more than a few rows.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -32,6 +32,42 @@ class Columns:
     sparse_columns: int = 0
     codes: tuple[Codes, ...] = ()
     levels: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, part: slice | NDArray[np.intp]) -> "Columns":
+        """Some of the rows; those of a slice as views, where there can be."""
+        rows = range(self.rows)[part] if isinstance(part, slice) else np.arange(self.rows)[part]
+        return replace(
+            self,
+            rows=len(rows),
+            tables=tuple(table[part] for table in self.tables),
+            sparse=None if self.sparse is None else self._sparse_rows(self.sparse, rows),
+            codes=tuple(np.ascontiguousarray(column[part]) for column in self.codes),
+        )
+
+    def _sparse_rows(self, sparse: Sparse, rows: range | NDArray[np.intp]) -> Sparse:
+        starts, indices, values = sparse
+        if isinstance(rows, range) and rows.step == 1:
+            starts = starts[rows.start : max(rows.start, rows.stop) + 1]
+            entries = slice(starts[0], starts[-1])
+            return starts - starts[0], indices[entries], values[entries]
+        matrix = scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns))
+        chosen = matrix[np.asarray(rows)]
+        return chosen.indptr.astype(np.int64), chosen.indices, chosen.data
+
+    def to_core(self) -> core.Columns:
+        """Return the core's view of the columns."""
+        return core.Columns(
+            self.rows, list(self.tables), self.sparse, self.sparse_columns, list(self.codes), list(self.levels)
+        )
+
+    @property
+    def entries_per_row(self) -> float:
+        """How many values a row holds on average, a level being one and zeros of the sparse matrix none."""
+        in_matrix = 0 if self.sparse is None else len(self.sparse[1])
+        return self.dense + len(self.codes) + in_matrix / max(1, self.rows)
 
     @property
     def dense(self) -> int:
@@ -92,6 +128,11 @@ class Columns:
         means = [sample.mean(axis=0) for sample in samples]
         spreads = [sample.std(axis=0) for sample in samples]
         return np.concatenate([*means, np.empty(0)]), np.concatenate([*spreads, np.empty(0)])
+
+
+def as_columns(x: Array | Columns) -> Columns:
+    """Return a table as Columns, and Columns as they are."""
+    return x if isinstance(x, Columns) else Columns(len(x), tables=(x,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linnet.data.columns import Columns
 from linnet.data.table import Array
 from linnet.data.targets import Labels
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table, its targets (labels or values, one of the two) and, if not all one, its weights.
+    """A table or Columns, its targets (labels or values, one of the two) and, if not all one, its weights.
 
     `values`, `weights` and `offset` have the type that is computed in (float32 or float64); x may have another.
     """
 
-    x: Array
+    x: Array | Columns
     labels: Labels | None = None
     values: Array | None = None
     weights: Array | None = None
@@ -26,8 +28,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, part: slice) -> "Rows":
-        """Part of the rows, as views."""
+    def __getitem__(self, part: slice | NDArray[np.intp]) -> "Rows":
+        """Part of the rows; those of a slice as views."""
         cut = {name: value[part] for name in self.__slots__ if (value := getattr(self, name)) is not None}
         return Rows(**cut)
 

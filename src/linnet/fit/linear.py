@@ -171,19 +171,7 @@ class Problem:
 
 def make_core(columns: Columns, center: Floats, head: Head, outputs: int, threads: int) -> core.Linear:
     """Return the core's sums over columns."""
-    return core.Linear(
-        columns.rows,
-        list(columns.tables),
-        center,
-        columns.sparse,
-        columns.sparse_columns,
-        list(columns.codes),
-        list(columns.levels),
-        getattr(core.Family, head.family),
-        head.power,
-        outputs,
-        threads,
-    )
+    return core.Linear(columns.to_core(), center, getattr(core.Family, head.family), head.power, outputs, threads)
 
 
 def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: int | None = None) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from linnet._native import core
 from linnet.checks import check_number, check_whole
+from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import FitError
@@ -161,7 +162,8 @@ class Training:
             self._trainer.write(index + 1, array)
         self._trainer.updates = self._state.updates
         scale = plan.loss_factor / self._unit(rows)
-        self._trainer.set_data(rows.x, rows.labels, rows.values, rows.weights, rows.offset, batch, plan.shuffle, scale)
+        columns = as_columns(rows.x).to_core()
+        self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, batch, plan.shuffle, scale)
         self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if plan.metrics else None
         self._trainer.set_fitted(self._fitted)
         self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.fit.threads import most_threads
@@ -45,14 +46,16 @@ class Objective:
         total = np.zeros(self.network.size) if gradient else None
         part = np.empty(self.network.size) if gradient else None
         loss = weight = 0.0
-        for first, count in self._slices(len(rows), 3):
-            sums = self._core.sums(rows.x, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
+        columns = as_columns(rows.x)
+        x = columns.to_core()
+        for first, count in self._slices(columns, x, 3):
+            sums = self._core.sums(x, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
             loss, weight = loss + sums[0], weight + sums[1]
             if total is not None and part is not None:
                 total += part
         return Sums(loss, weight, total)
 
-    def predict(self, theta: Theta, x: Array, *, offset: Array | None = None, mean: bool = True) -> Array:
+    def predict(self, theta: Theta, x: Array | Columns, *, offset: Array | None = None, mean: bool = True) -> Array:
         """Rows x outputs: the mean of each row's distribution, or with mean=False what the head takes.
 
         That is the last layer's linear output z, and a(z) for squared and absolute error over another activation a.
@@ -62,15 +65,20 @@ class Objective:
             return self.network.head.mean(z.astype(np.float64)).astype(self.dtype) if mean else z
         self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
         out = np.empty((len(x), self.network.outputs), self.dtype)
-        for first, count in self._slices(len(x), 1):
-            self._core.predict(x, first, count, mean, out[first : first + count])
+        columns = as_columns(x)
+        native = columns.to_core()
+        for first, count in self._slices(columns, native, 1):
+            self._core.predict(native, first, count, mean, out[first : first + count])
         return out
 
-    def _slices(self, rows: int, passes: int) -> Iterator[tuple[int, int]]:
-        per_row = passes * self.network.products_per_row
-        size = max(1, _SLICE_PRODUCTS // (per_row * _CHUNK)) * _CHUNK
-        for first in range(0, rows, size):
-            yield first, min(size, rows - first)
+    def _slices(self, columns: Columns, x: core.Columns, passes: int) -> Iterator[tuple[int, int]]:
+        per_row = self.network.products_per_row
+        if x.mostly_zero:
+            inputs, outputs = self.network.shapes[0]
+            per_row -= int((inputs - columns.entries_per_row) * outputs)
+        size = max(1, _SLICE_PRODUCTS // (passes * per_row * _CHUNK)) * _CHUNK
+        for first in range(0, columns.rows, size):
+            yield first, min(size, columns.rows - first)
 
 
 def penalty(network: Network, theta: Theta) -> float:

@@ -1,0 +1,60 @@
+// Python's view of columns.
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+namespace linnet {
+
+namespace {
+
+PyColumns columns_of(std::int64_t rows, std::vector<Table> tables, nb::object sparse, int sparse_cols,
+                     std::vector<Vector<std::int32_t>> codes, const std::vector<int>& levels) {
+  PyColumns columns{{}, std::move(tables), {}, std::move(codes)};
+  Columns& x = columns.x;
+  x.rows = rows;
+  for (const Table& table : columns.tables) {
+    x.tables.push_back(design_of(table));
+    require(x.tables.back().rows == rows, "tables: wrong number of rows");
+    x.dense_cols += x.tables.back().cols;
+  }
+  if (!sparse.is_none()) {
+    columns.sparse = SparseArrays::of(nb::cast<nb::tuple>(sparse));
+    require(static_cast<std::int64_t>(columns.sparse.start.size()) == rows + 1, "sparse: wrong number of rows");
+    x.sparse = columns.sparse.rows(sparse_cols);
+    x.sparse_cols = sparse_cols;
+  }
+  require(columns.codes.size() == levels.size(), "levels: one a column of codes");
+  for (std::size_t c = 0; c < levels.size(); ++c) {
+    require(static_cast<std::int64_t>(columns.codes[c].size()) == rows, "codes: one a row");
+    x.codes.push_back({columns.codes[c].data(), levels[c]});
+    x.sparse_cols += levels[c];
+  }
+  return columns;
+}
+
+}  // namespace
+
+void bind_columns(nb::module_& m) {
+  nb::class_<PyColumns>(m, "Columns")
+      .def(
+          "__init__",
+          [](PyColumns* self, std::int64_t rows, std::vector<Table> tables, nb::object sparse, int sparse_cols,
+             std::vector<Vector<std::int32_t>> codes, const std::vector<int>& levels) {
+            new (self) PyColumns(columns_of(rows, std::move(tables), sparse, sparse_cols, std::move(codes), levels));
+          },
+          nb::arg("rows"), nb::arg("tables"), nb::arg("sparse").none(), nb::arg("sparse_cols"), nb::arg("codes"),
+          nb::arg("levels"))
+      .def_prop_ro(
+          "mostly_zero", [](const PyColumns& self) { return self.x.mostly_zero(); },
+          "Whether networks take the rows entry by entry.");
+  m.def(
+      "has_duplicates",
+      [](Vector<std::int64_t> start, decltype(SparseArrays::column) column, int cols) {
+        const SparseRows x = SparseArrays{start, column, {}}.places(cols);
+        nb::gil_scoped_release free;
+        return has_duplicates(x, static_cast<std::int64_t>(start.size()) - 1);
+      },
+      nb::arg("start"), nb::arg("column"), nb::arg("cols"), "Whether some row names a column twice.");
+}
+
+}  // namespace linnet
