@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
     from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
     from linnet.estimators.logistic import LogisticRegression
+    from linnet.estimators.mlp_classifier import MLPClassifier
+    from linnet.estimators.mlp_regressor import MLPRegressor
     from linnet.estimators.perceptron import Perceptron
     from linnet.estimators.sequential import History, Sequential
     from linnet.evaluate.metrics import NamedMetric
@@ -40,6 +42,8 @@ __all__ = [
     "LeakyReLU",
     "LinearRegression",
     "LogisticRegression",
+    "MLPClassifier",
+    "MLPRegressor",
     "NamedMetric",
     "Optimizer",
     "Perceptron",
@@ -69,6 +73,8 @@ _NAMES = {  # by the module they live in
     "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
     "estimators.linear": ("GammaRegressor", "LinearRegression", "PoissonRegressor", "Ridge", "TweedieRegressor"),
     "estimators.logistic": ("LogisticRegression",),
+    "estimators.mlp_classifier": ("MLPClassifier",),
+    "estimators.mlp_regressor": ("MLPRegressor",),
     "estimators.perceptron": ("Perceptron",),
     "estimators.sequential": ("History", "Sequential"),
     "evaluate.metrics": ("NamedMetric",),

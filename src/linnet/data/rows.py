@@ -37,6 +37,11 @@ class Rows:
         """Return the same rows with other weights."""
         return replace(self, weights=weights)
 
+    def computed_in(self, dtype: str) -> "Rows":
+        """Return the same rows with all that is computed with in one type."""
+        parts = {name: getattr(self, name) for name in ("values", "weights", "offset")}
+        return replace(self, **{name: part.astype(dtype) for name, part in parts.items() if part is not None})
+
     @property
     def weight_sum(self) -> float:
         """Sum of the weights: the number of rows where there are none."""

@@ -55,6 +55,21 @@ def mean_absolute_error(mean: Array, rows: Rows) -> float:
     return float(np.abs(mean - _values(mean, rows)).mean(dtype=np.float64))
 
 
+def root_mean_squared_error(mean: Array, rows: Rows) -> float:
+    """The root of the mean squared error."""
+    return float(np.sqrt(mean_squared_error(mean, rows)))
+
+
+def r2(mean: Array, rows: Rows) -> float:
+    """1 - squared error / squared error of the weighted mean, averaged over outputs; 0 for a constant target."""
+    t = _values(mean, rows).astype(np.float64)
+    weights = np.ones(len(t)) if rows.weights is None else rows.weights.astype(np.float64)
+    left = np.average((t - mean) ** 2, axis=0, weights=weights)
+    whole = np.average((t - np.average(t, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    ratio = np.divide(left, whole, out=(left > 0).astype(np.float64), where=whole > 0)
+    return float((1 - ratio).mean())
+
+
 def macro_f1(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     """Mean over classes of F1 = 2TP / (2TP + FP + FN); a class neither present nor predicted counts as 0."""
     if mean.shape[1] == 1:
@@ -88,9 +103,10 @@ _ERRORS = {
     "mean_squared_error": mean_squared_error,
     "mae": mean_absolute_error,
     "mean_absolute_error": mean_absolute_error,
+    "rmse": root_mean_squared_error,
 }
 _ONE_OF_MANY = ("categorical_accuracy", "sparse_categorical_accuracy")
-NAMES = ("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "macro_f1", *_ERRORS)
+NAMES = ("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "macro_f1", "r2", *_ERRORS)
 
 
 MetricLike = str | NamedMetric | Callable[[Any, Any], float]
@@ -113,6 +129,8 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         return NamedMetric(metric, _ERRORS[metric], greater_is_better=False)
     if metric in _ONE_OF_MANY and outputs < 2:
         raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
+    if metric == "r2":
+        return NamedMetric(metric, r2)
     cut = 0.0 if head.family == "perceptron" else 0.5
     if metric == "macro_f1" and head.family == "bernoulli" and outputs > 1:
         return NamedMetric(metric, partial(macro_f1_of_outputs, cut=cut))

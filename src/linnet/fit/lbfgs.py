@@ -48,12 +48,13 @@ def lbfgs(
     *,
     memory: int = 12,
     tolerance: float = 1e-10,
+    gradient_tolerance: float = 0.0,
     max_iter: int = 1000,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a theta, or from a point with its gradient, until the gain in sight is below `tolerance` times the
-    objective, or is nothing compared with what was gained.
+    objective, or is nothing compared with what was gained, or no entry of the gradient is above `gradient_tolerance`.
 
     `memory`: of so many changes, fewer if they are large. `refresh(point, iteration)` may hand over a better
     preconditioner.
@@ -68,6 +69,8 @@ def lbfgs(
         gain = -core.dot(point.gradient, step, problem.half)
         norm = float(np.abs(point.gradient).max())
         watch(iteration, point.value, 0.5 * gain)
+        if norm <= gradient_tolerance:
+            return Solution(point.theta, point.value, norm, iteration, True, 0.5 * abs(gain), dependent)
         if not gain > 0:  # rounding has the last word
             return Solution(point.theta, point.value, norm, iteration, norm == 0 or small > 0, abs(gain), dependent)
         small = small + 1 if gain <= tolerance * abs(point.value) + _NOTHING * (first.value - point.value) else 0

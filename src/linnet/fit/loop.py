@@ -72,6 +72,7 @@ class Plan:
     seed: int = 0
     threads: int | None = None  # None: as many as pay
     metrics: Sequence[Metric] = ()
+    metrics_in_training: bool = True  # or on the validation rows alone, which costs less
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
     tolerance: float | None = None  # converged when the loss changes by less than this part of itself in an epoch
@@ -164,7 +165,8 @@ class Training:
         scale = plan.loss_factor / self._unit(rows)
         columns = as_columns(rows.x).to_core()
         self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, batch, plan.shuffle, scale)
-        self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if plan.metrics else None
+        in_training = plan.metrics and plan.metrics_in_training
+        self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if in_training else None
         self._trainer.set_fitted(self._fitted)
         self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None
 
@@ -279,6 +281,8 @@ class Training:
                 lowest = plan.plateau.min_lr / record.learning_rate
                 self._slowdown *= max(plan.plateau.factor, lowest)
                 self._cooldown, self._plateau.waited = plan.plateau.cooldown, 0
+            elif self._plateau.waited >= max(1, plan.plateau.patience) and plan.plateau.stop_at_min:
+                return f"{plan.plateau.monitor} did not improve at the lowest learning rate, {record.learning_rate:g}"
         if self._stopping and plan.stopping:
             if self._stopping.improved(numbers):
                 self._best_epoch = record.epoch
@@ -304,7 +308,9 @@ class Training:
 
     def _directions(self) -> dict[str, bool]:
         """Every number a record will have, and whether greater is better."""
-        greater = {"loss": False, **{metric.name: metric.greater_is_better for metric in self.plan.metrics}}
+        metrics = {metric.name: metric.greater_is_better for metric in self.plan.metrics}
+        greater = {"loss": False, **(metrics if self.plan.metrics_in_training else {})}
         if self._validation is not None:
-            greater.update({"val_" + name: direction for name, direction in list(greater.items())})
+            of_validation = {"loss": False, **metrics}
+            greater.update({"val_" + name: direction for name, direction in of_validation.items()})
         return greater

@@ -30,7 +30,10 @@ class EarlyStopping:
 
 @dataclass(frozen=True)
 class ReduceLROnPlateau:
-    """Multiply the learning rate by `factor` when `monitor` has not improved for `patience` epochs, to `min_lr`."""
+    """Multiply the learning rate by `factor` when `monitor` has not improved for `patience` epochs, to `min_lr`.
+
+    `stop_at_min` ends the training on a plateau at the lowest rate.
+    """
 
     monitor: str = "val_loss"
     factor: float = 0.1
@@ -39,6 +42,7 @@ class ReduceLROnPlateau:
     mode: Mode = "auto"
     cooldown: int = 0
     min_lr: float = 0.0
+    stop_at_min: bool = False
 
     def __post_init__(self) -> None:
         _check(self.patience, self.min_delta, self.mode)

@@ -4,7 +4,7 @@
 z = x W + b. A generalized linear model is a network of one layer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,6 +101,10 @@ class Network:
             views.append(Block(theta[start:middle].reshape(inputs, outputs), theta[middle:end]))
             start = end
         return views
+
+    def without_dropout(self) -> "Network":
+        """The same network as it predicts."""
+        return replace(self, layers=tuple(replace(layer, dropout=0.0) for layer in self.layers))
 
     def to_core(self) -> "_core.Network":
         """The same network for the native core."""

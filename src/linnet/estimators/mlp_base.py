@@ -1,0 +1,381 @@
+"""What both multilayer perceptrons share: how they are trained, and what they tell of it."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from linnet.checks import check_number, check_whole
+from linnet.data.columns import Columns, Encoder
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import ConfigError, DataError, FitWarning
+from linnet.estimators.linear_model import as_offset, check_form
+from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer
+from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics
+from linnet.fit.full_batch import FullBatch, minimise
+from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.fit.objective import Objective
+from linnet.fit.progress import follow, watching
+from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
+from linnet.model.activations import Activation
+from linnet.model.heads import Head, Normal
+from linnet.model.initialise import initial_theta
+from linnet.model.network import Network, Theta
+
+Activations = str | Activation | Sequence[str | Activation]
+Metrics = MetricLike | Sequence[MetricLike] | None
+
+_LEAST_RATE = 1e-6  # where learning_rate="adaptive" gives up
+_FOR_EVER = 10**9
+
+
+class NotConvergedWarning(FitWarning, ConvergenceWarning):
+    """Training ended before it converged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a call of fit works on."""
+
+    network: Network
+    theta: Theta
+    rows: Rows
+    validation: Rows | None
+    metrics: list[NamedMetric]
+    monitored: NamedMetric | None  # by early stopping
+    state: OptimizerState
+
+
+class MultilayerPerceptron(BaseEstimator, ABC):
+    """A network with scikit-learn's parameters and attributes."""
+
+    _encoder: Encoder
+    _network: Network
+    _theta: Theta
+    _state: OptimizerState
+    _seed: int
+
+    # ---- what the two kinds decide ----
+
+    @abstractmethod
+    def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
+        """The head, its outputs, and the targets as Rows takes them; `fresh`: the first that the model sees."""
+
+    @abstractmethod
+    def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
+        """The weights of rows to train on."""
+
+    _default_metric: str  # that early stopping watches
+
+    # ---- training ----
+
+    def _fit(self, X: object, y: object, sample_weight: object, **how: Any) -> Self:
+        """Fit, or leave everything as it was."""
+        before = dict(self.__dict__)
+        try:
+            run = self._prepare(X, y, sample_weight, **how)
+            if self._params["solver"] == "lbfgs":
+                self._solve(run)
+            else:
+                self._train(run, once=how.get("incremental", False))
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _fit_stream(self, X: object, y: object, sample_weight: object, **how: Any) -> Iterator[Epoch]:
+        if self._params["solver"] == "lbfgs":
+            raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
+        run = self._prepare(X, y, sample_weight, **how)  # now, so that errors come before the first record is asked for
+        training = self._training(run, once=False)
+
+        def records() -> Iterator[Epoch]:
+            for record in self._records(training, run):
+                if isinstance(record, Epoch):
+                    yield record
+            if training.interrupted:
+                raise KeyboardInterrupt
+
+        return records()
+
+    def _prepare(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        *,
+        eval_set: object = None,
+        eval_metric: Metrics = None,
+        offset: object = None,
+        exposure: object = None,
+        incremental: bool = False,
+    ) -> Run:
+        params = self._params
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        early = bool(params["early_stopping"])
+        if incremental and early:
+            raise ConfigError("partial_fit does not support early_stopping=True")
+        if incremental and params["solver"] == "lbfgs":
+            raise ConfigError("partial_fit needs a solver that goes by batches, not 'lbfgs'")
+        fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
+        columns = self._learn(X) if fresh else self._encode(X)
+        head, outputs, targets = self._targets(y, columns.rows, "y", fresh=fresh)
+        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
+        rows = rows.weighted(self._row_weights(rows, sample_weight))
+        validation = None if eval_set is None else self._evaluation(eval_set)
+        if early and validation is None:
+            rows, validation = self._hold_out(rows)
+        if eval_metric is not None and validation is None:
+            raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
+        all_at_once = params["solver"] == "lbfgs" or batch_size(params, len(rows)) == len(rows)
+        dtype = "float64" if all_at_once else "float32"  # the noise of batches drowns that of rounding
+        rows = rows.computed_in(dtype)
+        validation = None if validation is None else validation.computed_in(dtype)
+        network = make_network(params, columns.count, outputs, head, rows.weight_sum)
+        if fresh:
+            self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1))
+            self._theta = initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers))
+            self._state = OptimizerState()
+            self.t_: int = 0
+            self.loss_curve_: list[float] = []
+            self.history_: dict[str, list[float]] = {}
+        elif network.shapes != self._network.shapes:
+            raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
+        self._network = network
+        self.n_layers_, self.n_outputs_ = len(network.layers) + 1, outputs
+        self.out_activation_ = {"sigmoid": "logistic"}.get(head.output.name, head.output.name)
+        wanted = self._default_metric if eval_metric is None and early else eval_metric
+        metrics = as_metrics(wanted, head, outputs)
+        state = self._state if incremental else OptimizerState(epochs=self._state.epochs)
+        monitored = metrics[0] if early else None
+        return Run(network, self._theta.astype(dtype), rows, validation, metrics, monitored, state)
+
+    def _evaluation(self, eval_set: object) -> Rows:
+        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+            raise ConfigError("eval_set must be (X, y) or (X, y, sample_weight)")
+        columns = self._encode(eval_set[0])
+        _, _, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
+        rows = Rows(columns, **targets)
+        return rows if len(eval_set) == 2 else rows.weighted(self._row_weights(rows, eval_set[2]))
+
+    def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Some rows to train on and others for validation, with the same mix of classes."""
+        params = self._params
+        part = check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
+        classes = rows.labels
+        if classes is None and self._default_metric == "accuracy" and rows.values is not None:
+            classes = rows.values[:, 0].astype(np.int32) if rows.values.shape[1] == 1 else None
+        random = check_random_state(params["random_state"])
+        try:
+            train, held = train_test_split(np.arange(len(rows)), test_size=part, random_state=random, stratify=classes)
+        except ValueError as error:
+            raise DataError(f"no rows can be held out for early_stopping: {error}") from None
+        if len(held) < 2:
+            raise DataError("The validation set is too small: raise validation_fraction, or give eval_set")
+        return rows[np.sort(train)], rows[np.sort(held)]
+
+    def _train(self, run: Run, *, once: bool) -> None:
+        training = self._training(run, once=once)
+        records = self._records(training, run)
+        verbose = int(self._params["verbose"])
+        try:
+            for _ in follow(records, training.plan.epochs, 2 if verbose > 1 else 1 if verbose else 0):
+                pass
+        except KeyboardInterrupt:  # between two records: the run itself has not heard it
+            training.interrupt()
+        finally:
+            records.close()
+        if training.interrupted:
+            warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
+        elif not once and training.stop_reason.startswith("all "):
+            warnings.warn(
+                f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
+                "raise max_iter, or use early_stopping=True",
+                NotConvergedWarning,
+                stacklevel=4,
+            )
+
+    def _training(self, run: Run, *, once: bool) -> Training:
+        params = self._params
+        patience = check_whole(params["n_iter_no_change"], "n_iter_no_change", at_least=1) + 1
+        tol = check_number(params["tol"], "tol", at_least=0)
+        monitor = "loss" if run.monitored is None else f"val_{run.monitored.name}"
+        best = run.monitored is not None
+        adaptive = is_adaptive(params)
+        stopping = EarlyStopping(monitor, _FOR_EVER if adaptive else patience, tol, restore_best_weights=best)
+        plateau = ReduceLROnPlateau(monitor, 0.2, patience, tol, min_lr=_LEAST_RATE, stop_at_min=True)
+        plan = Plan(
+            optimizer=make_optimizer(params, len(run.rows)),
+            epochs=1 if once else check_whole(params["max_iter"], "max_iter", at_least=1),
+            batch_size=batch_size(params, len(run.rows)),
+            shuffle=bool(params["shuffle"]),
+            seed=self._seed,
+            threads=params["threads"],
+            metrics=run.metrics,
+            metrics_in_training=False,
+            stopping=None if once else stopping,
+            plateau=plateau if adaptive and not once else None,
+        )
+        self.n_iter_: int = 0
+        self.validation_scores_: list[float] | None = [] if best else None
+        self.best_validation_score_: float | None = None
+        self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
+        return Training(run.network, run.theta, run.rows, plan, run.validation, run.state)
+
+    def _records(self, training: Training, run: Run) -> Generator[Slice | Epoch, None, None]:
+        """The run's records; the model takes over its parameters and numbers epoch by epoch."""
+        try:
+            for record in training.records():
+                if isinstance(record, Epoch):
+                    self._theta = training.theta
+                    self._note(record, run)
+                yield record
+        finally:
+            if training.stop_reason != "diverged":
+                self._theta, self._state = training.theta, training.state()
+                self.stop_reason_ = training.stop_reason
+                self._after(run)
+
+    def _note(self, record: Epoch, run: Run) -> None:
+        self.n_iter_ += 1
+        self.t_ += len(run.rows)
+        self.loss_: float = record.numbers["loss"]
+        self.loss_curve_.append(self.loss_)
+        if self.best_loss_ is not None:
+            self.best_loss_ = min(self.best_loss_, self.loss_)
+        if run.monitored is not None and self.validation_scores_ is not None:
+            self.validation_scores_.append(record.numbers[f"val_{run.monitored.name}"])
+            best = max if run.monitored.greater_is_better else min
+            self.best_validation_score_ = best(self.validation_scores_)
+        numbers = {**record.numbers, "learning_rate": record.learning_rate, "seconds": record.seconds}
+        for name, value in numbers.items():
+            self.history_.setdefault(name, []).append(value)
+
+    def _solve(self, run: Run) -> None:
+        """Full-batch L-BFGS on the same objective."""
+        params, losses = self._params, list[float]()
+        tol = check_number(params["tol"], "tol", at_least=0)
+        with watching(int(params["verbose"]), tol) as show:
+
+            def watch(iteration: int, value: float, gap: float) -> None:
+                losses.append(value)
+                show(iteration, value, gap)
+
+            found = minimise(
+                FullBatch(run.network, run.rows, params["threads"]),
+                run.theta,
+                gradient_tolerance=tol,
+                max_iter=check_whole(params["max_iter"], "max_iter", at_least=1),
+                watch=watch,
+            )
+        self._theta, self.loss_, self.n_iter_ = found.theta, found.value, found.iterations
+        self.t_ += found.iterations * len(run.rows)
+        self.loss_curve_, self.history_, self.best_loss_ = losses, {"loss": losses}, found.value
+        self.validation_scores_ = self.best_validation_score_ = None
+        self.stop_reason_ = "converged" if found.converged else f"all {found.iterations} iterations done"
+        self._after(run)
+        if not found.converged:
+            warnings.warn(
+                f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
+                f"{found.gradient_norm:.3g}, but tol is {tol:g}: raise max_iter, or scale the data",
+                NotConvergedWarning,
+                stacklevel=4,
+            )
+
+    def _after(self, run: Run) -> None:
+        """Take note of what else a fit shows."""
+
+    # ---- the fitted network ----
+
+    @property
+    def coefs_(self) -> list[Array]:
+        """The weights of each layer, inputs x outputs: views, so that writing to them changes the model."""
+        return [block.weights for block in self._network.blocks(self._theta)]
+
+    @property
+    def intercepts_(self) -> list[Array]:
+        """The biases of each layer, as views."""
+        return [block.biases for block in self._network.blocks(self._theta)]
+
+    def activations(self, X: object) -> list[Array]:
+        """Return what each hidden layer makes of the rows: its features, rows x units."""
+        check_is_fitted(self)
+        columns, features, end = self._encode(X), [], 0
+        for count, (inputs, outputs) in enumerate(self._network.shapes[:-1], 1):
+            end += (inputs + 1) * outputs
+            layers = self._network.layers[:count]
+            below = Network(self._network.inputs, layers, Normal(layers[-1].activation))
+            features.append(Objective(below, self._theta.dtype, rows=len(columns)).predict(self._theta[:end], columns))
+        return features
+
+    def gradients(self, X: object, y: object, sample_weight: object = None) -> list[tuple[Array, Array]]:
+        """Return the derivatives of the objective on these rows by each layer's weights and biases."""
+        check_is_fitted(self)
+        problem, theta = self.objective(X, y, sample_weight)
+        gradient = problem.at(theta).gradient
+        assert gradient is not None
+        return [(block.weights, block.biases) for block in self._network.blocks(gradient)]
+
+    def objective(self, X: object, y: object, sample_weight: object = None) -> tuple[FullBatch, Array]:
+        """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
+        check_is_fitted(self)
+        columns = self._encode(X)
+        _, _, targets = self._targets(y, columns.rows, "y", fresh=False)
+        rows = Rows(columns, **targets)
+        rows = rows.weighted(self._row_weights(rows, sample_weight))
+        return FullBatch(self._network.without_dropout(), rows, self._params["threads"]), self._theta.astype(np.float64)
+
+    def _output(self, X: object, offset: object = None, exposure: object = None, *, mean: bool = True) -> Array:
+        check_is_fitted(self)
+        columns = self._encode(X)
+        network = self._network
+        shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
+        objective = Objective(network, self._theta.dtype, self._params["threads"], rows=len(columns))
+        return objective.predict(self._theta, columns, offset=shift, mean=mean)
+
+    @staticmethod
+    def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
+        if exposure is not None and head.output.name != "exponential":
+            raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
+        return as_offset(offset, exposure, rows, outputs)
+
+    # ---- scikit-learn ----
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        return {**self.get_params(deep=False)}
+
+    def _learn(self, X: object) -> Columns:
+        encoder = Encoder()
+        columns = encoder.learn(X)
+        check_form(self, X, reset=True)
+        self._encoder = encoder
+        return columns
+
+    def _encode(self, X: object) -> Columns:
+        check_form(self, X, reset=False)
+        return self._encoder.encode(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_theta")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = False
+        return tags
+
+
+def goes_by_batches(model: Any) -> bool:
+    """Whether the solver has epochs, so that there is a partial_fit."""
+    return bool(model.solver != "lbfgs")

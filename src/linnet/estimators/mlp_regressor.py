@@ -1,0 +1,261 @@
+"""MLPRegressor: scikit-learn's multilayer perceptron for numbers on linnet's engine, with what it lacks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.data.targets import as_values, as_weights, check_values
+from linnet.errors import ConfigError, unknown_name
+from linnet.estimators.linear_model import one_target
+from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, Run, goes_by_batches
+from linnet.fit.loop import Epoch
+from linnet.fit.objective import Objective
+from linnet.fit.optimizers import Optimizer
+from linnet.fit.schedules import Schedule
+from linnet.inference.intervals import dispersion, draw, interval
+from linnet.model.heads import Custom, Floats, Gamma, Head, Huber, Laplace, Normal, Poisson, Quantile
+from linnet.theory import graph
+
+_LOSSES = {  # scikit-learn's names and short ones
+    "squared_error": "normal",
+    "squared": "normal",
+    "absolute_error": "laplace",
+    "absolute": "laplace",
+    "huber": "huber",
+    "quantile": "quantile",
+    "poisson": "poisson",
+    "gamma": "gamma",
+}
+
+
+class MLPRegressor(RegressorMixin, MultilayerPerceptron):
+    """A multilayer perceptron for numbers, counts and amounts.
+
+    Minimises (1/n) (Σ_i w_i loss_i + ½ alpha Σ W² + l1 Σ|W|), as MLPClassifier does. With several targets the loss of a
+    row is the sum over them. `loss`:
+
+    | loss | of a row, r = prediction - t | prediction |
+    |---|---|---|
+    | squared_error | r² / 2 | mean |
+    | absolute_error | abs(r) | median |
+    | huber | r² / 2 up to `huber_delta`, then linear | a mean that outliers do not move much |
+    | quantile | max((1 - q) r, -q r), q = `quantile` | that quantile |
+    | poisson | e^z - t z | e^z, the mean of a count |
+    | gamma | t e^-z + z | e^z, the mean of an amount above 0 |
+    | a function | f(y, t) in plain NumPy, of predictions and targets | z |
+
+    `loss=lambda y, t: np.log(np.cosh(y - t))` is differentiated by linnet.theory.graph; it gets arrays of rows x
+    targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's.
+    """
+
+    _default_metric = "r2"
+
+    def __init__(
+        self,
+        loss: str | Callable[[Any, Any], Any] = "squared_error",
+        hidden_layer_sizes: int | Sequence[int] = (100,),
+        activation: Activations = "relu",
+        *,
+        solver: str | Optimizer = "adam",
+        alpha: float = 0.0001,
+        batch_size: int | str = "auto",
+        learning_rate: str | Schedule = "constant",
+        learning_rate_init: float = 0.001,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: Any = None,
+        tol: float = 1e-4,
+        verbose: int | bool = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: int = 10,
+        max_fun: int = 15000,
+        dropout: float | Sequence[float] = 0.0,
+        l1: float = 0.0,
+        weight_decay: float = 0.004,
+        clip_norm: float | None = None,
+        huber_delta: float = 1.0,
+        quantile: float = 0.5,
+        threads: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.dropout = dropout
+        self.l1 = l1
+        self.weight_decay = weight_decay
+        self.clip_norm = clip_norm
+        self.huber_delta = huber_delta
+        self.quantile = quantile
+        self.threads = threads
+
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        eval_set: object = None,
+        eval_metric: Metrics = None,
+        offset: object = None,
+        exposure: object = None,
+    ) -> Self:
+        """Train. `eval_set` and `eval_metric` (r2, mse, rmse, mae, ...) as in MLPClassifier.
+
+        `offset` is added to the last layer's z. `exposure` multiplies the mean of a count or an amount: of a model with
+        loss="poisson" or "gamma" it is how long, or on how many, each row was watched.
+        """
+        how = {"eval_set": eval_set, "eval_metric": eval_metric, "offset": offset, "exposure": exposure}
+        return self._fit(X, y, sample_weight, **how)
+
+    def fit_stream(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        eval_set: object = None,
+        eval_metric: Metrics = None,
+        offset: object = None,
+        exposure: object = None,
+    ) -> Iterator[Epoch]:
+        """Train as `fit` does, yielding each epoch's record as it comes; leaving the loop ends the training."""
+        how = {"eval_set": eval_set, "eval_metric": eval_metric, "offset": offset, "exposure": exposure}
+        return self._fit_stream(X, y, sample_weight, **how)
+
+    @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Go over these rows once, going on from where the model is."""
+        return self._fit(X, y, sample_weight, incremental=True)
+
+    def predict(self, X: object, *, offset: object = None, exposure: object = None) -> NDArray[np.float64]:
+        """Return the prediction for each row: the mean, or the quantile that was sought."""
+        return self._flat(self._output(X, offset, exposure).astype(np.float64))
+
+    def predict_interval(
+        self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of the interval that holds a row's target with probability `level`, as the loss' distribution
+        has it. Its spread is that of the residuals: of the validation rows if there were any, else of the training
+        rows, which a flexible network fits too well.
+        """
+        mean = self._output(X, offset, exposure).astype(np.float64)
+        low, high = interval(self._network.head, mean, self._spread(), level)
+        return self._flat(low), self._flat(high)
+
+    def sample(
+        self, X: object, random_state: Any = None, *, offset: object = None, exposure: object = None
+    ) -> NDArray[Any]:
+        """Return a target for each row, drawn from the predicted distribution."""
+        mean = self._output(X, offset, exposure).astype(np.float64)
+        return self._flat(draw(self._network.head, mean, self._spread(), check_random_state(random_state)))
+
+    # ---- inside ----
+
+    def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
+        target = one_target(y)
+        if fresh:
+            self._one_target = target.ndim == 1
+        outputs = 1 if target.ndim == 1 else target.shape[1]
+        if not fresh and outputs != self.n_outputs_:
+            raise ConfigError(f"{name} has {outputs} targets, but the model has {self.n_outputs_}")
+        head = self._head()
+        values = as_values(target, outputs, np.float64, rows=rows, name=name)
+        if head.family == "poisson":
+            check_values(values, values >= 0, name, "counts must be at least 0")
+        if head.family == "gamma":
+            check_values(values, values > 0, name, "amounts must be above 0")
+        return head, outputs, {"values": values, "given": target}
+
+    def _head(self) -> Head:
+        if callable(self.loss):
+            return Custom(_Differentiated(self.loss))
+        if not isinstance(self.loss, str) or self.loss not in _LOSSES:
+            raise unknown_name("loss", self.loss, _LOSSES)
+        match _LOSSES[self.loss]:
+            case "huber":
+                return Huber(self.huber_delta)
+            case "quantile":
+                return Quantile(self.quantile)
+            case family:
+                return {"normal": Normal(), "laplace": Laplace(), "poisson": Poisson(), "gamma": Gamma()}[family]
+
+    def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
+        return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(rows))
+
+    def _after(self, run: Run) -> None:
+        """Measure the spread of targets around their means."""
+        rows = run.rows if run.validation is None else run.validation
+        mean = Objective(run.network, self._theta.dtype, rows=len(rows)).predict(
+            self._theta, rows.x, offset=rows.offset
+        )
+        assert rows.values is not None
+        self.dispersion_ = dispersion(
+            run.network.head, mean.astype(np.float64), rows.values.astype(np.float64), rows.weights
+        )
+
+    def _spread(self) -> Floats:
+        if self.dispersion_ is None:
+            raise ConfigError(
+                f"loss={self.loss!r} has no distribution: use squared_error, absolute_error, poisson, gamma"
+            )
+        return self.dispersion_
+
+    def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values[:, 0] if self._one_target else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class _Differentiated:
+    """A loss in plain NumPy as a head takes it: the loss of each row, and its slope."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self._function = function
+
+    def __call__(self, z: Floats, t: Floats) -> tuple[Floats, Floats]:
+        each = np.asarray(self._function(z, t), np.float64)
+        if each.shape not in (z.shape, z.shape[:1]):
+            raise ConfigError(
+                f"a loss must give a number for each prediction, shape {z.shape}, or each row, got shape {each.shape}"
+            )
+        slope = graph.grad(lambda y: np.sum(self._function(y, t)))(z)
+        return each.sum(axis=1) if each.ndim == 2 else each, np.ascontiguousarray(slope, np.float64)

@@ -1,0 +1,117 @@
+"""scikit-learn's parameters of a multilayer perceptron, and ours beside them, as the engine's own things."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linnet.checks import check_number, check_whole
+from linnet.errors import ConfigError, unknown_name
+from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
+from linnet.model.activations import as_activation
+from linnet.model.heads import Head
+from linnet.model.network import Layer, Network
+
+SOLVERS = ("adam", "sgd", "lbfgs", "adamw", "rmsprop", "adagrad")
+SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
+Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BySamples(InverseScaling):
+    """scikit-learn's inverse scaling: the rate of an epoch falls with the number of rows seen before it."""
+
+    rows: int = 1
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        return (1 + np.floor(time) * self.rows) ** -self.power
+
+
+def make_network(params: Params, inputs: int, outputs: int, head: Head, rows: float) -> Network:
+    """The layers; penalties are divided by the number of rows, or the sum of their weights, as the loss is."""
+    widths = hidden_widths(params["hidden_layer_sizes"])
+    activations = [as_activation(name) for name in _each(params["activation"], len(widths), "activation")]
+    rates = [0.0, *_each(params["dropout"], len(widths), "dropout")]  # of a layer's units: the next layer's inputs
+    l1 = check_number(params["l1"], "l1", at_least=0) / rows
+    l2 = check_number(params["alpha"], "alpha", at_least=0) / rows
+    hidden = [
+        Layer(units, activation, check_number(rate, "dropout", at_least=0, below=1), l1, l2)
+        for units, activation, rate in zip(widths, activations, rates[:-1], strict=True)
+    ]
+    top = Layer(outputs, dropout=check_number(rates[-1], "dropout", at_least=0, below=1), l1=l1, l2=l2)
+    return Network(inputs, (*hidden, top), head)
+
+
+def hidden_widths(sizes: object) -> list[int]:
+    """Units of the hidden layers, one or several or none."""
+    given: list[Any] = list(sizes) if isinstance(sizes, Sequence | np.ndarray) else [sizes]
+    for size in given:
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise ConfigError(f"hidden_layer_sizes must be > 0 and whole, got {sizes!r}")
+    return [int(size) for size in given]
+
+
+def make_optimizer(params: Params, rows: int) -> Optimizer:
+    """The solver with its schedule."""
+    solver, clip = params["solver"], params["clip_norm"]
+    if isinstance(solver, Optimizer):
+        return solver
+    schedule = _schedule(params, rows)
+    betas = params["beta_1"], params["beta_2"], params["epsilon"]
+    if solver == "adam":
+        return Adam(schedule, *betas, clip_norm=clip)
+    if solver == "adamw":
+        return AdamW(schedule, params["weight_decay"], *betas, clip_norm=clip)
+    if solver == "sgd":
+        momentum = check_number(params["momentum"], "momentum", at_least=0, below=1)
+        return SGD(schedule, momentum, bool(params["nesterovs_momentum"]) and momentum > 0, clip_norm=clip)
+    if solver == "rmsprop":
+        return RMSprop(schedule, clip_norm=clip)
+    if solver == "adagrad":
+        return Adagrad(schedule, clip_norm=clip)
+    raise unknown_name("solver", solver, SOLVERS)
+
+
+def is_adaptive(params: Params) -> bool:
+    """Whether the rate falls when nothing improves: as in scikit-learn with plain SGD only."""
+    return bool(params["solver"] == "sgd" and params["learning_rate"] == "adaptive")
+
+
+def batch_size(params: Params, rows: int) -> int:
+    """Rows of a step."""
+    size = params["batch_size"]
+    if size == "auto":
+        return min(200, rows)
+    if check_whole(size, "batch_size", at_least=1) > rows:
+        warnings.warn(f"batch_size={size} is more than there are rows: it is clipped to {rows}", stacklevel=6)
+    return min(int(size), rows)
+
+
+def _schedule(params: Params, rows: int) -> Schedule:
+    name, rate = params["learning_rate"], params["learning_rate_init"]
+    if isinstance(name, Schedule):
+        return name
+    if name not in SCHEDULES:
+        raise unknown_name("learning_rate", name, SCHEDULES)
+    check_number(rate, "learning_rate_init", above=0)
+    if name == "cosine":
+        return Cosine(rate, epochs=check_whole(params["max_iter"], "max_iter", at_least=1))
+    if name == "exponential":
+        return ExponentialDecay(rate)
+    if name == "step":
+        return StepDecay(rate)
+    if name == "invscaling" and params["solver"] == "sgd":  # the others take no notice, as in scikit-learn
+        return BySamples(rate, power=check_number(params["power_t"], "power_t", at_least=0), rows=rows)
+    return Constant(rate)
+
+
+def _each(value: Any, count: int, name: str) -> list[Any]:
+    """One value for each hidden layer, given one for all or a list."""
+    if isinstance(value, list | tuple | np.ndarray):
+        if len(value) != count:
+            raise ConfigError(f"{name} must be one for all or one a hidden layer, {count} in all, got {value!r}")
+        return list(value)
+    return [value] * count

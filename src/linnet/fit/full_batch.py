@@ -1,0 +1,63 @@
+"""A network on all its rows at once, as L-BFGS sees it: the objective of stochastic training without its noise."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from linnet.config import checked_threads, get_threads
+from linnet.data.rows import Rows
+from linnet.errors import ConfigError
+from linnet.fit.lbfgs import lbfgs
+from linnet.fit.linear import Floats, Point
+from linnet.fit.newton import Solution, Watch, unwatched
+from linnet.fit.objective import Objective, penalty
+from linnet.model.network import Network
+
+
+class FullBatch:
+    """Mean loss plus penalty, in float64; weights of rows count relative to their mean."""
+
+    half: ClassVar[int] = 0
+
+    def __init__(self, network: Network, rows: Rows, threads: int | None = None) -> None:
+        self.network = network
+        self.size = network.size
+        self.most_threads = get_threads() if threads is None else checked_threads(threads)
+        self._rows = rows
+        self._objective = Objective(network, "float64", threads, rows=len(rows))
+        self._free = np.ones(network.size)  # 0 where a bias is held
+        self._l1, self._l2 = np.zeros((2, network.size))
+        blocks = (network.blocks(part) for part in (self._free, self._l1, self._l2))
+        for layer, free, l1, l2 in zip(network.layers, *blocks, strict=True):
+            l1.weights[:], l2.weights[:] = layer.l1, layer.l2
+            free.biases[:] = layer.bias
+
+    def at(self, theta: Floats) -> Point:
+        """The objective and its gradient."""
+        sums = self._objective.sums(theta, self._rows, gradient=True)
+        assert sums.gradient is not None
+        gradient = (sums.gradient / sums.weight + self._l2 * theta + self._l1 * np.sign(theta)) * self._free
+        return Point(theta, sums.loss / sums.weight + penalty(self.network, theta), gradient)
+
+    def whole(self, point: Point) -> Point:
+        """The point: all of its gradient is known."""
+        return point
+
+
+def minimise(
+    problem: FullBatch, theta: Floats, *, gradient_tolerance: float, max_iter: int, watch: Watch = unwatched
+) -> Solution:
+    """L-BFGS from theta until no entry of the gradient is larger than the tolerance."""
+    if any(layer.l1 for layer in problem.network.layers):
+        raise ConfigError("L-BFGS needs an objective without corners: use another solver with an l1 penalty")
+    if any(layer.dropout for layer in problem.network.layers):
+        raise ConfigError("L-BFGS takes all rows at once and knows no dropout: use another solver")
+    return lbfgs(
+        problem,
+        theta,
+        lambda gradient: gradient.copy(),
+        tolerance=0.0,
+        gradient_tolerance=gradient_tolerance,
+        max_iter=max_iter,
+        watch=watch,
+    )
