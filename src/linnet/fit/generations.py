@@ -7,11 +7,11 @@ names has a whole one, also if the process is killed or the disk is full.
 
 import hashlib
 import os
+import re
 import threading
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from glob import escape
 from pathlib import Path
 
 from linnet.errors import CheckpointWarning, FormatError
@@ -27,6 +27,7 @@ def write(path: Path, kind: str, parts: Sequence[bytes], *, rotate: bool = True)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
+    # a name of its own: two runs on one path by mistake may replace each other's files, but not mix them up
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -82,8 +83,10 @@ def is_whole(path: Path, kind: str) -> bool:
 
 def remove_leftovers(path: Path) -> None:
     """Remove what writers that were killed have left behind."""
-    for leftover in path.parent.glob(f".{escape(path.name)}.*.tmp"):
-        leftover.unlink(missing_ok=True)
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+-\d+\.tmp")
+    for entry in path.parent.iterdir():
+        if name.fullmatch(entry.name):
+            entry.unlink(missing_ok=True)
 
 
 def _first_line(kind: str) -> bytes:

@@ -316,7 +316,7 @@ class Training:
         loss, previous = numbers["loss"], memory.loss
         if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
             return f"converged: the loss changed by less than {plan.tolerance:g} of itself"
-        return f"all {plan.epochs} epochs done" if record.epoch == memory.first + plan.epochs else None
+        return f"all {plan.epochs} epochs done" if record.epoch >= memory.first + plan.epochs else None
 
     def _diverged(self, what: str) -> FitError:
         self.stop_reason = "diverged"
