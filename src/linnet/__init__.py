@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from linnet.estimators.mlp_classifier import MLPClassifier
     from linnet.estimators.mlp_regressor import MLPRegressor
     from linnet.estimators.perceptron import Perceptron
+    from linnet.estimators.resume import resume
     from linnet.estimators.sequential import History, Sequential
     from linnet.evaluate.metrics import NamedMetric
+    from linnet.fit.checkpoint import Checkpoint
     from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
     from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
     from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
@@ -29,6 +31,7 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "Checkpoint",
     "Constant",
     "Cosine",
     "Dense",
@@ -62,6 +65,7 @@ __all__ = [
     "l1",
     "l1_l2",
     "l2",
+    "resume",
     "set_threads",
     "show_config",
     "threads",
@@ -76,8 +80,10 @@ _NAMES = {  # by the module they live in
     "estimators.mlp_classifier": ("MLPClassifier",),
     "estimators.mlp_regressor": ("MLPRegressor",),
     "estimators.perceptron": ("Perceptron",),
+    "estimators.resume": ("resume",),
     "estimators.sequential": ("History", "Sequential"),
     "evaluate.metrics": ("NamedMetric",),
+    "fit.checkpoint": ("Checkpoint",),
     "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),
     "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "Schedule", "StepDecay"),
     "fit.stopping": ("EarlyStopping", "ReduceLROnPlateau"),

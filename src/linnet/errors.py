@@ -42,6 +42,10 @@ class FitWarning(UserWarning):
     """A fit ended before it was finished: says how far it came and what would help."""
 
 
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written or read, and the run goes on without it: says which, why, and what is left."""
+
+
 class SeparationWarning(FitWarning):
     """The likelihood has no maximum: some columns tell classes apart without error."""
 

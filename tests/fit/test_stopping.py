@@ -8,7 +8,7 @@ import pytest
 from linnet.errors import ConfigError
 from linnet.fit.optimizers import SGD
 from linnet.fit.schedules import Schedule, StepDecay
-from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Watch, choose_one
+from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch, choose_one
 
 from .scripted import bias_of, training_of
 
@@ -16,7 +16,7 @@ NAN = float("nan")
 
 
 def improvements(values: list[float], rule: EarlyStopping, *, greater: bool = False) -> list[bool]:
-    watch = Watch(rule, {"val_loss": greater})
+    watch = Watch(rule, {"val_loss": greater}, Seen())
     return [watch.improved({"val_loss": value}) for value in values]
 
 
@@ -38,13 +38,13 @@ def test_watch_never_takes_nan_for_an_improvement() -> None:
 
 
 def test_watch_counts_the_epochs_since_the_best() -> None:
-    watch = Watch(EarlyStopping(monitor="loss"), {"loss": False})
+    watch = Watch(EarlyStopping(monitor="loss"), {"loss": False}, Seen())
     waited = []
     for value in [3.0, 4.0, 4.0, 2.0, 2.0]:
         watch.improved({"loss": value})
-        waited.append(watch.waited)
+        waited.append(watch.seen.waited)
     assert waited == [0, 1, 2, 0, 1]
-    assert watch.best == 2.0
+    assert watch.seen.best == 2.0
 
 
 @pytest.mark.parametrize("rule", [EarlyStopping, ReduceLROnPlateau])

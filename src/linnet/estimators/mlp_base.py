@@ -19,8 +19,9 @@ from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, FitWarning
 from linnet.estimators.linear_model import as_offset, check_form
-from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer
+from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer, written
 from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics
+from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
 from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective
@@ -92,11 +93,20 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             raise
         return self
 
+    def go_on(self, saved: Saved, X: object, y: object, sample_weight: object, **how: Any) -> None:
+        """Train from a checkpoint to the end: see linnet.resume."""
+        run = self._prepare(X, y, sample_weight, seed=saved.model["seed"], **how)
+        for name, was in (("classes", saved.model["classes"]), ("columns", saved.model["columns"])):
+            now = self._description()[name]
+            if was != now:
+                raise DataError(f"cannot resume with other data: the {name} were {was}, now {now}")
+        self._train(run, once=False, saved=saved)
+
     def _fit_stream(self, X: object, y: object, sample_weight: object, **how: Any) -> Iterator[Epoch]:
         if self._params["solver"] == "lbfgs":
             raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
         run = self._prepare(X, y, sample_weight, **how)  # now, so that errors come before the first record is asked for
-        training = self._training(run, once=False)
+        training = Training(run.network, run.theta, run.rows, self._plan(run, once=False), run.validation, run.state)
 
         def records() -> Iterator[Epoch]:
             for record in self._records(training, run):
@@ -118,6 +128,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         offset: object = None,
         exposure: object = None,
         incremental: bool = False,
+        seed: int | None = None,
     ) -> Run:
         params = self._params
         if y is None:
@@ -128,6 +139,8 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         if incremental and params["solver"] == "lbfgs":
             raise ConfigError("partial_fit needs a solver that goes by batches, not 'lbfgs'")
         fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
+        if fresh:
+            self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
         columns = self._learn(X) if fresh else self._encode(X)
         head, outputs, targets = self._targets(y, columns.rows, "y", fresh=fresh)
         rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
@@ -143,7 +156,6 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         validation = None if validation is None else validation.computed_in(dtype)
         network = make_network(params, columns.count, outputs, head, rows.weight_sum)
         if fresh:
-            self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1))
             self._theta = initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers))
             self._state = OptimizerState()
             self.t_: int = 0
@@ -175,18 +187,25 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         classes = rows.labels
         if classes is None and self._default_metric == "accuracy" and rows.values is not None:
             classes = rows.values[:, 0].astype(np.int32) if rows.values.shape[1] == 1 else None
-        random = check_random_state(params["random_state"])
         try:
-            train, held = train_test_split(np.arange(len(rows)), test_size=part, random_state=random, stratify=classes)
+            train, held = train_test_split(
+                np.arange(len(rows)), test_size=part, random_state=self._seed, stratify=classes
+            )
         except ValueError as error:
             raise DataError(f"no rows can be held out for early_stopping: {error}") from None
         if len(held) < 2:
             raise DataError("The validation set is too small: raise validation_fraction, or give eval_set")
         return rows[np.sort(train)], rows[np.sort(held)]
 
-    def _train(self, run: Run, *, once: bool) -> None:
-        training = self._training(run, once=once)
-        records = self._records(training, run)
+    def _train(self, run: Run, *, once: bool, saved: Saved | None = None) -> None:
+        plan = self._plan(run, once=once)
+        if saved is None:
+            training = Training(run.network, run.theta, run.rows, plan, run.validation, run.state)
+        else:
+            training = resumed(saved, run.network, run.rows, plan, run.validation)
+            for record in saved.history:
+                self._note(record, run)
+        records = self._records(training, run, saved)
         verbose = int(self._params["verbose"])
         try:
             for _ in follow(records, training.plan.epochs, 2 if verbose > 1 else 1 if verbose else 0):
@@ -205,7 +224,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
                 stacklevel=4,
             )
 
-    def _training(self, run: Run, *, once: bool) -> Training:
+    def _plan(self, run: Run, *, once: bool) -> Plan:
         params = self._params
         patience = check_whole(params["n_iter_no_change"], "n_iter_no_change", at_least=1) + 1
         tol = check_number(params["tol"], "tol", at_least=0)
@@ -230,17 +249,26 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         self.validation_scores_: list[float] | None = [] if best else None
         self.best_validation_score_: float | None = None
         self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
-        return Training(run.network, run.theta, run.rows, plan, run.validation, run.state)
+        return plan
 
-    def _records(self, training: Training, run: Run) -> Generator[Slice | Epoch, None, None]:
+    def _records(
+        self, training: Training, run: Run, saved: Saved | None = None
+    ) -> Generator[Slice | Epoch, None, None]:
         """The run's records; the model takes over its parameters and numbers epoch by epoch."""
+        checkpoint = self._params["checkpoint"]
+        records = training.records()
+        if checkpoint is not None:
+            if not isinstance(checkpoint, Checkpoint):
+                checkpoint = Checkpoint(checkpoint, seconds=1.0)
+            records = checkpointed(training, checkpoint, saved=saved, model=self._description())
         try:
-            for record in training.records():
+            for record in records:
                 if isinstance(record, Epoch):
                     self._theta = training.theta
                     self._note(record, run)
                 yield record
         finally:
+            records.close()
             if training.stop_reason != "diverged":
                 self._theta, self._state = training.theta, training.state()
                 self.stop_reason_ = training.stop_reason
@@ -348,6 +376,17 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         if exposure is not None and head.output.name != "exponential":
             raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
         return as_offset(offset, exposure, rows, outputs)
+
+    def _description(self) -> dict[str, Any]:
+        """What a checkpoint keeps besides the run, to make the model again."""
+        classes = getattr(self, "classes_", None)
+        return {
+            "class": type(self).__name__,
+            "params": {name: written(value) for name, value in self._params.items()},
+            "seed": self._seed,
+            "classes": None if classes is None else [str(name) for name in classes.tolist()],
+            "columns": self._encoder.coefficient_names,
+        }
 
     # ---- scikit-learn ----
 

@@ -1,5 +1,6 @@
 """MLPClassifier: scikit-learn's multilayer perceptron for classes on linnet's engine, with what it lacks."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from linnet.errors import ConfigError, DataError
 from linnet.estimators.linear_model import one_target
 from linnet.estimators.logistic import class_numbers
 from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, goes_by_batches
+from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.loop import Epoch
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.schedules import Schedule
@@ -37,7 +39,8 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     training) for all hidden layers or one for each; `solver` also "adamw" (with `weight_decay`), "rmsprop", "adagrad"
     or an optimizer object; `learning_rate` also "cosine", "exponential", "step" or a schedule object; `l1`;
     `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes;
-    `class_weight`; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
+    `class_weight`; `checkpoint`, a path or Checkpoint(path, epochs= or seconds=), from which `linnet.resume` goes on
+    after a crash; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
     gives the same bytes for any number of threads.
 
     X may be an array, a sparse matrix or a data frame with numbers, categories, text, booleans and missing values.
@@ -80,6 +83,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         clip_norm: float | None = None,
         label_smoothing: float = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         threads: int | None = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -111,6 +115,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         self.clip_norm = clip_norm
         self.label_smoothing = label_smoothing
         self.class_weight = class_weight
+        self.checkpoint = checkpoint
         self.threads = threads
 
     def fit(

@@ -1,5 +1,6 @@
 """MLPRegressor: scikit-learn's multilayer perceptron for numbers on linnet's engine, with what it lacks."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from linnet.data.targets import as_values, as_weights, check_values
 from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.linear_model import one_target
 from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, Run, goes_by_batches
+from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.loop import Epoch
 from linnet.fit.objective import Objective
 from linnet.fit.optimizers import Optimizer
@@ -90,6 +92,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         clip_norm: float | None = None,
         huber_delta: float = 1.0,
         quantile: float = 0.5,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         threads: int | None = None,
     ) -> None:
         self.loss = loss
@@ -122,6 +125,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         self.clip_norm = clip_norm
         self.huber_delta = huber_delta
         self.quantile = quantile
+        self.checkpoint = checkpoint
         self.threads = threads
 
     def fit(

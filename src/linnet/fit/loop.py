@@ -1,9 +1,9 @@
 """Training as a stream of records. The core runs slices of an epoch; everything between slices is decided here."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from linnet.data.table import Array
 from linnet.errors import FitError
 from linnet.fit.objective import Objective, penalty
 from linnet.fit.optimizers import Optimizer
-from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Watch
+from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
 from linnet.fit.threads import ThreadChoice, most_threads
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
@@ -96,6 +96,32 @@ class OptimizerState:
     slowdown: float = 1.0
 
 
+@dataclass(slots=True)
+class Memory:
+    """What a run's decisions depend on: where it began, how its epochs went, and why it is over once it is."""
+
+    first: int = 0  # epochs of the runs before
+    loss: float | None = None  # of the last epoch
+    stopping: Seen = field(default_factory=Seen)
+    best_epoch: int = 0
+    best_theta: Theta | None = None
+    plateau: Seen = field(default_factory=Seen)
+    cooldown: int = 0
+    end: str | None = None
+
+    def copy(self) -> "Memory":
+        """The same for a run of its own."""
+        return replace(self, stopping=replace(self.stopping), plateau=replace(self.plateau))
+
+
+class Snapshot(NamedTuple):
+    """A run between two epochs: with the same network, rows and plan, a new one goes on from it to the same bytes."""
+
+    theta: Theta
+    state: OptimizerState
+    memory: Memory
+
+
 class _StateArrays(Sequence[Theta]):
     """An optimizer's arrays inside a trainer at rest, read when somebody looks: most never are."""
 
@@ -122,6 +148,9 @@ class Training:
 
     The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C, and says which in
     `stop_reason`. A loss that is no longer finite raises a FitError; `theta` then holds the last good parameters.
+
+    A new run takes up an optimizer's `state` and counts its own epochs. With the `memory` of a snapshot as well, it is
+    the same run that goes on.
     """
 
     def __init__(
@@ -132,24 +161,22 @@ class Training:
         plan: Plan,
         validation: Rows | None = None,
         state: OptimizerState | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.network = network
         self.plan = plan
+        self.rows = rows
+        self.validation = validation
         self.theta = theta.copy()
         self._at_hand = theta.copy()  # memory for what Ctrl-C leaves: fresh memory would take its time
         self._over = False
         self.stop_reason = "not started"
         self.interrupted = False
-        self._rows = rows
-        self._validation = validation
         self._state = replace(state) if state else OptimizerState()
-        self._greater = self._directions()
-        self._stopping = Watch(plan.stopping, self._greater) if plan.stopping else None
-        self._plateau = Watch(plan.plateau, self._greater) if plan.plateau else None
-        self._slowdown = self._state.slowdown
-        self._cooldown = 0
-        self._best_theta: Theta | None = None
-        self._best_epoch = 0
+        self._memory = memory.copy() if memory else Memory(first=self._state.epochs)
+        greater = self._directions()
+        self._stopping = Watch(plan.stopping, greater, self._memory.stopping) if plan.stopping else None
+        self._plateau = Watch(plan.plateau, greater, self._memory.plateau) if plan.plateau else None
         warn_if_hidden_zero(network, theta)
 
         native = network.to_core()
@@ -173,30 +200,25 @@ class Training:
     @property
     def steps(self) -> int:
         """Steps of an epoch."""
-        return -(-len(self._rows) // min(self.plan.batch_size, len(self._rows)))
+        return -(-len(self.rows) // min(self.plan.batch_size, len(self.rows)))
 
     def __iter__(self) -> Iterator[Epoch]:
         return (record for record in self.records() if isinstance(record, Epoch))
 
-    def records(self) -> Iterator[Slice | Epoch]:
+    def records(self) -> Generator[Slice | Epoch, None, None]:
         """Train, yielding a record at every epoch and, inside long ones, every few hundredths of a second."""
-        first = self._state.epochs
-        previous = None
+        memory = self._memory
         try:
-            for index in range(first, first + self.plan.epochs):
+            while memory.end is None:
                 record = None
-                for record in self._one_epoch(index):
+                for record in self._one_epoch(self._state.epochs):
                     if isinstance(record, Slice):
                         yield record
                 assert isinstance(record, Epoch)
-                reason = self._verdict(record, previous)
-                previous = record.numbers["loss"]
-                if reason:
-                    self.stop_reason = reason
+                memory.end = self._verdict(record)
+                memory.loss = record.numbers["loss"]
                 yield record
-                if reason:
-                    return
-            self.stop_reason = f"all {self.plan.epochs} epochs done"
+            self.stop_reason = memory.end
         except KeyboardInterrupt:
             self.interrupt()
         except GeneratorExit:
@@ -206,8 +228,8 @@ class Training:
         finally:
             self._over = True
             self._trainer.forget_data()
-            if self._best_theta is not None:
-                self.theta = self._best_theta
+            if memory.best_theta is not None:
+                self.theta = memory.best_theta
 
     def interrupt(self) -> None:
         """Note that Ctrl-C ended the run, and take what has been learned up to here."""
@@ -220,18 +242,22 @@ class Training:
     def state(self) -> OptimizerState:
         """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
         if self.stop_reason == "diverged":
-            return OptimizerState(epochs=self._state.epochs, slowdown=self._slowdown)
+            return OptimizerState(epochs=self._state.epochs, slowdown=self._state.slowdown)
         arrays: Sequence[Theta] = _StateArrays(self._trainer, self.theta)
         if not (self._over and arrays):
             arrays = tuple(arrays)
-        return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._slowdown)
+        return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._state.slowdown)
+
+    def snapshot(self) -> Snapshot:
+        """The run as it is now, before its first epoch or right after the record of one."""
+        return Snapshot(self.theta, self.state(), self._memory.copy())
 
     def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
         began = perf_counter()
         trainer = self._trainer
         trainer.begin_epoch(index)
         steps = trainer.steps
-        rates = self.plan.optimizer.schedule.rates(index * steps, steps, steps) * self._slowdown
+        rates = self.plan.optimizer.schedule.rates(index * steps, steps, steps) * self._state.slowdown
         seen = 0
         while True:
             threads = self._threads.take()
@@ -250,13 +276,13 @@ class Training:
         trainer.read(0, self.theta)
         self._state.epochs = index + 1
 
-        count = len(self._rows)
-        loss = progress.loss_sum * self.plan.loss_factor / (count * self._unit(self._rows))
+        count = len(self.rows)
+        loss = progress.loss_sum * self.plan.loss_factor / (count * self._unit(self.rows))
         numbers = {"loss": loss + progress.penalty_sum / count}
         if self._fitted is not None:
-            numbers.update({metric.name: metric(self._fitted, self._rows) for metric in self.plan.metrics})
-        if self._validation is not None:
-            numbers.update(self._validate(self._validation))
+            numbers.update({metric.name: metric(self._fitted, self.rows) for metric in self.plan.metrics})
+        if self.validation is not None:
+            numbers.update(self._validate(self.validation))
         yield Epoch(index + 1, numbers, float(rates[-1]), perf_counter() - began)
 
     def _validate(self, rows: Rows) -> dict[str, float]:
@@ -269,33 +295,33 @@ class Training:
             numbers.update({"val_" + metric.name: metric(mean, rows) for metric in self.plan.metrics})
         return numbers
 
-    def _verdict(self, record: Epoch, previous: float | None) -> str | None:
+    def _verdict(self, record: Epoch) -> str | None:
         """Why to stop after this epoch, or None; slows down on a plateau."""
-        numbers, plan = record.numbers, self.plan
+        numbers, plan, memory = record.numbers, self.plan, self._memory
         if self._plateau and plan.plateau:
             self._plateau.improved(numbers)
-            if self._cooldown > 0:
-                self._cooldown -= 1
-                self._plateau.waited = 0
-            elif self._plateau.waited >= max(1, plan.plateau.patience) and record.learning_rate > plan.plateau.min_lr:
+            if memory.cooldown > 0:
+                memory.cooldown -= 1
+                memory.plateau.waited = 0
+            elif memory.plateau.waited >= max(1, plan.plateau.patience) and record.learning_rate > plan.plateau.min_lr:
                 lowest = plan.plateau.min_lr / record.learning_rate
-                self._slowdown *= max(plan.plateau.factor, lowest)
-                self._cooldown, self._plateau.waited = plan.plateau.cooldown, 0
-            elif self._plateau.waited >= max(1, plan.plateau.patience) and plan.plateau.stop_at_min:
+                self._state.slowdown *= max(plan.plateau.factor, lowest)
+                memory.cooldown, memory.plateau.waited = plan.plateau.cooldown, 0
+            elif memory.plateau.waited >= max(1, plan.plateau.patience) and plan.plateau.stop_at_min:
                 return f"{plan.plateau.monitor} did not improve at the lowest learning rate, {record.learning_rate:g}"
         if self._stopping and plan.stopping:
             if self._stopping.improved(numbers):
-                self._best_epoch = record.epoch
+                memory.best_epoch = record.epoch
                 if plan.stopping.restore_best_weights:
-                    self._best_theta = self.theta
-            elif self._stopping.waited >= plan.stopping.patience:
-                best = self._stopping.best
-                told = "always NaN" if best is None else f"best {best:.6g} at epoch {self._best_epoch}"
-                return f"{plan.stopping.monitor} did not improve for {self._stopping.waited} epochs ({told})"
-        loss = numbers["loss"]
+                    memory.best_theta = self.theta
+            elif memory.stopping.waited >= plan.stopping.patience:
+                best = memory.stopping.best
+                told = "always NaN" if best is None else f"best {best:.6g} at epoch {memory.best_epoch}"
+                return f"{plan.stopping.monitor} did not improve for {memory.stopping.waited} epochs ({told})"
+        loss, previous = numbers["loss"], memory.loss
         if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
             return f"converged: the loss changed by less than {plan.tolerance:g} of itself"
-        return None
+        return f"all {plan.epochs} epochs done" if record.epoch >= memory.first + plan.epochs else None
 
     def _diverged(self, what: str) -> FitError:
         self.stop_reason = "diverged"
@@ -310,7 +336,7 @@ class Training:
         """Every number a record will have, and whether greater is better."""
         metrics = {metric.name: metric.greater_is_better for metric in self.plan.metrics}
         greater = {"loss": False, **(metrics if self.plan.metrics_in_training else {})}
-        if self._validation is not None:
+        if self.validation is not None:
             of_validation = {"loss": False, **metrics}
             greater.update({"val_" + name: direction for name, direction in of_validation.items()})
         return greater

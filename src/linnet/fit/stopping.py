@@ -51,10 +51,20 @@ class ReduceLROnPlateau:
         check_number(self.min_lr, "min_lr", at_least=0)
 
 
-class Watch:
-    """Follows one number over the epochs: the best so far, and how long ago that was."""
+@dataclass(slots=True)
+class Seen:
+    """The best value of a number so far, and how many epochs have passed since."""
 
-    def __init__(self, rule: EarlyStopping | ReduceLROnPlateau, greater_is_better: Mapping[str, bool]) -> None:
+    best: float | None = None
+    waited: int = 0
+
+
+class Watch:
+    """Follows one number over the epochs, going on from what has been seen of it."""
+
+    def __init__(
+        self, rule: EarlyStopping | ReduceLROnPlateau, greater_is_better: Mapping[str, bool], seen: Seen
+    ) -> None:
         if rule.monitor.startswith("val_") and rule.monitor.removeprefix("val_") in greater_is_better:
             if rule.monitor not in greater_is_better:
                 raise ConfigError(f"{type(rule).__name__} monitors {rule.monitor!r}, but there are no validation rows")
@@ -62,22 +72,21 @@ class Watch:
             raise unknown_name("number to monitor", rule.monitor, greater_is_better)
         greater = greater_is_better[rule.monitor] if rule.mode == "auto" else rule.mode == "max"
         self.monitor = rule.monitor
-        self.waited = 0
-        self.best: float | None = None
+        self.seen = seen
         self._sign = 1.0 if greater else -1.0
         self._min_delta = rule.min_delta
 
     def improved(self, numbers: Mapping[str, float]) -> bool:
         """Take the next epoch's number; say whether it is the best so far. NaN never is."""
-        value = numbers[self.monitor]
-        if self.best is None and value == value:
+        value, seen = numbers[self.monitor], self.seen
+        if seen.best is None and value == value:
             better = True
         else:
-            better = self.best is not None and self._sign * (value - self.best) > self._min_delta
+            better = seen.best is not None and self._sign * (value - seen.best) > self._min_delta
         if better:
-            self.best, self.waited = value, 0
+            seen.best, seen.waited = value, 0
         else:
-            self.waited += 1
+            seen.waited += 1
         return better
 
 

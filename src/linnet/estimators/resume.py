@@ -1,0 +1,56 @@
+"""resume: go on with a run that was killed, from its checkpoint."""
+
+import os
+from typing import Any
+
+from linnet.errors import ConfigError
+from linnet.estimators.mlp_base import MultilayerPerceptron
+from linnet.estimators.mlp_classifier import MLPClassifier
+from linnet.estimators.mlp_regressor import MLPRegressor
+from linnet.estimators.mlp_settings import read_back, written
+from linnet.fit.checkpoint import read_checkpoint
+
+_CLASSES: dict[str, type[MLPClassifier | MLPRegressor]] = {
+    "MLPClassifier": MLPClassifier,
+    "MLPRegressor": MLPRegressor,
+}
+
+
+def resume(
+    path: str | os.PathLike[str],
+    X: object,
+    y: object,
+    sample_weight: object = None,
+    *,
+    model: MultilayerPerceptron | None = None,
+    **how: Any,
+) -> Any:
+    """Return the model whose `fit(X, y, ...)` with `checkpoint=path` did not come to its end, now trained to its end.
+
+    It ends with the bytes that an uninterrupted fit would have ended with. Give what fit was given: the same X, y and
+    sample_weight, and `how` for eval_set, eval_metric, offset and exposure; anything else is refused with the reason.
+    `model`, with the same parameters, is needed only where one of them is a function. The run goes on writing
+    checkpoints to the same file.
+    """
+    saved = read_checkpoint(path)
+    kept = saved.model
+    if kept.get("class") not in _CLASSES:
+        raise ConfigError(f"{os.fspath(path)} is the checkpoint of another kind of run: {kept.get('class')!r}")
+    if model is None:
+        params = {name: read_back(value, name) for name, value in kept["params"].items()}
+        model = _CLASSES[kept["class"]](**params)
+    else:
+        _refuse_changes(kept, model)
+    model.go_on(saved, X, y, sample_weight, **how)
+    return model
+
+
+def _refuse_changes(kept: Any, model: MultilayerPerceptron) -> None:
+    name, params = type(model).__name__, {name: written(value) for name, value in model.get_params().items()}
+    if name != kept["class"]:
+        raise ConfigError(f"cannot resume with another model: it was {kept['class']}, now {name}")
+    free = ("verbose", "threads", "checkpoint", "random_state")
+    changed = [key for key in params if key not in free and params[key] != kept["params"].get(key)]
+    if changed:
+        told = "; ".join(f"{key} was {kept['params'].get(key)!r}, now {params[key]!r}" for key in changed)
+        raise ConfigError(f"cannot resume with other parameters: {told}")

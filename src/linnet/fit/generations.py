@@ -1,0 +1,103 @@
+"""A file in two generations, each whole or not there: `path` is the newest, `path.previous` the one before.
+
+A file starts with a line that says what it is and a line with the SHA-256 digest of all that follows. A new generation
+is written under another name and flushed to the disk before it takes its place, so that at any moment one of the two
+names has a whole one, also if the process is killed or the disk is full.
+"""
+
+import hashlib
+import os
+import re
+import threading
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from linnet.errors import CheckpointWarning, FormatError
+
+
+def previous(path: Path) -> Path:
+    """The name of the older generation."""
+    return path.with_name(path.name + ".previous")
+
+
+def write(path: Path, kind: str, parts: Sequence[bytes], *, rotate: bool = True) -> None:
+    """Write a new generation; with `rotate` the newest so far becomes the previous one, otherwise it is replaced."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    # a name of its own: two runs on one path by mistake may replace each other's files, but not mix them up
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines([_first_line(kind), digest.hexdigest().encode() + b"\n", *parts])
+            file.flush()
+            os.fsync(file.fileno())
+        if rotate:
+            with suppress(FileNotFoundError):
+                path.replace(previous(path))
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path, kind: str) -> bytes:
+    """Return what was written, from the newest whole generation; passing over a damaged one is a warning."""
+    try:
+        return read_one(path, kind)
+    except (FormatError, FileNotFoundError) as error:
+        if not previous(path).exists():
+            raise
+        try:
+            content = read_one(previous(path), kind)
+        except FormatError as older:
+            raise FormatError(f"{error}; {older}") from None
+        if isinstance(error, FormatError):  # a missing one is no damage: its writer was killed before it had its name
+            warnings.warn(f"{error}; going on from {previous(path)}", CheckpointWarning, stacklevel=3)
+        return content
+
+
+def read_one(path: Path, kind: str) -> bytes:
+    """Return what was written to this very file, or raise a FormatError that says what is wrong with it."""
+    content = path.read_bytes()
+    if not content.startswith(_first_line(kind)):
+        raise FormatError(f"{path} is damaged or no {kind}: it starts with {content[:32]!r}")
+    digest, _, body = content[len(_first_line(kind)) :].partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise FormatError(f"{path} is damaged or cut short: its content does not match its digest")
+    return body
+
+
+def is_whole(path: Path, kind: str) -> bool:
+    """Whether the file is there and undamaged."""
+    try:
+        read_one(path, kind)
+    except (FormatError, OSError):
+        return False
+    return True
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what writers that were killed have left behind."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+-\d+\.tmp")
+    for entry in path.parent.iterdir():
+        if name.fullmatch(entry.name):
+            entry.unlink(missing_ok=True)
+
+
+def _first_line(kind: str) -> bytes:
+    return f"{kind}\n".encode()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new names last through a power cut, where folders can be opened."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
