@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_number, check_whole
 from linnet.data.columns import Columns, Encoder
+from linnet.data.missing import Missing
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, FitWarning
@@ -59,6 +60,8 @@ class Run:
 class MultilayerPerceptron(BaseEstimator, ABC):
     """A network with scikit-learn's parameters and attributes."""
 
+    _missing: Missing
+    threads: int | None
     _encoder: Encoder
     _network: Network
     _theta: Theta
@@ -165,7 +168,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
         self._network = network
         self.n_layers_, self.n_outputs_ = len(network.layers) + 1, outputs
-        self.out_activation_ = {"sigmoid": "logistic"}.get(head.output.name, head.output.name)
+        self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(head.output.name, head.output.name)
         wanted = self._default_metric if eval_metric is None and early else eval_metric
         metrics = as_metrics(wanted, head, outputs)
         state = self._state if incremental else OptimizerState(epochs=self._state.epochs)
@@ -368,8 +371,20 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         columns = self._encode(X)
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
-        objective = Objective(network, self._theta.dtype, self._params["threads"], rows=len(columns))
-        return objective.predict(self._theta, columns, offset=shift, mean=mean)
+        return self._objective(len(columns)).predict(self._theta, columns, offset=shift, mean=mean)
+
+    def _objective(self, rows: int) -> Objective:
+        """The network ready to predict; for a single row it is kept, since making it takes longer than using it."""
+        ready: Objective | None = self.__dict__.get("_ready")
+        if rows == 1 and ready and ready.network is self._network and ready.dtype == self._theta.dtype:
+            return ready
+        objective = Objective(self._network, self._theta.dtype, self.threads, rows=rows)
+        if rows == 1:
+            self._ready = objective
+        return objective
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in super().__getstate__().items() if name != "_ready"}
 
     @staticmethod
     def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
@@ -395,15 +410,15 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         return {**self.get_params(deep=False)}
 
     def _learn(self, X: object) -> Columns:
-        encoder = Encoder()
-        columns = encoder.learn(X)
+        missing, encoder = Missing(), Encoder()
+        columns = encoder.learn(missing.learn(X))
         check_form(self, X, reset=True)
-        self._encoder = encoder
+        self._missing, self._encoder = missing, encoder
         return columns
 
     def _encode(self, X: object) -> Columns:
         check_form(self, X, reset=False)
-        return self._encoder.encode(X)
+        return self._encoder.encode(self._missing.fill(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_theta")

@@ -235,7 +235,8 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         wrong = known[places] != target
         if wrong.any():
             row = int(wrong.argmax())
-            raise DataError(f"{name} has the class {target[row]!r} in row {row}, but the model knows {known.tolist()}")
+            unknown = target[row : row + 1].tolist()[0]
+            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model knows {known.tolist()}")
         return known, places.astype(np.int32)
 
     def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
