@@ -62,6 +62,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
 
     _missing: Missing
     threads: int | None
+    n_outputs_: int
     _encoder: Encoder
     _network: Network
     _theta: Theta
