@@ -3,6 +3,7 @@
 // Columns are numbered in that order: dense, sparse, levels. 0/1 columns exist for a few rows at a time at most.
 #pragma once
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -56,11 +57,10 @@ struct Columns {
 
   int cols() const { return dense_cols + sparse_cols; }
 
-  // Whether the rows hold so few entries that a network's first layer does better to take them one by one.
-  bool mostly_zero() const {
-    if (sparse_cols == 0) return false;
+  // What a row has on average: all its dense values, one of each column of codes, and those of the sparse matrix.
+  double entries_per_row() const {
     const double in_matrix = sparse.cols ? static_cast<double>(sparse.start[rows] - sparse.start[0]) : 0;
-    return (dense_cols + static_cast<double>(codes.size())) + in_matrix / rows < cols() / 32.0;
+    return dense_cols + static_cast<double>(codes.size()) + in_matrix / static_cast<double>(rows);
   }
 
   // Calls f(columns, values, count) with what row r has in the sparse matrix, in whatever types.
@@ -114,6 +114,19 @@ struct Columns {
   }
 };
 
+// V neighbours, converted to T.
+template <class T, class S>
+LINNET_INLINE Vec<T> load_as(const S* from) {
+  if constexpr (std::is_same_v<T, S>) {
+    return load(from);
+  } else {
+    typedef S Source __attribute__((vector_size(lanes<T> * sizeof(S))));
+    Source source;
+    std::memcpy(&source, from, sizeof(source));
+    return __builtin_convertvector(source, Vec<T>);
+  }
+}
+
 // panels (rows [r0..r1)) = rows row(r) of a table, from column `begin` of the panels on, converted to T. `center`, one
 // a column, is taken off; null: nothing.
 template <class T, class S, class Row>
@@ -136,12 +149,7 @@ void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, co
     const S* from = data + row(r) * row_stride;
     T* to = at(r, begin);
     for (int c = 0; c < whole; c += V, to += ld * V) {
-      Vec<T> v;
-      if constexpr (std::is_same_v<T, S>) {
-        v = load(from + c);
-      } else {
-        for (int lane = 0; lane < V; ++lane) v[lane] = static_cast<T>(from[c + lane]);
-      }
+      const Vec<T> v = load_as<T>(from + c);
       store(to, center ? v - load(center + c) : v);
     }
     for (int c = whole; c < cols; ++c) to[c - whole] = less(from[c], c);

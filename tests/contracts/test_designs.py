@@ -17,7 +17,7 @@ from linnet.model.network import Network
 
 from .agreement import assert_agrees
 from .cases import ALL_HEADS, DTYPES, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of
-from .designs import DESIGNS, MOSTLY_ZERO, as_dense, make_columns, make_pair, sorted_rows
+from .designs import DESIGNS, as_dense, make_columns, make_pair, sorted_rows
 from .test_determinism import Accuracy
 from .test_training import OPTIMIZERS
 
@@ -226,7 +226,3 @@ def test_wide_rows_take_no_memory_for_zeros() -> None:
     for _ in Training(network, np.zeros(network.size, np.float32), rows, Plan(Adam(0.01), batch_size=n), rows):
         pass
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
-
-
-def test_the_kinds_are_what_they_are_called() -> None:
-    assert {kind for kind in DESIGNS if make_columns(kind, 50, 1).to_core().mostly_zero} == set(MOSTLY_ZERO)
