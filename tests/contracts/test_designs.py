@@ -99,6 +99,17 @@ def test_threads_change_nothing(kind: str, hidden: str, batch: int, dtype: str) 
     assert trained(network, dense, replace(plan, threads=2), dtype)[0] == one[0]
 
 
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("hidden", ["none", "panels"])
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_threads_change_nothing_in_plain_steps(kind: str, hidden: str, batch: int) -> None:
+    rows, dense = make_pair(kind, CASE, 25, "float32", seed_of(kind, hidden))
+    network, plan = network_for(rows, CASE, HIDDEN[hidden]), Plan(SGD(0.05), batch_size=batch)
+    one = trained(network, dense, replace(plan, threads=1), "float32")
+    for threads in (1, 2, 3, 8):
+        assert trained(network, rows, replace(plan, threads=threads), "float32") == one, f"{threads} threads"
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize("kind", DESIGNS)
