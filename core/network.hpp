@@ -23,27 +23,26 @@ struct PassMode {
   std::uint64_t position = 0;  // of the chunk's first row in the epoch
 };
 
-// Forward and backward over chunks of at most `capacity` rows by a team of up to `threads`; `by_entries` for rows that
-// are mostly zero. Every member calls the same methods with its rank; a method leaves all members free to go on only
-// where it says so.
+// Forward and backward over chunks of at most `capacity` rows of columns like x by a team of up to `threads`. Every
+// member calls the same methods with its rank; a method leaves all members free to go on only where it says so.
 template <class T>
 class Pass {
  public:
   static constexpr int chunk_rows = 512;                   // a larger batch is summed chunk by chunk
   static constexpr int row_grain = std::max(lanes<T>, 4);  // members take multiples of it
 
-  Pass(const Network& net, int capacity, int threads, bool by_entries)
+  Pass(const Network& net, const Columns& x, int capacity, int threads)
       : net_(net),
         layout_(net),
         capacity_(capacity),
-        by_entries_(by_entries),
+        by_entries_(mostly_zero(x)),
         rows_by_thread_(true),
         loss_(capacity + lanes<T>) {
     constexpr int V = lanes<T>;
     // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
-    if (by_entries)
+    if (by_entries_)
       entries_.resize(capacity), by_block_.resize(threads);
     else if (thin())
       rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
@@ -57,7 +56,7 @@ class Pass {
       z_.push_back(matrix(layer.outputs));
       h_.push_back(keeps_z ? matrix(layer.outputs) : Buffer<T>());
       d_.push_back(matrix(layer.outputs));
-      const bool dropped = layer.dropout > 0 && !(by_entries && &layer == &net.layers.front());
+      const bool dropped = layer.dropout > 0 && !(by_entries_ && &layer == &net.layers.front());
       dropped_.push_back(dropped ? matrix(layer.inputs) : Buffer<T>());
       transposed_offset_.push_back(transposed);
       if (&layer != &net.layers.front()) transposed += panels_of<T>(layer.inputs) * V * panels_of<T>(layer.outputs) * V;
@@ -82,8 +81,8 @@ class Pass {
     plan_gradient();
   }
 
-  // Whether it can take chunks of so many rows.
-  bool takes(int rows, bool by_entries) const { return rows <= capacity_ && by_entries == by_entries_; }
+  // Whether it can take chunks of so many rows of x.
+  bool takes(const Columns& x, int rows) const { return rows <= capacity_ && mostly_zero(x) == by_entries_; }
   const Network& network() const { return net_; }
   const T* losses() const { return loss_.get(); }
 
@@ -173,7 +172,7 @@ class Pass {
           emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
       }
       if (l == 0 && by_entries_) {
-        gradient_of_entries(rank, rows, inputs, emit);
+        gradient_of_entries(place, entries_.data(), rows, inputs, d, ld_, by_block_[rank], tile, emit);
         continue;
       }
       if constexpr (requires { emit.takes_row; }) {
@@ -223,12 +222,13 @@ class Pass {
   }
 
  private:
-  static constexpr int row_block = 64;      // rows that pass a small network together
-  static constexpr int gradient_rows = 32;  // inputs whose gradient is handed over together
-  static constexpr int thin_gradient_inputs = 128;
+  static constexpr int row_block = 64;                     // rows that pass a small network together
   static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed together
 
   bool thin() const { return layout_.layers.front().thin; }
+
+  // Whether the rows have so few entries that the first layer is done sooner when it takes them one by one.
+  bool mostly_zero(const Columns& x) const { return x.entries_per_row() * (thin() ? 40 : 16) < x.cols(); }
 
   const T* output_matrix() const { return h_.back().get() ? h_.back().get() : z_.back().get(); }
 
@@ -356,49 +356,6 @@ class Pass {
       }
     }
     drop_inputs(l + 1, h, mode, rows, panels);
-  }
-
-  // The first layer's gradient, from entries.
-  template <class Emit>
-  void gradient_of_entries(int rank, int rows, Part inputs, Emit& emit) {
-    constexpr int V = lanes<T>, C = Tile<T>::panels;
-    const LayerLayout<T>& place = layout_.layers[0];
-    const T* d = d_[0].get();
-    T* tile = tile_[rank].get();
-    if constexpr (requires { emit.takes_row; }) {
-      if (place.thin && rows == 1 && emit.takes_row) {
-        for (const Entry<T>& e : entries_[0]) {
-          if (e.column < inputs.first || e.column >= inputs.last) continue;
-          for (int o = 0; o < place.outputs; ++o)
-            emit.row(place.row(o) + e.column, &e.value, d[o / V * ld_ * V + o % V], 1);
-        }
-        return;
-      }
-    }
-    bool skips_zeros = false;
-    if constexpr (requires { emit.skips_zeros; }) skips_zeros = emit.skips_zeros;
-    // inputs whose gradient is handed over together: few where that saves work
-    const int block =
-        place.thin ? (skips_zeros ? Thin<T>::line : thin_gradient_inputs) : (skips_zeros ? 4 : gradient_rows);
-    const int panels = panels_of<T>(place.outputs);
-    ByBlock<T>& entries = by_block_[rank];
-    entries.sort(entries_.data(), rows, inputs, block);
-    for (int i = inputs.first, b = 0; i < inputs.last; i += block, ++b) {
-      if (skips_zeros && entries[b].empty()) continue;
-      const int n = std::min(block, inputs.last - i);
-      if (place.thin) {
-        thin_entries_gradient(tile, block, entries[b], d, ld_, i, place.outputs);
-        for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
-        continue;
-      }
-      for (int p = 0; p < panels; p += C) {
-        const int count = std::min(C, panels - p);
-        if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
-          for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
-        entries_gradient(tile, block, entries[b], d + p * ld_ * V, ld_, i, count);
-        for (int c = 0; c < count; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);
-      }
-    }
   }
 
   // Loss and dloss/dz of the last layer.
