@@ -18,6 +18,7 @@ from linnet.data.columns import Columns, Encoder
 from linnet.data.missing import Missing
 from linnet.data.rows import Rows
 from linnet.data.table import Array
+from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, FitWarning
 from linnet.estimators.linear_model import as_offset, check_form
 from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer, written
@@ -27,6 +28,7 @@ from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective
 from linnet.fit.progress import follow, watching
+from linnet.fit.schedules import Cosine
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.model.activations import Activation
 from linnet.model.heads import Head, Normal
@@ -137,7 +139,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         params = self._params
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        early = bool(params["early_stopping"])
+        early = bool(params["early_stopping"]) and params["solver"] != "lbfgs"
         if incremental and early:
             raise ConfigError("partial_fit does not support early_stopping=True")
         if incremental and params["solver"] == "lbfgs":
@@ -182,7 +184,9 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         columns = self._encode(eval_set[0])
         _, _, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
         rows = Rows(columns, **targets)
-        return rows if len(eval_set) == 2 else rows.weighted(self._row_weights(rows, eval_set[2]))
+        if len(eval_set) == 2:
+            return rows
+        return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
 
     def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
         """Some rows to train on and others for validation, with the same mix of classes."""
@@ -220,7 +224,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             records.close()
         if training.interrupted:
             warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
-        elif not once and training.stop_reason.startswith("all "):
+        elif not (once or run.monitored or isinstance(plan.optimizer.schedule, Cosine)) and training.ran_out:
             warnings.warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
@@ -307,7 +311,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
                 FullBatch(run.network, run.rows, params["threads"]),
                 run.theta,
                 gradient_tolerance=tol,
-                max_iter=check_whole(params["max_iter"], "max_iter", at_least=1),
+                max_iter=min(check_whole(params[name], name, at_least=1) for name in ("max_iter", "max_fun")),
                 watch=watch,
             )
         self._theta, self.loss_, self.n_iter_ = found.theta, found.value, found.iterations
