@@ -8,6 +8,7 @@
 #include "batch.hpp"
 #include "buffer.hpp"
 #include "entries.hpp"
+#include "head_panels.hpp"
 #include "interrupt.hpp"
 #include "layout.hpp"
 #include "random.hpp"
@@ -212,13 +213,8 @@ class Pass {
   }
 
   // The last layer's output of the chunk, row by row: the mean, or z itself.
-  void output(T* out, int outputs, int r0, int r1, bool mean, int rank) {
-    for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* z, int r) {
-      if (mean) mean_lanes(net_.head, z, z, outputs);
-      for (int lane = 0; lane < std::min(lanes<T>, r1 - r); ++lane)
-        for (int k = 0; k < outputs; ++k) out[std::ptrdiff_t{r + lane} * outputs + k] = z[k * lanes<T> + lane];
-      return false;
-    });
+  void output(T* out, int r0, int r1, bool mean, int rank) {
+    read_output(net_, output_matrix(), ld_, r0, r1, mean, lanes_[rank].get(), out);
   }
 
  private:
@@ -299,24 +295,6 @@ class Pass {
     }
   }
 
-  // Calls work(block, r) for groups of V rows with the columns of `panels` as vectors, a row a lane; the block is
-  // written back when work returns true.
-  template <class Work>
-  void for_lanes(const T* panels, int cols, int r0, int r1, int rank, Work&& work) {
-    constexpr int V = lanes<T>;
-    T* block = lanes_[rank].get();
-    for (int r = r0; r < r1; r += V) {
-      for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(block + p * V * V, panels + (p * ld_ + r) * V);
-      if (work(block, r)) store_lanes(const_cast<T*>(panels), block, cols, r);
-    }
-  }
-
-  void store_lanes(T* panels, T* block, int cols, int r) {
-    constexpr int V = lanes<T>;
-    for (int k = cols; k < panels_of<T>(cols) * V; ++k) store(block + k * V, Vec<T>{});  // padding stays zero
-    for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(panels + (p * ld_ + r) * V, block + p * V * V);
-  }
-
   void forward(const T* packed, int l, const PassMode& mode, Part rows, Part panels, int rank, Interrupt* interrupt) {
     constexpr int V = lanes<T>;
     const LayerSpec& layer = net_.layers[l];
@@ -345,7 +323,7 @@ class Pass {
     }
     const bool done = relu && !place.thin;
     if (layer.activation == Activation::softmax) {
-      for_lanes(z, layer.outputs, rows.first, rows.last, rank, [&](T* block, int) {
+      for_lanes(z, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int) {
         softmax_lanes(block, block, layer.outputs);
         return true;
       });
@@ -360,62 +338,11 @@ class Pass {
 
   // Loss and dloss/dz of the last layer.
   void head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1, int rank) {
-    constexpr int V = lanes<T>;
-    const int l = static_cast<int>(net_.layers.size()) - 1, outputs = net_.outputs();
-    const LayerSpec& layer = net_.layers[l];
     if (!batch.t.labels && !batch.t.values) return;
-    if (net_.head.family == Family::custom) return custom_head(batch, mode, fitted, r0, r1);
-    T* scratch = lanes_[rank].get() + panels_of<T>(outputs) * V * V;
-    for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* block, int r) {
-      std::int64_t row[V];
-      for (int lane = 0; lane < V; ++lane) row[lane] = batch.row(std::min(r + lane, batch.rows - 1));
-      Vec<T> weight = broadcast(T(1));
-      if (batch.weights)
-        for (int lane = 0; lane < V; ++lane) weight[lane] = batch.weights[row[lane]];
-      if (batch.offset)
-        for (int k = 0; k < outputs; ++k)
-          for (int lane = 0; lane < V; ++lane) block[k * V + lane] += batch.offset[row[lane] * outputs + k];
-      if (fitted) {
-        mean_lanes(net_.head, scratch, block, outputs);
-        for (int lane = 0; lane < std::min(V, r1 - r); ++lane)
-          for (int k = 0; k < outputs; ++k) fitted[row[lane] * outputs + k] = scratch[k * V + lane];
-      }
-      const Vec<T> loss = with_targets(net_.head, batch.t, row, outputs, scratch, [&](auto&& target) {
-        return family_lanes<T>(net_.head, block, block, outputs, target, weight);
-      });
-      store(loss_.get() + r, loss);
-      if (mode.gradient) store_lanes(d_[l].get(), block, outputs, r);
-      return false;
-    });
-    if (mode.gradient) through_activation(l, layer, {r0, r1}, {0, panels_of<T>(outputs)}, rank);
-  }
-
-  // The same for a loss from outside.
-  void custom_head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1) {
-    constexpr int V = lanes<T>;
-    const int outputs = net_.outputs(), rows = r1 - r0;
-    const std::size_t size = static_cast<std::size_t>(rows) * outputs;
-    std::vector<double> z(size), t(size), dz(size), loss(rows);
-    auto each = [&](auto&& f) {  // f(place in a matrix by rows, place in the panels, row of the table, output)
-      for (int r = 0; r < rows; ++r)
-        for (int k = 0; k < outputs; ++k)
-          f(std::ptrdiff_t{r} * outputs + k, (k / V * ld_ + r0 + r) * V + k % V, batch.row(r0 + r), k);
-    };
-    each([&](std::ptrdiff_t i, std::ptrdiff_t at, std::int64_t row, int k) {
-      z[i] = output_matrix()[at];
-      t[i] = batch.t.values[row * outputs + k];
-      if (batch.offset) z[i] += batch.offset[row * outputs + k];
-      if (fitted) fitted[row * outputs + k] = static_cast<T>(z[i]);
-    });
-    net_.custom(z.data(), t.data(), rows, outputs, loss.data(), dz.data());
-    auto weight = [&](std::int64_t row) { return batch.weights ? static_cast<double>(batch.weights[row]) : 1.0; };
-    for (int r = 0; r < rows; ++r) loss_[r0 + r] = static_cast<T>(loss[r] * weight(batch.row(r0 + r)));
-    if (!mode.gradient) return;
-    each([&](std::ptrdiff_t i, std::ptrdiff_t at, std::int64_t row, int) {
-      d_.back()[at] = static_cast<T>(dz[i] * weight(row));
-    });
-    through_activation(static_cast<int>(net_.layers.size()) - 1, net_.layers.back(), {r0, r1},
-                       {0, panels_of<T>(outputs)}, 0);
+    const int l = static_cast<int>(net_.layers.size()) - 1;
+    const HeadPanels<T> to{output_matrix(), mode.gradient ? d_[l].get() : nullptr, ld_, loss_.get(), fitted};
+    head_rows_of(net_, batch, to, r0, r1, lanes_[rank].get());
+    if (mode.gradient) through_activation(l, net_.layers[l], {r0, r1}, {0, panels_of<T>(net_.outputs())}, rank);
   }
 
   // wt = the transposed weights of layer l: `inputs` panels, each with the outputs of `outputs` panels as rows.
@@ -475,7 +402,7 @@ class Pass {
     const T* h = h_[l].get() ? h_[l].get() : z;
     if (layer.activation == Activation::softmax) {
       T* p = lanes_[rank].get() + panels_of<T>(layer.outputs) * V * V;
-      for_lanes(d, layer.outputs, rows.first, rows.last, rank, [&](T* block, int r) {
+      for_lanes(d, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int r) {
         for (int q = 0; q < panels_of<T>(layer.outputs); ++q) transpose_square(p + q * V * V, h + (q * ld_ + r) * V);
         softmax_backward_lanes(block, p, layer.outputs);
         return true;

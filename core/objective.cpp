@@ -74,7 +74,7 @@ void Objective<T>::predict(const Columns& x, std::int64_t first_row, std::int64_
       pass.run(team, rank, packed_.get(), batch, {}, nullptr);
       team.barrier();
       const Part mine = part_of(batch.rows, Pass<T>::row_grain, rank, threads_);
-      pass.output(out + first * outputs, outputs, mine.first, mine.last, mean, rank);
+      pass.output(out + first * outputs, mine.first, mine.last, mean, rank);
       team.barrier();
     }
   });
