@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -190,6 +189,8 @@ class MultilayerPerceptron(BaseEstimator, ABC):
 
     def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
         """Some rows to train on and others for validation, with the same mix of classes."""
+        from sklearn.model_selection import train_test_split  # slow to load, and often not needed
+
         params = self._params
         part = check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
         classes = rows.labels
