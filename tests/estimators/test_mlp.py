@@ -349,7 +349,7 @@ def test_the_gradient_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         return point
 
     monkeypatch.setattr(problem, "at", wrong)
-    monkeypatch.setattr(model, "objective", lambda *_: (problem, theta))
+    monkeypatch.setattr(model, "objective", lambda *_, **__: (problem, theta))
     assert theory.gradient_check(model, X, Y, most=10**6, verbose=False).worst > 1e-4
 
 

@@ -56,7 +56,6 @@ def test_a_run_that_was_left_ends_where_it_would_have_ended(name: str, seed: int
     resumed = linnet.resume(path, X, Y)
     whole = MLPClassifier(**MODELS[name], random_state=seed)
     if seed is None:
-        whole._prepare(X, Y, None, seed=interrupted._seed)
         whole._train(whole._prepare(X, Y, None, seed=interrupted._seed), once=False)
     else:
         whole.fit(X, Y)
@@ -75,6 +74,7 @@ def test_data_frames_and_everything_fit_takes(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     frame = pd.DataFrame({"a": X[:, 20], "b": np.where(Y % 2, "odd", "even"), "c": np.where(Y == 1, np.nan, X[:, 30])})
     how = {"exposure": 1 + X[:, 40], "eval_set": (frame[:50], Y[:50]), "eval_metric": "mae"}
+    how["eval_exposure"] = 1 + X[:50, 40]
     params: dict[str, Any] = {"loss": "poisson", "hidden_layer_sizes": (5,), "max_iter": 9, "random_state": 1}
     weights = 1 + X[:, 50]
     left_after(3, MLPRegressor(**params, checkpoint=Checkpoint(path, epochs=2)), frame, Y, weights, **how)

@@ -7,30 +7,24 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_number, check_whole
-from linnet.data.columns import Columns, Encoder
-from linnet.data.missing import Missing
 from linnet.data.rows import Rows
-from linnet.data.table import Array
 from linnet.data.targets import as_weights
-from linnet.errors import ConfigError, DataError, FitWarning
-from linnet.estimators.linear_model import as_offset, check_form
+from linnet.errors import ConfigError, DataError, FitError, FitWarning
+from linnet.estimators.mlp_fitted import FittedNetwork
 from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer, written
-from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics
+from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
 from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
-from linnet.fit.objective import Objective
 from linnet.fit.progress import follow, watching
 from linnet.fit.schedules import Cosine
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.model.activations import Activation
-from linnet.model.heads import Head, Normal
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 
@@ -54,33 +48,31 @@ class Run:
     rows: Rows
     validation: Rows | None
     metrics: list[NamedMetric]
-    monitored: NamedMetric | None  # by early stopping
+    monitor: str | None  # what early stopping watches
     state: OptimizerState
 
+    @property
+    def greater(self) -> bool:
+        """Whether more of what is watched is better."""
+        return any(f"val_{metric.name}" == self.monitor and metric.greater_is_better for metric in self.metrics)
 
-class MultilayerPerceptron(BaseEstimator, ABC):
+
+class MultilayerPerceptron(FittedNetwork, ABC):
     """A network with scikit-learn's parameters and attributes."""
 
-    _missing: Missing
-    threads: int | None
-    n_outputs_: int
-    _encoder: Encoder
-    _network: Network
-    _theta: Theta
+    t_: int
+    loss_curve_: list[float]
+    history_: dict[str, list[float]]
     _state: OptimizerState
     _seed: int
+    _run: Training | None = None  # the one that has the model's parameters
 
     # ---- what the two kinds decide ----
 
+    @property
     @abstractmethod
-    def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
-        """The head, its outputs, and the targets as Rows takes them; `fresh`: the first that the model sees."""
-
-    @abstractmethod
-    def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
-        """The weights of rows to train on."""
-
-    _default_metric: str  # that early stopping watches
+    def _default_metric(self) -> str:
+        """What early stopping watches unless told."""
 
     # ---- training ----
 
@@ -101,22 +93,37 @@ class MultilayerPerceptron(BaseEstimator, ABC):
     def go_on(self, saved: Saved, X: object, y: object, sample_weight: object, **how: Any) -> None:
         """Train from a checkpoint to the end: see linnet.resume."""
         run = self._prepare(X, y, sample_weight, seed=saved.model["seed"], **how)
-        for name, was in (("classes", saved.model["classes"]), ("columns", saved.model["columns"])):
-            now = self._description()[name]
-            if was != now:
-                raise DataError(f"cannot resume with other data: the {name} were {was}, now {now}")
+        now = self._description()
+        for name in ("classes", "columns", "metrics"):
+            if saved.model[name] != now[name]:
+                raise DataError(f"cannot resume with other data: the {name} were {saved.model[name]}, now {now[name]}")
+        earlier = saved.model["earlier"]
+        self.loss_curve_, self.t_ = [*earlier["loss_curve"]], earlier["t"]
         self._train(run, once=False, saved=saved)
 
     def _fit_stream(self, X: object, y: object, sample_weight: object, **how: Any) -> Iterator[Epoch]:
         if self._params["solver"] == "lbfgs":
             raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
-        run = self._prepare(X, y, sample_weight, **how)  # now, so that errors come before the first record is asked for
-        training = Training(run.network, run.theta, run.rows, self._plan(run, once=False), run.validation, run.state)
+        before = dict(self.__dict__)
+        try:  # now, so that errors come before the first record is asked for
+            run = self._prepare(X, y, sample_weight, **how)
+            training = Training(
+                run.network, run.theta, run.rows, self._plan(run, once=False), run.validation, run.state
+            )
+            begun = dict(self.__dict__)
+        finally:
+            self.__dict__ = before  # until then the model is what it was
 
         def records() -> Iterator[Epoch]:
-            for record in self._records(training, run):
-                if isinstance(record, Epoch):
-                    yield record
+            unfitted = dict(self.__dict__)
+            self.__dict__.update(begun)
+            try:
+                for record in self._records(training, run):
+                    if isinstance(record, Epoch):
+                        yield record
+            except FitError:
+                self.__dict__ = unfitted
+                raise
             if training.interrupted:
                 raise KeyboardInterrupt
 
@@ -132,17 +139,21 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         eval_metric: Metrics = None,
         offset: object = None,
         exposure: object = None,
+        eval_offset: object = None,
+        eval_exposure: object = None,
         incremental: bool = False,
         seed: int | None = None,
     ) -> Run:
         params = self._params
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        early = bool(params["early_stopping"]) and params["solver"] != "lbfgs"
+        full_batch = params["solver"] == "lbfgs"
+        early = bool(params["early_stopping"]) and not full_batch
+        if full_batch and (incremental or eval_set is not None or params["checkpoint"] is not None):
+            raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
         if incremental and early:
             raise ConfigError("partial_fit does not support early_stopping=True")
-        if incremental and params["solver"] == "lbfgs":
-            raise ConfigError("partial_fit needs a solver that goes by batches, not 'lbfgs'")
+        check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
         fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
         if fresh:
             self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
@@ -150,39 +161,56 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         head, outputs, targets = self._targets(y, columns.rows, "y", fresh=fresh)
         rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
         rows = rows.weighted(self._row_weights(rows, sample_weight))
-        validation = None if eval_set is None else self._evaluation(eval_set)
-        if early and validation is None:
+        if rows.weights is not None and not rows.weights.any():
+            raise DataError("every row has weight 0: nothing is left to learn from")
+        validation = None
+        if eval_set is not None:
+            validation = self._evaluation(eval_set, eval_offset, eval_exposure)
+            if (rows.offset is None) != (validation.offset is None):
+                raise ConfigError(
+                    "with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then"
+                )
+        elif early:
             rows, validation = self._hold_out(rows)
         if eval_metric is not None and validation is None:
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
-        all_at_once = params["solver"] == "lbfgs" or batch_size(params, len(rows)) == len(rows)
+        all_at_once = full_batch or batch_size(params, len(rows)) == len(rows)
         dtype = "float64" if all_at_once else "float32"  # the noise of batches drowns that of rounding
         rows = rows.computed_in(dtype)
         validation = None if validation is None else validation.computed_in(dtype)
         network = make_network(params, columns.count, outputs, head, rows.weight_sum)
         if fresh:
-            self._theta = initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers))
+            self._take(network, initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers)))
             self._state = OptimizerState()
-            self.t_: int = 0
-            self.loss_curve_: list[float] = []
-            self.history_: dict[str, list[float]] = {}
+            self.t_, self.loss_curve_, self.history_ = 0, [], {}
         elif network.shapes != self._network.shapes:
             raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
-        self._network = network
+        else:
+            self._take(network, self._parameters())
+            self.loss_curve_ = [*self.loss_curve_]  # what a fit that fails leaves alone
+            self.history_ = {name: [*numbers] for name, numbers in self.history_.items()}
         self.n_layers_, self.n_outputs_ = len(network.layers) + 1, outputs
         self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(head.output.name, head.output.name)
-        wanted = self._default_metric if eval_metric is None and early else eval_metric
-        metrics = as_metrics(wanted, head, outputs)
-        state = self._state if incremental else OptimizerState(epochs=self._state.epochs)
-        monitored = metrics[0] if early else None
-        return Run(network, self._theta.astype(dtype), rows, validation, metrics, monitored, state)
+        self._metrics_given = written(eval_metric)
+        wanted = several_metrics(self._default_metric if eval_metric is None and early else eval_metric)
+        metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
+        monitor = None
+        if early:
+            monitor = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].name}"
+        solver = repr(params["solver"])
+        same_solver = incremental and getattr(self, "_solver", solver) == solver
+        self._solver = solver
+        state = self._state if same_solver else OptimizerState()
+        return Run(network, self._theta.astype(dtype), rows, validation, metrics, monitor, state)
 
-    def _evaluation(self, eval_set: object) -> Rows:
+    def _evaluation(self, eval_set: object, offset: object, exposure: object) -> Rows:
+        if isinstance(eval_set, list) and len(eval_set) == 1:  # as other libraries have it
+            eval_set = eval_set[0]
         if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
             raise ConfigError("eval_set must be (X, y) or (X, y, sample_weight)")
-        columns = self._encode(eval_set[0])
-        _, _, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
-        rows = Rows(columns, **targets)
+        columns = self._encode(eval_set[0], "eval_set's X")
+        head, outputs, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
+        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
         if len(eval_set) == 2:
             return rows
         return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
@@ -191,14 +219,14 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         """Some rows to train on and others for validation, with the same mix of classes."""
         from sklearn.model_selection import train_test_split  # slow to load, and often not needed
 
-        params = self._params
-        part = check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
-        classes = rows.labels
-        if classes is None and self._default_metric == "accuracy" and rows.values is not None:
-            classes = rows.values[:, 0].astype(np.int32) if rows.values.shape[1] == 1 else None
+        given = rows.targets()
+        classes = given if is_classifier(self) and given.ndim == 1 else None
         try:
             train, held = train_test_split(
-                np.arange(len(rows)), test_size=part, random_state=self._seed, stratify=classes
+                np.arange(len(rows)),
+                test_size=self._params["validation_fraction"],
+                random_state=self._seed,
+                stratify=classes,
             )
         except ValueError as error:
             raise DataError(f"no rows can be held out for early_stopping: {error}") from None
@@ -225,7 +253,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             records.close()
         if training.interrupted:
             warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
-        elif not (once or run.monitored or isinstance(plan.optimizer.schedule, Cosine)) and training.ran_out:
+        elif not (once or run.monitor or isinstance(plan.optimizer.schedule, Cosine)) and training.ran_out:
             warnings.warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
@@ -237,11 +265,12 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         params = self._params
         patience = check_whole(params["n_iter_no_change"], "n_iter_no_change", at_least=1) + 1
         tol = check_number(params["tol"], "tol", at_least=0)
-        monitor = "loss" if run.monitored is None else f"val_{run.monitored.name}"
-        best = run.monitored is not None
-        adaptive = is_adaptive(params)
-        stopping = EarlyStopping(monitor, _FOR_EVER if adaptive else patience, tol, restore_best_weights=best)
-        plateau = ReduceLROnPlateau(monitor, 0.2, patience, tol, min_lr=_LEAST_RATE, stop_at_min=True)
+        monitor, adaptive = run.monitor or "loss", is_adaptive(params)
+        best = run.monitor is not None
+        stopping = EarlyStopping(
+            monitor, _FOR_EVER if adaptive else patience, tol, restore_best_weights=best, any_gain=True
+        )
+        plateau = ReduceLROnPlateau(monitor, 0.2, patience, tol, min_lr=_LEAST_RATE, stop_at_min=True, any_gain=True)
         plan = Plan(
             optimizer=make_optimizer(params, len(run.rows)),
             epochs=1 if once else check_whole(params["max_iter"], "max_iter", at_least=1),
@@ -250,11 +279,14 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             seed=self._seed,
             threads=params["threads"],
             metrics=run.metrics,
+            weighted_metrics=True,
             metrics_in_training=False,
+            rate_name="learning_rate_init",
             stopping=None if once else stopping,
             plateau=plateau if adaptive and not once else None,
         )
         self.n_iter_: int = 0
+        self.stop_reason_: str = "in progress"
         self.validation_scores_: list[float] | None = [] if best else None
         self.best_validation_score_: float | None = None
         self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
@@ -270,18 +302,21 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             if not isinstance(checkpoint, Checkpoint):
                 checkpoint = Checkpoint(checkpoint, seconds=1.0)
             records = checkpointed(training, checkpoint, saved=saved, model=self._description())
+        self._run = training
         try:
             for record in records:
-                if isinstance(record, Epoch):
-                    self._theta = training.theta
+                if isinstance(record, Epoch) and self._run is training:
+                    self._take(run.network, training.theta)
                     self._note(record, run)
                 yield record
         finally:
             records.close()
-            if training.stop_reason != "diverged":
-                self._theta, self._state = training.theta, training.state()
+            if self._run is training and training.stop_reason != "diverged":  # and no later run has begun
+                self._take(run.network, training.theta)
+                self._state = training.state()
                 self.stop_reason_ = training.stop_reason
                 self._after(run)
+                self._run = None
 
     def _note(self, record: Epoch, run: Run) -> None:
         self.n_iter_ += 1
@@ -290,10 +325,9 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         self.loss_curve_.append(self.loss_)
         if self.best_loss_ is not None:
             self.best_loss_ = min(self.best_loss_, self.loss_)
-        if run.monitored is not None and self.validation_scores_ is not None:
-            self.validation_scores_.append(record.numbers[f"val_{run.monitored.name}"])
-            best = max if run.monitored.greater_is_better else min
-            self.best_validation_score_ = best(self.validation_scores_)
+        if run.monitor is not None and self.validation_scores_ is not None:
+            self.validation_scores_.append(record.numbers[run.monitor])
+            self.best_validation_score_ = (max if run.greater else min)(self.validation_scores_)
         numbers = {**record.numbers, "learning_rate": record.learning_rate, "seconds": record.seconds}
         for name, value in numbers.items():
             self.history_.setdefault(name, []).append(value)
@@ -308,14 +342,23 @@ class MultilayerPerceptron(BaseEstimator, ABC):
                 losses.append(value)
                 show(iteration, value, gap)
 
-            found = minimise(
-                FullBatch(run.network, run.rows, params["threads"]),
-                run.theta,
-                gradient_tolerance=tol,
-                max_iter=min(check_whole(params[name], name, at_least=1) for name in ("max_iter", "max_fun")),
-                watch=watch,
-            )
-        self._theta, self.loss_, self.n_iter_ = found.theta, found.value, found.iterations
+            problem = FullBatch(run.network, run.rows, params["threads"])
+            try:
+                found = minimise(
+                    problem,
+                    run.theta,
+                    gradient_tolerance=tol,
+                    max_iter=check_whole(params["max_iter"], "max_iter", at_least=1),
+                    max_evaluations=check_whole(params["max_fun"], "max_fun", at_least=1),
+                    watch=watch,
+                )
+            except KeyboardInterrupt:
+                if problem.lowest is None:
+                    raise
+                found = problem.so_far(len(losses))
+                warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
+        self._take(run.network, found.theta)
+        self.loss_, self.n_iter_ = found.value, found.iterations
         self.t_ += found.iterations * len(run.rows)
         self.loss_curve_, self.history_, self.best_loss_ = losses, {"loss": losses}, found.value
         self.validation_scores_ = self.best_validation_score_ = None
@@ -332,72 +375,6 @@ class MultilayerPerceptron(BaseEstimator, ABC):
     def _after(self, run: Run) -> None:
         """Take note of what else a fit shows."""
 
-    # ---- the fitted network ----
-
-    @property
-    def coefs_(self) -> list[Array]:
-        """The weights of each layer, inputs x outputs: views, so that writing to them changes the model."""
-        return [block.weights for block in self._network.blocks(self._theta)]
-
-    @property
-    def intercepts_(self) -> list[Array]:
-        """The biases of each layer, as views."""
-        return [block.biases for block in self._network.blocks(self._theta)]
-
-    def activations(self, X: object) -> list[Array]:
-        """Return what each hidden layer makes of the rows: its features, rows x units."""
-        check_is_fitted(self)
-        columns, features, end = self._encode(X), [], 0
-        for count, (inputs, outputs) in enumerate(self._network.shapes[:-1], 1):
-            end += (inputs + 1) * outputs
-            layers = self._network.layers[:count]
-            below = Network(self._network.inputs, layers, Normal(layers[-1].activation))
-            features.append(Objective(below, self._theta.dtype, rows=len(columns)).predict(self._theta[:end], columns))
-        return features
-
-    def gradients(self, X: object, y: object, sample_weight: object = None) -> list[tuple[Array, Array]]:
-        """Return the derivatives of the objective on these rows by each layer's weights and biases."""
-        check_is_fitted(self)
-        problem, theta = self.objective(X, y, sample_weight)
-        gradient = problem.at(theta).gradient
-        assert gradient is not None
-        return [(block.weights, block.biases) for block in self._network.blocks(gradient)]
-
-    def objective(self, X: object, y: object, sample_weight: object = None) -> tuple[FullBatch, Array]:
-        """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
-        check_is_fitted(self)
-        columns = self._encode(X)
-        _, _, targets = self._targets(y, columns.rows, "y", fresh=False)
-        rows = Rows(columns, **targets)
-        rows = rows.weighted(self._row_weights(rows, sample_weight))
-        return FullBatch(self._network.without_dropout(), rows, self._params["threads"]), self._theta.astype(np.float64)
-
-    def _output(self, X: object, offset: object = None, exposure: object = None, *, mean: bool = True) -> Array:
-        check_is_fitted(self)
-        columns = self._encode(X)
-        network = self._network
-        shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
-        return self._objective(len(columns)).predict(self._theta, columns, offset=shift, mean=mean)
-
-    def _objective(self, rows: int) -> Objective:
-        """The network ready to predict; for a single row it is kept, since making it takes longer than using it."""
-        ready: Objective | None = self.__dict__.get("_ready")
-        if rows == 1 and ready and ready.network is self._network and ready.dtype == self._theta.dtype:
-            return ready
-        objective = Objective(self._network, self._theta.dtype, self.threads, rows=rows)
-        if rows == 1:
-            self._ready = objective
-        return objective
-
-    def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_ready"}
-
-    @staticmethod
-    def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
-        if exposure is not None and head.output.name != "exponential":
-            raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
-        return as_offset(offset, exposure, rows, outputs)
-
     def _description(self) -> dict[str, Any]:
         """What a checkpoint keeps besides the run, to make the model again."""
         classes = getattr(self, "classes_", None)
@@ -405,35 +382,11 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             "class": type(self).__name__,
             "params": {name: written(value) for name, value in self._params.items()},
             "seed": self._seed,
-            "classes": None if classes is None else [str(name) for name in classes.tolist()],
+            "classes": None if classes is None else written(classes),
             "columns": self._encoder.coefficient_names,
+            "metrics": self._metrics_given,
+            "earlier": {"loss_curve": [*self.loss_curve_], "t": self.t_},
         }
-
-    # ---- scikit-learn ----
-
-    @property
-    def _params(self) -> dict[str, Any]:
-        return {**self.get_params(deep=False)}
-
-    def _learn(self, X: object) -> Columns:
-        missing, encoder = Missing(), Encoder()
-        columns = encoder.learn(missing.learn(X))
-        check_form(self, X, reset=True)
-        self._missing, self._encoder = missing, encoder
-        return columns
-
-    def _encode(self, X: object) -> Columns:
-        check_form(self, X, reset=False)
-        return self._encoder.encode(self._missing.fill(X))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_theta")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.non_deterministic = False
-        return tags
 
 
 def goes_by_batches(model: Any) -> bool:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from linnet.checks import check_number
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.targets import as_values, as_weights
+from linnet.data.targets import as_values, as_weights, class_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.linear_model import one_target
 from linnet.estimators.logistic import class_numbers
@@ -51,7 +50,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     """
 
     classes_: NDArray[Any]
-    _default_metric = "accuracy"
+    _all_classes: NDArray[Any] | None = None  # given to partial_fit
 
     def __init__(
         self,
@@ -136,6 +135,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         `n_iter_no_change` epochs, and the best parameters are kept. Without eval_set, early_stopping holds out part of
         the rows.
         """
+        self._all_classes = None
         return self._fit(X, y, sample_weight, eval_set=eval_set, eval_metric=eval_metric)
 
     def fit_stream(
@@ -148,13 +148,17 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         eval_metric: Metrics = None,
     ) -> Iterator[Epoch]:
         """Train as `fit` does, yielding each epoch's record as it comes; leaving the loop ends the training."""
+        self._all_classes = None
         return self._fit_stream(X, y, sample_weight, eval_set=eval_set, eval_metric=eval_metric)
 
     @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: object, y: object, sample_weight: object = None, classes: object = None) -> Self:
         """Go over these rows once, going on from where the model is. `classes`: all there will ever be."""
+        known = None if classes is None else np.unique(np.asarray(classes))
         if not hasattr(self, "_theta"):
-            self._all_classes: NDArray[Any] | None = None if classes is None else np.unique(np.asarray(classes))
+            self._all_classes = known
+        elif known is not None and not np.array_equal(known, self.classes_):
+            raise DataError(f"classes are {known.tolist()}, but the model has {self.classes_.tolist()}")
         return self._fit(X, y, sample_weight, incremental=True)
 
     def predict(self, X: object) -> NDArray[Any]:
@@ -196,6 +200,10 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     # ---- inside ----
 
+    @property
+    def _default_metric(self) -> str:
+        return "accuracy"
+
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
         target = y.toarray() if scipy.sparse.issparse(y) else one_target(y)  # type: ignore[attr-defined]
         if fresh:
@@ -203,7 +211,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         if self._multilabel:
             return Bernoulli(), *self._yes_no(target, rows, name, fresh=fresh)
         classes, labels = self._class_numbers(target, rows, name, fresh=fresh)
-        soft = check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1) if name == "y" else 0.0
+        soft = self._smoothing(name)
         if len(classes) == 2:
             yes = labels.astype(np.float64)[:, None]
             return Bernoulli(), 1, {"values": yes * (1 - soft) + soft / 2, "given": target}
@@ -220,13 +228,17 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
             self.classes_ = np.arange(values.shape[1])
         elif values.shape[1] != len(self.classes_):
             raise DataError(f"{name} has {values.shape[1]} labels, but the model has {len(self.classes_)}")
-        soft = check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1) if name == "y" else 0.0
+        soft = self._smoothing(name)
         return values.shape[1], {"values": values * (1 - soft) + soft / 2, "given": target}
+
+    def _smoothing(self, name: str) -> float:
+        """Only what is trained on is smoothed."""
+        return check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1) if name == "y" else 0.0
 
     def _class_numbers(
         self, target: Array, rows: int, name: str, *, fresh: bool
     ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        known = getattr(self, "_all_classes", None) if fresh else self.classes_
+        known = self._all_classes if fresh else self.classes_
         if known is None:
             self.classes_, labels = class_numbers(target, rows)
             return self.classes_, labels
@@ -234,7 +246,10 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
             self.classes_ = known
         if target.ndim != 1 or len(target) != rows:
             raise DataError(f"{name} must have one class a row, {rows} in all, got shape {target.shape}")
-        places = np.searchsorted(known, target).clip(max=len(known) - 1)
+        try:
+            places = np.searchsorted(known, target).clip(max=len(known) - 1)
+        except TypeError:
+            raise DataError(f"{name} holds other things than the classes {known.tolist()}") from None
         wrong = known[places] != target
         if wrong.any():
             row = int(wrong.argmax())
@@ -248,8 +263,15 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
             return weights
         if self._multilabel:
             raise ConfigError("class_weight needs one class a row")
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=rows.targets())
-        of_rows = by_class[np.searchsorted(self.classes_, rows.targets())]
+        numbers = np.searchsorted(self.classes_, rows.targets())
+        wanted = self.class_weight
+        if isinstance(wanted, Mapping):
+            places = {name: place for place, name in enumerate(self.classes_.tolist())}
+            unknown = [name for name in wanted if name not in places]
+            if unknown:
+                raise ConfigError(f"class_weight names {unknown[0]!r}, but the classes are {self.classes_.tolist()}")
+            wanted = {places[name]: weight for name, weight in wanted.items()}
+        of_rows = class_weights(numbers, len(self.classes_), wanted, np.float64)
         return np.asarray(of_rows if weights is None else weights * of_rows)
 
     def __sklearn_tags__(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -56,8 +57,6 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     `loss=lambda y, t: np.log(np.cosh(y - t))` is differentiated by linnet.theory.graph; it gets arrays of rows x
     targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's.
     """
-
-    _default_metric = "r2"
 
     def __init__(
         self,
@@ -138,13 +137,17 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         eval_metric: Metrics = None,
         offset: object = None,
         exposure: object = None,
+        eval_offset: object = None,
+        eval_exposure: object = None,
     ) -> Self:
-        """Train. `eval_set` and `eval_metric` (r2, mse, rmse, mae, ...) as in MLPClassifier.
+        """Train. `eval_set` and `eval_metric` (loss, r2, mse, rmse, mae, ...) as in MLPClassifier.
 
-        `offset` is added to the last layer's z. `exposure` multiplies the mean of a count or an amount: of a model with
-        loss="poisson" or "gamma" it is how long, or on how many, each row was watched.
+        early_stopping watches R² of a model with squared error, else the validation loss. `offset` is added to the last
+        layer's z. `exposure` multiplies the mean of a count or an amount: of a model with loss="poisson" or "gamma" it
+        is how long, or on how many, each row was watched. `eval_offset` and `eval_exposure` are those of eval_set.
         """
         how = {"eval_set": eval_set, "eval_metric": eval_metric, "offset": offset, "exposure": exposure}
+        how |= {"eval_offset": eval_offset, "eval_exposure": eval_exposure}
         return self._fit(X, y, sample_weight, **how)
 
     def fit_stream(
@@ -157,9 +160,12 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         eval_metric: Metrics = None,
         offset: object = None,
         exposure: object = None,
+        eval_offset: object = None,
+        eval_exposure: object = None,
     ) -> Iterator[Epoch]:
         """Train as `fit` does, yielding each epoch's record as it comes; leaving the loop ends the training."""
         how = {"eval_set": eval_set, "eval_metric": eval_metric, "offset": offset, "exposure": exposure}
+        how |= {"eval_offset": eval_offset, "eval_exposure": eval_exposure}
         return self._fit_stream(X, y, sample_weight, **how)
 
     @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
@@ -170,6 +176,12 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> NDArray[np.float64]:
         """Return the prediction for each row: the mean, or the quantile that was sought."""
         return self._flat(self._output(X, offset, exposure).astype(np.float64))
+
+    def score(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> float:
+        """Return R² of the predictions."""
+        return float(r2_score(y, self.predict(X, offset=offset, exposure=exposure), sample_weight=sample_weight))
 
     def predict_interval(
         self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None
@@ -190,6 +202,10 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         return self._flat(draw(self._network.head, mean, self._spread(), check_random_state(random_state)))
 
     # ---- inside ----
+
+    @property
+    def _default_metric(self) -> str:
+        return "r2" if isinstance(self.loss, str) and _LOSSES.get(self.loss) == "normal" else "loss"
 
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
         target = one_target(y)
@@ -234,6 +250,8 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         )
 
     def _spread(self) -> Floats:
+        if not hasattr(self, "dispersion_"):
+            raise ConfigError("the spread of targets is known when training has ended")
         if self.dispersion_ is None:
             raise ConfigError(
                 f"loss={self.loss!r} has no distribution: use squared_error, absolute_error, poisson, gamma"
@@ -246,7 +264,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.target_tags.positive_only = self.loss in ("poisson", "gamma")
+        tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in ("poisson", "gamma")
         return tags
 
 

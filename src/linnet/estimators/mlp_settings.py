@@ -1,10 +1,12 @@
 """scikit-learn's parameters of a multilayer perceptron, and ours beside them, as the engine's own things."""
 
+import hashlib
 import inspect
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -148,7 +150,24 @@ def written(value: Any) -> Any:
         if isinstance(value, Schedule):
             parts["learning_rate"] = value.learning_rate
         return {"object": type(value).__name__, "with": {name: written(part) for name, part in parts.items()}}
-    return {"unknown": getattr(value, "__qualname__", type(value).__name__)}
+    name = getattr(value, "__qualname__", type(value).__name__)
+    return {"unknown": name, "digest": hashlib.sha256(repr(_content(value)).encode()).hexdigest()}
+
+
+def _content(value: Any) -> Any:
+    """What a function does, as far as it can be compared: its code, constants, defaults and what it encloses."""
+    function = getattr(value, "__func__", value)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        inside = getattr(value, "__dict__", {}) if not isinstance(value, type) else {}
+        return type(value).__name__, sorted((name, written(part)) for name, part in inside.items())
+    enclosed = [cell.cell_contents for cell in function.__closure__ or ()]
+    return *_code(code), [written(part) for part in (*(function.__defaults__ or ()), *enclosed)]
+
+
+def _code(code: CodeType) -> tuple[Any, ...]:
+    constants = [_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return code.co_code, code.co_names, constants
 
 
 def read_back(value: Any, name: str) -> Any:

@@ -1,6 +1,7 @@
 """resume: go on with a run that was killed, from its checkpoint."""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from linnet.errors import ConfigError
@@ -8,12 +9,14 @@ from linnet.estimators.mlp_base import MultilayerPerceptron
 from linnet.estimators.mlp_classifier import MLPClassifier
 from linnet.estimators.mlp_regressor import MLPRegressor
 from linnet.estimators.mlp_settings import read_back, written
-from linnet.fit.checkpoint import read_checkpoint
+from linnet.fit.checkpoint import Checkpoint, read_checkpoint
 
 _CLASSES: dict[str, type[MLPClassifier | MLPRegressor]] = {
     "MLPClassifier": MLPClassifier,
     "MLPRegressor": MLPRegressor,
 }
+
+_FREE = ("verbose", "threads", "checkpoint", "random_state")  # the seed is in the file
 
 
 def resume(
@@ -28,7 +31,7 @@ def resume(
     """Return the model whose `fit(X, y, ...)` with `checkpoint=path` did not come to its end, now trained to its end.
 
     It ends with the bytes that an uninterrupted fit would have ended with. Give what fit was given: the same X, y and
-    sample_weight, and `how` for eval_set, eval_metric, offset and exposure; anything else is refused with the reason.
+    sample_weight, and by name eval_set, eval_metric, offset, exposure; anything else is refused with the reason.
     `model`, with the same parameters, is needed only where one of them is a function. The run goes on writing
     checkpoints to the same file.
     """
@@ -37,10 +40,18 @@ def resume(
     if kept.get("class") not in _CLASSES:
         raise ConfigError(f"{os.fspath(path)} is the checkpoint of another kind of run: {kept.get('class')!r}")
     if model is None:
-        params = {name: read_back(value, name) for name, value in kept["params"].items()}
+        params = {name: read_back(value, name) for name, value in kept["params"].items() if name not in _FREE}
         model = _CLASSES[kept["class"]](**params)
+        seed = kept["params"]["random_state"]
+        model.set_params(random_state=seed if isinstance(seed, int) else None)
     else:
         _refuse_changes(kept, model)
+    written_before = read_back(kept["params"]["checkpoint"], "checkpoint")
+    every = written_before if isinstance(written_before, Checkpoint) else Checkpoint(path, seconds=1.0)
+    model.set_params(checkpoint=replace(every, path=os.fspath(path)))
+    unknown = how.keys() - {"eval_set", "eval_metric", "offset", "exposure", "eval_offset", "eval_exposure"}
+    if unknown:
+        raise ConfigError(f"resume does not know {', '.join(sorted(unknown))}: give what fit was given")
     model.go_on(saved, X, y, sample_weight, **how)
     return model
 
@@ -49,8 +60,10 @@ def _refuse_changes(kept: Any, model: MultilayerPerceptron) -> None:
     name, params = type(model).__name__, {name: written(value) for name, value in model.get_params().items()}
     if name != kept["class"]:
         raise ConfigError(f"cannot resume with another model: it was {kept['class']}, now {name}")
-    free = ("verbose", "threads", "checkpoint", "random_state")
-    changed = [key for key in params if key not in free and params[key] != kept["params"].get(key)]
+    changed = [key for key in params if key not in _FREE and params[key] != kept["params"].get(key)]
+    seed, new_seed = kept["params"]["random_state"], params["random_state"]
+    if isinstance(seed, int) and isinstance(new_seed, int) and seed != new_seed:
+        changed.append("random_state")
     if changed:
         told = "; ".join(f"{key} was {kept['params'].get(key)!r}, now {params[key]!r}" for key in changed)
         raise ConfigError(f"cannot resume with other parameters: {told}")

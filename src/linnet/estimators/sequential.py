@@ -255,7 +255,7 @@ class Sequential:
         numbers = {"loss": mean_loss + penalty(network, theta)}
         if metrics := as_metrics(self._metrics, network.head, network.outputs):
             mean = objective.predict(theta, rows.x)
-            numbers.update({metric.name: metric(mean, rows) for metric in metrics})
+            numbers.update({metric.name: metric(mean, rows.weighted(None)) for metric in metrics})
         if return_dict:
             return numbers
         values = list(numbers.values())

@@ -37,22 +37,22 @@ def true_labels(rows: Rows) -> NDArray[np.intp]:
 
 def one_of_many_accuracy(mean: Array, rows: Rows) -> float:
     """Part of the rows whose largest output is the true class."""
-    return float((mean.argmax(axis=1) == true_labels(rows)).mean())
+    return _average(mean.argmax(axis=1) == true_labels(rows), rows)
 
 
 def yes_no_accuracy(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     """Part of all yes/no answers that are right, "yes" where the mean is above the cut."""
-    return float(((mean > cut) == (_values(mean, rows) > 0.5)).mean())
+    return _average(((mean > cut) == (_values(mean, rows) > 0.5)).mean(axis=1), rows)
 
 
 def mean_squared_error(mean: Array, rows: Rows) -> float:
     """Mean over rows and outputs of (mean - t)²."""
-    return float(np.square(mean - _values(mean, rows), dtype=np.float64).mean())
+    return _average(np.square(mean - _values(mean, rows), dtype=np.float64).mean(axis=1), rows)
 
 
 def mean_absolute_error(mean: Array, rows: Rows) -> float:
     """Mean over rows and outputs of |mean - t|."""
-    return float(np.abs(mean - _values(mean, rows)).mean(dtype=np.float64))
+    return _average(np.abs(mean - _values(mean, rows), dtype=np.float64).mean(axis=1), rows)
 
 
 def root_mean_squared_error(mean: Array, rows: Rows) -> float:
@@ -64,6 +64,8 @@ def r2(mean: Array, rows: Rows) -> float:
     """1 - squared error / squared error of the weighted mean, averaged over outputs; 0 for a constant target."""
     t = _values(mean, rows).astype(np.float64)
     weights = np.ones(len(t)) if rows.weights is None else rows.weights.astype(np.float64)
+    if not weights.any():
+        return float("nan")
     left = np.average((t - mean) ** 2, axis=0, weights=weights)
     whole = np.average((t - np.average(t, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
     ratio = np.divide(left, whole, out=(left > 0).astype(np.float64), where=whole > 0)
@@ -77,7 +79,7 @@ def macro_f1(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     else:
         classes = mean.shape[1]
         pairs = classes * true_labels(rows) + mean.argmax(axis=1)
-    counts = np.bincount(pairs, minlength=classes * classes).reshape(classes, classes)
+    counts = np.bincount(pairs, rows.weights, minlength=classes * classes).reshape(classes, classes)
     right = counts.diagonal()
     both = counts.sum(axis=0) + counts.sum(axis=1)
     return float(np.divide(2 * right, both, out=np.zeros(classes), where=both > 0).mean())
@@ -86,8 +88,17 @@ def macro_f1(mean: Array, rows: Rows, cut: float = 0.5) -> float:
 def macro_f1_of_outputs(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     """Mean over independent yes/no outputs of the F1 of "yes"; an output without any yes counts as 0."""
     said, true = mean > cut, _values(mean, rows) > 0.5
-    both = said.sum(axis=0) + true.sum(axis=0)
-    return float(np.divide(2 * (said & true).sum(axis=0), both, out=np.zeros(len(both)), where=both > 0).mean())
+    weights = np.ones(len(said)) if rows.weights is None else rows.weights.astype(np.float64)
+    both = weights @ said + weights @ true
+    return float(np.divide(2 * (weights @ (said & true)), both, out=np.zeros(len(both)), where=both > 0).mean())
+
+
+def _average(of_rows: Array, rows: Rows) -> float:
+    """The mean over rows by their weights; NaN where none has any."""
+    if rows.weights is None:
+        return float(of_rows.mean(dtype=np.float64))
+    weights = rows.weights.astype(np.float64)
+    return float(weights @ of_rows / weights.sum()) if weights.any() else float("nan")
 
 
 def _values(mean: Array, rows: Rows) -> Array:
@@ -115,14 +126,16 @@ MetricLike = str | NamedMetric | Callable[[Any, Any], float]
 def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
     """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
 
-    A function is taken to be better the greater it is; `NamedMetric` says otherwise.
+    A function is taken to be better the greater it is, unless its name ends in error, loss or deviance, as
+    scikit-learn's do; `NamedMetric` says otherwise. The metrics by name heed the weights of rows.
     """
     if isinstance(metric, NamedMetric):
         return metric
     if callable(metric):
         function = metric
         name = getattr(metric, "__name__", type(metric).__name__)
-        return NamedMetric(name, lambda mean, rows: float(function(rows.targets(), mean)))
+        falls = name.lower().endswith(("error", "loss", "deviance", "mse", "mae"))
+        return NamedMetric(name, lambda mean, rows: float(function(rows.targets(), mean)), not falls)
     if not isinstance(metric, str):
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
     if metric in _ERRORS:

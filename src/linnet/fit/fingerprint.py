@@ -22,7 +22,9 @@ _BLOCK = 1 << 22  # bytes hashed at a time
 
 def settings_of(network: Network, plan: Plan) -> Settings:
     """Every setting that changes the result, by name: the number of threads does not."""
-    settings = {field.name: getattr(plan, field.name) for field in fields(plan) if field.name != "threads"}
+    settings = {
+        field.name: getattr(plan, field.name) for field in fields(plan) if field.name not in ("threads", "rate_name")
+    }
     settings["metrics"] = [metric.name for metric in plan.metrics]
     return {
         name: value for top, setting in {"network": network, **settings}.items() for name, value in _flat(top, setting)

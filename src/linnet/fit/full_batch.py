@@ -25,6 +25,8 @@ class FullBatch:
         self.network = network
         self.size = network.size
         self.most_threads = get_threads() if threads is None else checked_threads(threads)
+        self.evaluations = 0
+        self.lowest: Point | None = None  # of all points so far
         self._rows = rows
         self._objective = Objective(network, "float64", threads, rows=len(rows))
         self._free = np.ones(network.size)  # 0 where a bias is held
@@ -39,27 +41,61 @@ class FullBatch:
         sums = self._objective.sums(theta, self._rows, gradient=True)
         assert sums.gradient is not None
         gradient = (sums.gradient / sums.weight + self._l2 * theta + self._l1 * np.sign(theta)) * self._free
-        return Point(theta, sums.loss / sums.weight + penalty(self.network, theta), gradient)
+        point = Point(theta, sums.loss / sums.weight + penalty(self.network, theta), gradient)
+        self.evaluations += 1
+        if self.lowest is None or point.value < self.lowest.value:
+            self.lowest = point
+        return point
+
+    def so_far(self, iterations: int) -> Solution:
+        """Where a search that was broken off has got to."""
+        point = self.lowest
+        assert point is not None
+        assert point.gradient is not None
+        norm = float(np.abs(point.gradient).max())
+        return Solution(point.theta, point.value, norm, iterations, False, np.inf, np.zeros(self.size, np.bool_))
 
     def whole(self, point: Point) -> Point:
         """The point: all of its gradient is known."""
         return point
 
 
+class _EnoughError(Exception):
+    """No more evaluations."""
+
+
 def minimise(
-    problem: FullBatch, theta: Floats, *, gradient_tolerance: float, max_iter: int, watch: Watch = unwatched
+    problem: FullBatch,
+    theta: Floats,
+    *,
+    gradient_tolerance: float,
+    max_iter: int,
+    max_evaluations: int,
+    watch: Watch = unwatched,
 ) -> Solution:
     """L-BFGS from theta until no entry of the gradient is larger than the tolerance, or nothing is left to gain."""
     if any(layer.l1 for layer in problem.network.layers):
         raise ConfigError("L-BFGS needs an objective without corners: use another solver with an l1 penalty")
     if any(layer.dropout for layer in problem.network.layers):
         raise ConfigError("L-BFGS takes all rows at once and knows no dropout: use another solver")
-    return lbfgs(
-        problem,
-        theta,
-        lambda gradient: gradient.copy(),
-        tolerance=_NOTHING * gradient_tolerance,
-        gradient_tolerance=gradient_tolerance,
-        max_iter=max_iter,
-        watch=watch,
-    )
+    iterations = 0
+
+    def told(iteration: int, value: float, gap: float) -> None:
+        nonlocal iterations
+        iterations = iteration
+        watch(iteration, value, gap)
+        if problem.evaluations >= max_evaluations:
+            raise _EnoughError
+
+    try:
+        return lbfgs(
+            problem,
+            theta,
+            lambda gradient: gradient.copy(),
+            tolerance=_NOTHING * gradient_tolerance,
+            gradient_tolerance=gradient_tolerance,
+            max_iter=max_iter,
+            watch=told,
+        )
+    except _EnoughError:
+        return problem.so_far(iterations)

@@ -72,12 +72,14 @@ class Plan:
     seed: int = 0
     threads: int | None = None  # None: as many as pay
     metrics: Sequence[Metric] = ()
+    weighted_metrics: bool = False  # heed the weights of rows; in Keras metrics do not
     metrics_in_training: bool = True  # or on the validation rows alone, which costs less
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
     tolerance: float | None = None  # converged when the loss changes by less than this part of itself in an epoch
     loss_factor: float = 1.0  # the loss of a row is this times the head's
     relative_weights: bool = True  # divide by the mean weight, so that only the weights' proportions matter
+    rate_name: str = "learning_rate"  # what users call it
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
@@ -253,7 +255,7 @@ class Training:
         if self.stop_reason == "diverged":
             return OptimizerState(epochs=self._state.epochs, slowdown=self._state.slowdown)
         arrays: Sequence[Theta] = _StateArrays(self._trainer, self.theta)
-        if not (self._over and arrays):
+        if not (self._over and arrays) or self.network.head.function is not None:  # a function may refer to the model
             arrays = tuple(arrays)
         return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._state.slowdown)
 
@@ -289,7 +291,8 @@ class Training:
         loss = progress.loss_sum * self.plan.loss_factor / (count * self._unit(self.rows))
         numbers = {"loss": loss + progress.penalty_sum / count}
         if self._fitted is not None:
-            numbers.update({metric.name: metric(self._fitted, self.rows) for metric in self.plan.metrics})
+            rows = self._measured(self.rows)
+            numbers.update({metric.name: metric(self._fitted, rows) for metric in self.plan.metrics})
         if self.validation is not None:
             numbers.update(self._validate(self.validation))
         yield Epoch(index + 1, numbers, float(rates[-1]), perf_counter() - began)
@@ -301,7 +304,7 @@ class Training:
         numbers = {"val_loss": loss + penalty(self.network, self.theta)}
         if self.plan.metrics:
             mean = self._objective.predict(self.theta, rows.x, offset=rows.offset)
-            numbers.update({"val_" + metric.name: metric(mean, rows) for metric in self.plan.metrics})
+            numbers.update({"val_" + metric.name: metric(mean, self._measured(rows)) for metric in self.plan.metrics})
         return numbers
 
     def _verdict(self, record: Epoch) -> str | None:
@@ -332,10 +335,13 @@ class Training:
             return f"converged: the loss changed by less than {plan.tolerance:g} of itself"
         return self._all_done if record.epoch >= memory.first + plan.epochs else None
 
+    def _measured(self, rows: Rows) -> Rows:
+        return rows if self.plan.weighted_metrics else rows.weighted(None)
+
     def _diverged(self, what: str) -> FitError:
         self.stop_reason = "diverged"
         rate = self.plan.optimizer.learning_rate
-        return FitError(f"{what}; lower learning_rate from {rate:g}, or scale the inputs")
+        return FitError(f"{what}; lower {self.plan.rate_name} from {rate:g}, or scale the inputs")
 
     def _unit(self, rows: Rows) -> float:
         """What the weight of one row is counted as."""

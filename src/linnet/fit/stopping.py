@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
 
@@ -15,7 +17,8 @@ class EarlyStopping:
     """Stop when `monitor` has not improved by more than `min_delta` for `patience` epochs; keep the best epoch.
 
     `mode` "auto" knows the direction of every loss and metric. With `restore_best_weights` (the default) training ends
-    with the parameters of the best epoch.
+    with the parameters of the best epoch. As in Keras, an epoch is the best only if it is better by `min_delta`; with
+    `any_gain` it is so by any gain, as in scikit-learn, while patience still waits for gains of `min_delta` or more.
     """
 
     monitor: str = "val_loss"
@@ -23,6 +26,7 @@ class EarlyStopping:
     min_delta: float = 0.0
     mode: Mode = "auto"
     restore_best_weights: bool = True
+    any_gain: bool = False
 
     def __post_init__(self) -> None:
         _check(self.patience, self.min_delta, self.mode)
@@ -32,7 +36,7 @@ class EarlyStopping:
 class ReduceLROnPlateau:
     """Multiply the learning rate by `factor` when `monitor` has not improved for `patience` epochs, to `min_lr`.
 
-    `stop_at_min` ends the training on a plateau at the lowest rate.
+    `stop_at_min` ends the training on a plateau at the lowest rate; `any_gain` as in EarlyStopping.
     """
 
     monitor: str = "val_loss"
@@ -43,6 +47,7 @@ class ReduceLROnPlateau:
     cooldown: int = 0
     min_lr: float = 0.0
     stop_at_min: bool = False
+    any_gain: bool = False
 
     def __post_init__(self) -> None:
         _check(self.patience, self.min_delta, self.mode)
@@ -75,19 +80,18 @@ class Watch:
         self.seen = seen
         self._sign = 1.0 if greater else -1.0
         self._min_delta = rule.min_delta
+        self._any_gain = rule.any_gain
 
     def improved(self, numbers: Mapping[str, float]) -> bool:
         """Take the next epoch's number; say whether it is the best so far. NaN never is."""
         value, seen = numbers[self.monitor], self.seen
-        if seen.best is None and value == value:
-            better = True
-        else:
-            better = seen.best is not None and self._sign * (value - seen.best) > self._min_delta
+        gain = float("nan") if value != value else self._sign * (value - seen.best) if seen.best is not None else np.inf
+        enough = gain >= self._min_delta if self._any_gain else gain > self._min_delta
+        better = gain > 0 if self._any_gain else enough
+        seen.waited = 0 if enough else seen.waited + 1
         if better:
-            seen.best, seen.waited = value, 0
-        else:
-            seen.waited += 1
-        return better
+            seen.best = value
+        return bool(better)
 
 
 def choose_one(

@@ -102,6 +102,10 @@ class Network:
             start = end
         return views
 
+    def for_prediction(self) -> "Network":
+        """The same network without a loss of one's own, which predictions do not need."""
+        return self if self.head.function is None else replace(self, head=Head("normal"))
+
     def without_dropout(self) -> "Network":
         """The same network as it predicts."""
         return replace(self, layers=tuple(replace(layer, dropout=0.0) for layer in self.layers))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linnet.errors import ConfigError
 from linnet.fit.linear import Floats
 from linnet.model.network import Network
 
@@ -53,13 +54,16 @@ def gradient_check(
     step: float = 1e-5,
     most: int = 50,
     verbose: bool = True,
+    **how: object,
 ) -> GradientCheck:
     """Compare the derivatives of a fitted model's objective, block by block, and print the table.
 
     Of a block with many parameters `most` are compared, spread evenly. The objective is taken in float64, without
-    dropout.
+    dropout; `how` is what it also takes: offset, exposure.
     """
-    problem, theta = model.objective(X, y, sample_weight)
+    if not hasattr(model, "objective"):
+        raise ConfigError(f"gradient_check takes an MLPClassifier or MLPRegressor, got {type(model).__name__}")
+    problem, theta = model.objective(X, y, sample_weight, **how)
     network: Network = problem.network
     gradient: Floats = problem.at(theta).gradient
     largest = float(np.abs(gradient).max())

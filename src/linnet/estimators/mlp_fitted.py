@@ -1,0 +1,140 @@
+"""A fitted network behind an estimator: its parameters as scikit-learn shows them, its predictions, its inside."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from linnet.data.columns import Columns, Encoder
+from linnet.data.missing import Missing
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import ConfigError
+from linnet.estimators.linear_model import as_offset, check_form
+from linnet.fit.full_batch import FullBatch
+from linnet.fit.objective import Objective
+from linnet.model.heads import Head, Normal
+from linnet.model.network import Network, Theta
+
+_NOT_KEPT = ("_ready", "_views")  # by pickle
+
+
+class FittedNetwork(BaseEstimator):
+    """Parameters, predictions and derivatives of a network that was trained."""
+
+    threads: int | None
+    n_outputs_: int
+    _missing: Missing
+    _encoder: Encoder
+    _network: Network
+    _theta: Theta
+
+    @abstractmethod
+    def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
+        """The head, its outputs, and the targets as Rows takes them; `fresh`: the first that the model sees."""
+
+    @abstractmethod
+    def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
+        """The weights of rows to train on."""
+
+    def activations(self, X: object) -> list[Array]:
+        """Return what each hidden layer makes of the rows: its features, rows x units."""
+        check_is_fitted(self)
+        columns, theta, features, end = self._encode(X), self._parameters(), list[Array](), 0
+        for count, (inputs, outputs) in enumerate(self._network.shapes[:-1], 1):
+            end += (inputs + 1) * outputs
+            layers = self._network.layers[:count]
+            below = Network(self._network.inputs, layers, Normal(layers[-1].activation))
+            features.append(Objective(below, theta.dtype, rows=len(columns)).predict(theta[:end], columns))
+        return features
+
+    def gradients(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> list[tuple[Array, Array]]:
+        """Return the derivatives of the objective on these rows by each layer's weights and biases."""
+        problem, theta = self.objective(X, y, sample_weight, offset=offset, exposure=exposure)
+        gradient = problem.at(theta).gradient
+        assert gradient is not None
+        return [(block.weights, block.biases) for block in self._network.blocks(gradient)]
+
+    def objective(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> tuple[FullBatch, Array]:
+        """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
+        check_is_fitted(self)
+        columns = self._encode(X)
+        head, outputs, targets = self._targets(y, columns.rows, "y", fresh=False)
+        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
+        rows = rows.weighted(self._row_weights(rows, sample_weight)).computed_in("float64")
+        network = self._network.without_dropout()
+        return FullBatch(network, rows, self.threads), self._parameters().astype(np.float64)
+
+    def _take(self, network: Network, theta: Theta) -> None:
+        """Make these the model's parameters: `coefs_` and `intercepts_` are views of them."""
+        self._network, self._theta = network, theta
+        blocks = network.blocks(theta)
+        self.coefs_: list[Array] = [block.weights for block in blocks]
+        self.intercepts_: list[Array] = [block.biases for block in blocks]
+        self._views = [*self.coefs_, *self.intercepts_]
+
+    def _parameters(self) -> Theta:
+        """All parameters; users may have put arrays of their own into coefs_ and intercepts_."""
+        shown = [*self.coefs_, *self.intercepts_]
+        views = self.__dict__.get("_views", ())
+        if len(shown) != len(views) or any(mine is not view for mine, view in zip(shown, views, strict=True)):
+            self._take(self._network, self._theta.copy())
+            for mine, view in zip(shown, self._views, strict=True):
+                view[:] = mine
+        return self._theta
+
+    def _output(self, X: object, offset: object = None, exposure: object = None, *, mean: bool = True) -> Array:
+        check_is_fitted(self)
+        columns = self._encode(X)
+        network = self._network
+        shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
+        return self._objective(len(columns)).predict(self._parameters(), columns, offset=shift, mean=mean)
+
+    def _objective(self, rows: int) -> Objective:
+        """The network ready to predict; for a single row it is kept, since making it takes longer than using it."""
+        ready: tuple[Network, Objective] | None = self.__dict__.get("_ready")
+        if rows == 1 and ready and ready[0] is self._network and ready[1].dtype == self._theta.dtype:
+            return ready[1]
+        objective = Objective(self._network.for_prediction(), self._theta.dtype, self.threads, rows=rows)
+        if rows == 1:
+            self._ready = self._network, objective
+        return objective
+
+    @staticmethod
+    def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
+        if exposure is not None and head.output.name != "exponential":
+            raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
+        return as_offset(offset, exposure, rows, outputs)
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        return {**self.get_params(deep=False)}
+
+    def _learn(self, X: object) -> Columns:
+        missing, encoder = Missing(), Encoder()
+        columns = encoder.learn(missing.learn(X))
+        check_form(self, X, reset=True)
+        self._missing, self._encoder = missing, encoder
+        return columns
+
+    def _encode(self, X: object, name: str = "X") -> Columns:
+        check_form(self, X, reset=False)
+        return self._encoder.encode(self._missing.fill(X), name)
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in super().__getstate__().items() if name not in _NOT_KEPT}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_theta")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = False
+        return tags
