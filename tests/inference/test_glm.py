@@ -201,6 +201,47 @@ def test_of_many_columns_some_are_named() -> None:
         linnet.LogisticRegression(C=np.inf).fit(x, YES[:40])
 
 
+AT_ONE = np.array([[0.0], [0], [0], [1], [1], [1]])
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_a_column_that_is_certain_where_it_is_one_is_named(form: Any, solver: str) -> None:
+    """Even when all rows that tell it from the intercept have become certain."""
+    x = form(AT_ONE)
+    for y in ([0, 1, 0, 1, 1, 1], [0, 1, 2, 1, 1, 1]):
+        with pytest.warns(SeparationWarning, match=r"quasi-complete separation: x0 tells class.* on 3 rows"):
+            linnet.LogisticRegression(C=np.inf, solver=solver).fit(x, y)
+    with pytest.warns(SeparationWarning, match=r"x0 tells rows with counts and rows without"):
+        linnet.PoissonRegressor(alpha=0, solver=solver).fit(x, [1, 2, 3, 0, 0, 0])
+
+
+def test_a_warm_start_far_out_is_still_separated() -> None:
+    y = [0, 1, 0, 1, 1, 1]
+    model = linnet.LogisticRegression(C=np.inf, warm_start=True)
+    for _ in range(3):
+        with pytest.warns(SeparationWarning, match="x0 tells"):
+            model.fit(AT_ONE, y)
+
+
+def test_the_table_says_that_a_coefficient_is_infinite() -> None:
+    y = [0, 1, 0, 1, 1, 1]
+    with pytest.warns(SeparationWarning):
+        model = linnet.LogisticRegression(C=np.inf).fit(AT_ONE, y)
+    table = model.inference(AT_ONE, y)
+    assert "Held at zero" not in str(table)
+    assert "Too far off to have a standard error, because they tell classes apart without error: x0" in str(table)
+    assert table.df_model == 2
+    assert table.standard_error[0] == pytest.approx(np.sqrt(1.5)), "the intercept's is that of the other three rows"
+
+
+def test_more_sparse_columns_than_rows_tell_everything_apart() -> None:
+    x = scipy.sparse.csr_array(RNG.normal(size=(50, 3000)) * (RNG.random((50, 3000)) < 0.05))
+    for classes_of_rows in (YES[:50], GROUPS[:50] % 3):
+        with pytest.warns(SeparationWarning, match="complete separation"):
+            linnet.LogisticRegression(C=np.inf).fit(x, classes_of_rows)
+
+
 def test_nothing_is_said_without_separation() -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -33,7 +33,7 @@ SOLVERS = (
     "sparse_cg",
 )
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
-_LARGEST_CURVATURE = 2500  # parameters
+LARGEST_CURVATURE = 2500  # parameters
 _MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
 _ROW_STEPS, _ROW_MEMORY = 150, 24  # of L-BFGS among combinations of the rows
 _PART = 16  # of many rows one block in so many gives a start
@@ -63,7 +63,7 @@ def solve(
         if solution is not None:
             return solution
     use_newton = solver in _NEWTON or (solver == "auto" and _newton_pays(problem))
-    if use_newton and problem.size > 4 * _LARGEST_CURVATURE:
+    if use_newton and problem.size > 4 * LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
     theta = problem.start() if start is None else start
     if start is None and solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
@@ -74,7 +74,8 @@ def solve(
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
         if start is None and problem.columns.rows >= _MANY_ROWS and dense and not squared:
             first = _start_from_part(problem, theta)
-        solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, watch=watch)
+        plain = None if first is theta and start is None else problem.start()
+        solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, plain=plain, watch=watch)
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
@@ -135,7 +136,7 @@ def _by_rows(problem: Problem) -> Solution | None:
 
 def _newton_pays(problem: Problem) -> bool:
     """Whether some ten matrices of second derivatives cost less than some hundred gradients."""
-    if problem.size > _LARGEST_CURVATURE:
+    if problem.size > LARGEST_CURVATURE:
         return False
     together = problem.head.family == "categorical"
     pairs = problem.outputs * (problem.outputs + 1) // 2 if together else problem.outputs

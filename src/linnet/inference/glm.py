@@ -22,7 +22,7 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 from linnet.errors import ConfigError, DataError
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
-from linnet.fit.newton import elimination_order, factor, newton
+from linnet.fit.newton import dependent, elimination_order, factor, newton
 from linnet.inference.likelihood import DISPERSED, least_loss, log_likelihood, weighted_sum
 
 _LARGEST = 10_000  # parameters
@@ -145,10 +145,13 @@ def infer(
         theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True
     )
     h[~problem.free], h[:, ~problem.free] = 0, 0
-    bread = factor(h + np.diag(problem.ridge), elimination_order(problem))
-    unit = np.eye(problem.size)
-    inverse = bread.solve(unit)
-    free = int((~bread.dependent).sum())
+    order = elimination_order(problem)
+    lost = factor(h + np.diag(problem.ridge), order).dependent
+    if lost[problem.free].any():  # rows that have become certain no longer count: look where all do
+        lost = dependent(problem.at(problem.start(), curvature=True), order)
+    bread = factor(h + np.diag(problem.ridge), order, lost)
+    inverse = bread.solve(np.eye(problem.size))
+    free = int((~lost).sum())
     freedom = total - free
     t, dispersed = problem.target, problem.head.family in DISPERSED
     if dispersed or kind != "model":
@@ -162,7 +165,7 @@ def infer(
         covariance = dispersion * inverse @ h @ inverse
     else:
         covariance = inverse @ _meat(problem, slope, curved, weights, inverse, kind, groups, free) @ inverse
-    held = bread.dependent
+    held = lost
     if problem.head.family == "normal":  # of many coefficients that fit equally well the smallest were taken
         directions = shared(problem, bread, h + np.diag(problem.ridge))
         covariance = smallest(problem, directions, smallest(problem, directions, covariance).T)
@@ -170,8 +173,8 @@ def infer(
     move = _to_user_matrix(problem)
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    shown = ~held[places]
-    error = np.where(shown, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
+    shown, endless = ~held[places], (bread.dependent & ~lost)[places]
+    error = np.where(shown & ~endless, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
     away, middle = -np.abs(statistic), (1 + level) / 2
@@ -182,7 +185,10 @@ def infer(
     if not shown.all():
         left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
         notes.append(f"Held at zero because other columns determine them: {left}.")
-    if (bread.dependent & problem.free & ~held)[places].any():
+    if endless.any():
+        left = ", ".join(name for name, far in zip(names, endless, strict=True) if far)
+        notes.append(f"Too far off to have a standard error, because they tell classes apart without error: {left}.")
+    if (lost & problem.free & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
     if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
         notes.append(
