@@ -102,7 +102,7 @@ class LinearModel(BaseEstimator, ABC):
         elif not solution.converged:
             warnings.warn(
                 f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
-                f"at the objective {solution.value:.10g}, where about {solution.gap:.3g} is left to gain: "
+                f"at the objective {solution.value:.10g}, where up to about {solution.gap:.3g} is left to gain: "
                 "raise max_iter, or add a penalty if the coefficients run away",
                 FitWarning,
                 stacklevel=4,

@@ -76,7 +76,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         C: float = 1.0,
         l1_ratio: float = 0.0,
         dual: bool = False,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         class_weight: Mapping[Any, float] | str | None = None,

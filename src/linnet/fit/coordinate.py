@@ -18,7 +18,7 @@ _FIRST_SET = 100
 
 
 def coordinate(
-    problem: Problem, theta: Floats, *, tolerance: float = 1e-10, max_iter: int = 1000, watch: Watch = unwatched
+    problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
 ) -> Solution:
     """Minimise a problem with an l1 penalty (or with parameters that may not be negative)."""
     if problem.size <= _LARGEST_SET:

@@ -136,12 +136,12 @@ def newton(
         factored = factor(point.curvature, order, lost)
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
-        scale = abs(point.value) + abs(first - point.value)
         norm = float(np.abs(point.gradient).max(initial=0.0))
         watch(iterations, point.value, 0.5 * gain)
         if (factored.dependent & ~lost).any():  # a column on its way to infinity has come far enough
             return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved)
-        finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
+        nothing = _NOTHING * (abs(point.value) + abs(first - point.value))
+        finished = gain <= nothing or (gain <= enough * abs(point.value) and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step)

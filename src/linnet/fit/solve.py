@@ -1,7 +1,8 @@
 """Which solver a convex problem gets: Newton's method while second derivatives are affordable, L-BFGS beyond.
 
 With more columns than rows a problem is solved by way of the rows; where columns depend on each other, squared error
-gives the smallest coefficients.
+gives the smallest coefficients. `tolerance` is L-BFGS' and that of coordinate descent: Newton's method goes on to the
+last digit.
 """
 
 from dataclasses import replace
@@ -35,7 +36,8 @@ SOLVERS = (
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
 LARGEST_CURVATURE = 2500  # parameters
 _MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
-_ROW_STEPS, _ROW_MEMORY = 150, 24  # of L-BFGS among combinations of the rows
+_FEW_ROWS = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
+_ROW_STEPS, _ROW_MEMORY = 300, 24  # of L-BFGS among combinations of the rows
 _PART = 16  # of many rows one block in so many gives a start
 _MANY_ROWS = 50_000
 _LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
@@ -47,7 +49,7 @@ def solve(
     *,
     max_iter: int = 1000,
     start: Floats | None = None,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-12,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise the problem from `start`, or from the model that only knows the targets' mean."""
@@ -66,9 +68,6 @@ def solve(
     if use_newton and problem.size > 4 * LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
     theta = problem.start() if start is None else start
-    if start is None and solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
-        rows = ByRows(problem)
-        theta = rows.theta(solve(rows.problem, max_iter=max_iter, watch=watch).theta)  # and on to the last digit
     if use_newton:
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
@@ -80,17 +79,23 @@ def solve(
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
     done = 0
-    if start is None and RowSpace.possible(problem):
+    exact = solver == "auto" and wider_than_long and ByRows.possible(problem)
+    if start is None and not (exact and problem.columns.rows <= _FEW_ROWS) and RowSpace.possible(problem):
         solution = _in_row_space(problem, max_iter, tolerance, watch)
         if solution.converged:
             return solution
         theta, done = solution.theta, solution.iterations
+    if exact:
+        rows = ByRows(problem)
+        solution = solve(rows.problem, max_iter=max_iter, tolerance=tolerance, watch=watch)
+        theta, done = rows.theta(solution.theta), solution.iterations  # and on to the last digit
     precondition = Preconditioner(problem)
     solution = lbfgs(
         problem,
         precondition.reachable(theta),
         precondition.at(None),
         max_iter=max_iter - done,
+        before=problem.at(problem.start(), gradient=False).value,
         refresh=precondition.refresh,
         tolerance=tolerance,
         watch=lambda iteration, value, gap: watch(done + iteration, value, gap),
