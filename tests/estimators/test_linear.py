@@ -228,6 +228,32 @@ def test_warm_start_goes_on() -> None:
     assert model.fit(X, y).n_iter_ == 0
 
 
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize(
+    "change", [{"reference": 1}, {"reference": None}, {"fit_intercept": False}, {"column_penalty": {"x1": 0}}]
+)
+def test_a_warm_start_may_have_another_form(change: dict[str, Any], solver: str, C: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 3)) + 1, rng.integers(0, 3, 120)
+    warm = linnet.LogisticRegression(C=C, solver=solver, warm_start=True, reference=2).fit(x, y)
+    cold = linnet.LogisticRegression(C=C, solver=solver, reference=2)
+    warm.set_params(**change).fit(x, y)
+    cold.set_params(**change).fit(x, y)
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=2e-5)
+    np.testing.assert_allclose(warm.intercept_, cold.intercept_, atol=2e-5)
+
+
+def test_a_new_reference_changes_no_prediction() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 3)) + 1, rng.integers(0, 3, 120)
+    model = linnet.LogisticRegression(C=np.inf, warm_start=True).fit(x, y)
+    before = model.predict_proba(x)
+    model.set_params(reference=1, max_iter=0).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x), before, rtol=1e-10)
+    assert not model.coef_[1].any()
+
+
 def test_a_fit_that_ends_early_says_so() -> None:
     with pytest.warns(FitWarning, match=r"ended after 1 iterations with a gradient of .* raise max_iter"):
         linnet.PoissonRegressor(alpha=0.1, max_iter=1).fit(X, TARGETS["count"])

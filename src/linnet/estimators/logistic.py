@@ -113,11 +113,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return self._fit(X, y, sample_weight, offset)
 
     def _report(self, y: object) -> None:
-        strength, _ = self._penalty()
         if len(self.classes_) > 2 and self._fixed() is None:  # of all equal solutions the one in the middle
+            unpenalised = (self._column_factors() == 0) | (self._penalty()[0] == 0)
             self._biases = self._biases - self._biases.mean()
-            if strength == 0:
-                self._weights = self._weights - self._weights.mean(axis=1, keepdims=True)
+            self._weights[unpenalised] -= self._weights[unpenalised].mean(axis=1, keepdims=True)
         self.coef_ = self._coefficients()
         self.intercept_ = self._biases.copy()
         self.n_iter_ = np.array([self.n_iter_], np.int32)
@@ -173,7 +172,6 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         weights, biases = self._weights, self._biases
         if not problem.ridge.any() and problem.l1 is None:
             fixed = problem.fixed if problem.fixed is not None else np.arange(problem.outputs) == 0
-            weights, biases = weights - weights[:, fixed], biases - biases[fixed]
             problem = replace(problem, fixed=fixed)
         chosen = np.ones(problem.outputs, np.bool_) if problem.fixed is None else ~problem.fixed
         labels = [(int(k), f"{self.classes_[k]}: ") for k in np.flatnonzero(chosen)]

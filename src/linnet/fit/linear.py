@@ -191,9 +191,11 @@ class Problem:
         return weights, biases if self.intercept else np.zeros(self.outputs)
 
     def from_user(self, weights: Floats, biases: Floats) -> Floats:
-        """The theta of given weights and biases."""
+        """The theta of given weights and biases; what this problem holds at zero is taken off all classes, or left out."""
+        if self.fixed is not None:  # the same predictions
+            weights, biases = weights - weights[:, self.fixed], biases - biases[self.fixed]
         moved = biases + self.center @ weights[: self.columns.dense]
-        return np.concatenate([weights.ravel(), moved])
+        return np.concatenate([weights.ravel(), moved if self.intercept else np.zeros_like(moved)])
 
 
 def make_core(columns: Columns, center: Floats, head: Head, outputs: int, threads: int) -> core.Linear:
