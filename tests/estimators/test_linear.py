@@ -250,7 +250,7 @@ def test_a_new_reference_changes_no_prediction() -> None:
     model = linnet.LogisticRegression(C=np.inf, warm_start=True).fit(x, y)
     before = model.predict_proba(x)
     model.set_params(reference=1, max_iter=0).fit(x, y)
-    np.testing.assert_allclose(model.predict_proba(x), before, rtol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(x), before, rtol=1e-7)
     assert not model.coef_[1].any()
 
 

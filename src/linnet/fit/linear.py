@@ -191,7 +191,7 @@ class Problem:
         return weights, biases if self.intercept else np.zeros(self.outputs)
 
     def from_user(self, weights: Floats, biases: Floats) -> Floats:
-        """The theta of given weights and biases; what this problem holds at zero is taken off all classes, or left out."""
+        """The theta of given weights and biases; what is held at zero here is taken off all classes, or left out."""
         if self.fixed is not None:  # the same predictions
             weights, biases = weights - weights[:, self.fixed], biases - biases[self.fixed]
         moved = biases + self.center @ weights[: self.columns.dense]
