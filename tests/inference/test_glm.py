@@ -266,3 +266,11 @@ def test_a_row_without_weight_does_not_exist(covariance: str) -> None:
     np.testing.assert_allclose(ours.standard_error, theirs.standard_error, rtol=1e-8)
     for name in ("deviance", "null_deviance", "log_likelihood", "aic"):
         assert getattr(ours, name) == pytest.approx(getattr(theirs, name), rel=1e-10), name
+
+
+def test_the_deviance_of_large_targets() -> None:
+    y = 1e8 + REAL
+    table = linnet.TweedieRegressor(power=0, link="log", alpha=0).fit(X, y).inference(X, y)
+    plain = linnet.LinearRegression().fit(X, REAL).inference(X, REAL)
+    assert table.deviance == pytest.approx(plain.deviance, rel=1e-6)
+    assert table.null_deviance == pytest.approx(plain.null_deviance, rel=1e-6)

@@ -23,7 +23,7 @@ from linnet.errors import ConfigError, DataError
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import dependent, elimination_order, factor, newton
-from linnet.inference.likelihood import DISPERSED, least_loss, log_likelihood, weighted_sum
+from linnet.inference.likelihood import DISPERSED, deviance, log_likelihood, weighted_sum
 
 _LARGEST = 10_000  # parameters
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
@@ -180,7 +180,7 @@ def infer(
     away, middle = -np.abs(statistic), (1 + level) / 2
     p_value = np.asarray(2 * (stdtr(freedom, away) if dispersed else ndtr(away)), np.float64)
     reach = (stdtrit(freedom, middle) if dispersed else ndtri(middle)) * error
-    least = least_loss(problem.head, t, weights)
+    away = _deviance(problem, theta, loss)
     notes = list(notes or [])
     if not shown.all():
         left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
@@ -212,9 +212,9 @@ def infer(
         free,
         freedom,
         dispersion,
-        log_likelihood(problem.head, loss, t, weights, dispersion),
-        2 * (loss - least),
-        2 * (_null_loss(problem) - least),
+        log_likelihood(problem.head, away, t, weights, dispersion),
+        away,
+        null_deviance(problem),
         notes,
     )
 
@@ -272,10 +272,18 @@ def _meat(
     return out * (total / (total - free)) if kind == "HC1" else out
 
 
-def _null_loss(problem: Problem) -> float:
-    """The loss sum of the model without columns."""
+def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
+    """The deviance of a model whose loss sum is known."""
+    if problem.head.family in ("normal", "bernoulli", "categorical"):  # the least loss is 0
+        return 2 * loss
+    weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
+    return deviance(problem.head, problem.z(theta), problem.target, weights)
+
+
+def null_deviance(problem: Problem) -> float:
+    """The deviance of the model without columns."""
     null = problem.without_columns()
     biases = null.start()
     if null.intercept and null.offset is not None:  # no formula knows the best
         biases = newton(null, biases, elimination_order(null)).theta
-    return null.at(biases, gradient=False).value
+    return _deviance(null, biases, null.at(biases, gradient=False).value)
