@@ -57,6 +57,13 @@ def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y"
     return _as_type(values, dtype, name)
 
 
+def missing(values: Array) -> NDArray[np.bool_]:
+    """Which entries of one dimension hold nothing: None, NaN, or what pandas writes for it."""
+    if values.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
+        return np.array([value is None or str(value != value) != "False" for value in values], np.bool_)
+    return np.asarray(values != values)
+
+
 def check_values(values: Array, good: Array, name: str, what: str) -> None:
     """Raise a DataError naming the first row and column where `good` is false."""
     if not good.all():

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.columns import Columns
-from linnet.data.targets import as_weights
+from linnet.data.targets import as_weights, missing
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
 from linnet.fit.linear import Floats, Problem
@@ -30,12 +30,9 @@ def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]
         raise DataError(f"y has {len(target)} rows, but X has {rows}")
     if target.dtype.kind in "bui":
         return _whole_classes(target)
-    if target.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
-        missing = np.array([value is None or str(value != value) != "False" for value in target])
-    else:
-        missing = target != target
-    if missing.any():
-        raise DataError(f"y has no class in row {int(missing.argmax())}: fill in or drop missing values first")
+    lacking = missing(target)
+    if lacking.any():
+        raise DataError(f"y has no class in row {int(lacking.argmax())}: fill in or drop missing values first")
     check_classification_targets(target)
     classes, labels = np.unique(target, return_inverse=True)
     return _several(classes), labels.astype(np.int32)
@@ -51,6 +48,26 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
     found = np.bincount(above, minlength=high - low + 1) > 0
     place = np.cumsum(found, dtype=np.int32) - 1
     return _several((np.flatnonzero(found) + low).astype(target.dtype)), place[above]
+
+
+def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
+    """The problem in some of the classes; rows of others have no weight."""
+    assert problem.labels is not None
+    if present.all():
+        return problem
+
+    def of(by_class: Any) -> Any:
+        return None if by_class is None else by_class[..., present]
+
+    return replace(
+        problem,
+        outputs=int(present.sum()),
+        labels=np.maximum(np.cumsum(present, dtype=np.int32) - 1, 0)[problem.labels],
+        offset=None if problem.offset is None else np.ascontiguousarray(of(problem.offset)),
+        l2=of(problem.l2),
+        l1=of(problem.l1),
+        fixed=None if problem.fixed is None or not of(problem.fixed).any() else of(problem.fixed),
+    )
 
 
 def _several(classes: NDArray[Any]) -> NDArray[Any]:
@@ -169,12 +186,15 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         """Without a penalty coefficients are told from those of the reference class, the first unless chosen."""
         if problem.outputs == 1:
             return self._weights, self._biases, problem, [(0, "")]
-        weights, biases = self._weights, self._biases
-        if not problem.ridge.any() and problem.l1 is None:
-            fixed = problem.fixed if problem.fixed is not None else np.arange(problem.outputs) == 0
-            problem = replace(problem, fixed=fixed)
+        weights, biases, classes = self._weights, self._biases, self.classes_
+        if problem.weights is not None:  # a class without rows does not count
+            present = np.bincount(problem.target, problem.weights, problem.outputs) > 0
+            problem = _some(problem, present)
+            weights, biases, classes = weights[:, present], biases[present], classes[present]
+        if not problem.ridge.any() and problem.l1 is None and problem.fixed is None:
+            problem = replace(problem, fixed=np.arange(problem.outputs) == 0)
         chosen = np.ones(problem.outputs, np.bool_) if problem.fixed is None else ~problem.fixed
-        labels = [(int(k), f"{self.classes_[k]}: ") for k in np.flatnonzero(chosen)]
+        labels = [(int(k), f"{classes[k]}: ") for k in np.flatnonzero(chosen)]
         return weights, biases, problem, labels
 
     def decision_function(self, X: object, *, offset: object = None) -> Floats:

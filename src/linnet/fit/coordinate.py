@@ -26,7 +26,7 @@ def coordinate(
     return _working_sets(problem, theta, tolerance, max_iter, watch)
 
 
-def _lasso(problem: Problem) -> Floats:
+def lasso(problem: Problem) -> Floats:
     """The l1 penalty of every parameter."""
     l1 = np.zeros(problem.size)
     if problem.l1 is not None:
@@ -37,7 +37,7 @@ def _lasso(problem: Problem) -> Floats:
 def _proximal_newton(
     problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = unwatched
 ) -> Solution:
-    l1 = _lasso(problem)
+    l1 = lasso(problem)
     free = problem.free.astype(np.uint8)
     sign = problem.nonnegative.astype(np.uint8)
     point = problem.at(theta, curvature=True)
@@ -84,7 +84,7 @@ def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> 
 def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch) -> Solution:
     """Solve for the columns that matter, the others held; then look again which those are."""
     k = problem.outputs
-    l1 = _lasso(problem)
+    l1 = lasso(problem)
     most = max(1, _LARGEST_SET // k - 1)
     size = min(most, _FIRST_SET)
     theta = theta.copy()
