@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 import sklearn.linear_model as sk
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.metrics import d2_tweedie_score
 from sklearn.preprocessing import StandardScaler
 
 import linnet
@@ -175,6 +176,38 @@ def test_exposure_is_an_offset_on_the_log_scale() -> None:
     rates = sk.PoissonRegressor(alpha=0.1 * N / exposure.sum(), solver="newton-cholesky", tol=1e-12, max_iter=500)
     rates.fit(X, y / exposure, exposure)
     np.testing.assert_allclose(one.coef_ * SCALES, rates.coef_ * SCALES, rtol=1e-6, atol=1e-8)
+
+
+def test_an_exposure_needs_a_log_link() -> None:
+    y, exposure = TARGETS["count"], np.ones(len(X))
+    for model in (linnet.TweedieRegressor(), linnet.TweedieRegressor(power=1.5, link="identity")):
+        with pytest.raises(ConfigError, match="an exposure needs a model with the log link"):
+            model.fit(X, y + 1, exposure=exposure)
+        with pytest.raises(ConfigError, match="an exposure needs a model with the log link"):
+            model.fit(X, y + 1).predict(X, exposure=exposure)
+    linnet.TweedieRegressor(power=0, link="log").fit(X, y + 1, exposure=exposure)
+
+
+def test_the_score_is_that_of_a_null_model_with_the_same_exposure() -> None:
+    rng = np.random.default_rng(0)
+    exposure = rng.uniform(1, 100, len(X))
+    y = rng.poisson(exposure)
+    model = linnet.PoissonRegressor(alpha=0).fit(X, y, exposure=exposure)
+    assert 0 <= model.score(X, y, exposure=exposure) < 0.2, "only the exposure matters"
+    table = model.inference(X, y, exposure=exposure)
+    assert model.score(X, y, exposure=exposure) == pytest.approx(1 - table.deviance / table.null_deviance)
+    gamma = linnet.GammaRegressor(alpha=0).fit(X, y + 1.0)
+    theirs = d2_tweedie_score(y + 1.0, gamma.predict(X), power=2, sample_weight=exposure)
+    assert gamma.score(X, y + 1.0, exposure) == pytest.approx(theirs)
+    assert gamma.score(X, np.full(len(X), 2.0)) == 0
+
+
+def test_scores_know_the_offset() -> None:
+    offset = 5 * np.random.default_rng(0).normal(size=len(X))
+    model = linnet.Ridge(alpha=1e-9).fit(X, offset, offset=offset)
+    assert model.score(X, offset, offset=offset) == pytest.approx(1)
+    logistic = linnet.LogisticRegression(C=1e-9).fit(X, offset > 0, offset=100 * offset)
+    assert logistic.score(X, offset > 0, offset=100 * offset) == 1
 
 
 def test_any_affine_change_of_columns_leaves_predictions_alone() -> None:

@@ -8,19 +8,22 @@ Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are take
 `verbose=1` shows a progress bar, `verbose=2` a line an iteration.
 """
 
+import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import d2_tweedie_score
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import r2_score
 
 from linnet.data.columns import Columns
 from linnet.data.targets import as_values, as_weights, check_values
-from linnet.errors import ConfigError
-from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
+from linnet.estimators.linear_model import LinearModel, Penalties, one_target
 from linnet.fit.linear import Floats, Problem
-from linnet.inference.likelihood import power_of
+from linnet.inference.glm import null_deviance
+from linnet.inference.likelihood import deviance
 from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
 
 
@@ -87,10 +90,13 @@ class _Regressor(RegressorMixin, LinearModel):
             1,
             values=values,
             weights=weights,
-            offset=as_offset(offset, exposure, columns.rows, 1),
+            offset=self._shift(offset, exposure, columns.rows, 1),
             l2=self.alpha * (1 - self.l1_ratio) * total,
             l1=self.alpha * self.l1_ratio * total,
         )
+
+    def _has_log_link(self) -> bool:
+        return self._head().output.name == "exponential"
 
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
@@ -99,9 +105,23 @@ class _Regressor(RegressorMixin, LinearModel):
     def score(
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> float:
-        """Return D², the part of the null model's deviance that the model explains (R² for squared error)."""
-        mean = self.predict(X, offset=offset, exposure=exposure)
-        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=power_of(self._head())))
+        """Return D², the part of the null model's deviance that the model explains (R² for squared error).
+
+        The null model knows the mean of y, and the offset and exposure.
+        """
+        columns = self._read(X)
+        if columns.rows < 2:
+            warnings.warn("D² is not defined for less than two rows", UndefinedMetricWarning, stacklevel=2)
+            return float("nan")
+        problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
+        weights = np.ones(columns.rows) if problem.weights is None else problem.weights
+        left = deviance(problem.head, self._z_of(columns, problem.offset), problem.target, weights)
+        return _explained(left, null_deviance(problem))
+
+
+def _explained(left: float, null: float) -> float:
+    """1 - left / null; where there is nothing to explain, 1 for a perfect model and else 0."""
+    return 1 - left / null if null > 0 else float(left == 0)
 
 
 class PoissonRegressor(_Regressor):
@@ -206,8 +226,6 @@ class Ridge(RegressorMixin, LinearModel):
         return self.alpha
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        if exposure is not None:
-            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         target = np.asarray(y)
         outputs = target.shape[1] if target.ndim == 2 else 1
         return self._make(
@@ -216,7 +234,7 @@ class Ridge(RegressorMixin, LinearModel):
             outputs,
             values=as_values(target, outputs, np.float64, rows=columns.rows),
             weights=None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows),
-            offset=as_offset(offset, None, columns.rows, outputs),
+            offset=self._shift(offset, exposure, columns.rows, outputs),
             l2=np.asarray(self._alpha(), np.float64),
         )
 
@@ -234,6 +252,10 @@ class Ridge(RegressorMixin, LinearModel):
         """Return the mean of each row's distribution."""
         z = self._z(X, offset)
         return z if self.coef_.ndim == 2 else z[:, 0]
+
+    def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
+        """Return R², the part of the targets' variance that the model explains."""
+        return float(r2_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
 
 class LinearRegression(Ridge):

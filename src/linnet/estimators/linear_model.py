@@ -143,9 +143,7 @@ class LinearModel(BaseEstimator, ABC):
         `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
         group (`groups`, one a row) depend on each other. Row weights count rows.
         """
-        check_is_fitted(self)
-        check_form(self, X, reset=False)
-        columns = self._encoder.encode(X)
+        columns = self._read(X)
         problem = self._problem(columns, y, sample_weight, offset, exposure)
         weights, biases, problem, outputs = self._for_inference(problem)
         k = problem.outputs
@@ -216,13 +214,28 @@ class LinearModel(BaseEstimator, ABC):
         """Weights in the order of the user's columns: outputs x coefficients."""
         return np.ascontiguousarray(self._weights[self._encoder.order()].T)
 
-    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+    def _read(self, X: object) -> Columns:
+        """Columns of a table in the form of the one learned from."""
         check_is_fitted(self)
         check_form(self, X, reset=False)
-        columns = self._encoder.encode(X)
+        return self._encoder.encode(X)
+
+    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+        columns = self._read(X)
+        return self._z_of(columns, self._shift(offset, exposure, columns.rows, len(self._biases)))
+
+    def _z_of(self, columns: Columns, shift: Floats | None) -> Floats:
         z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
-        shift = as_offset(offset, exposure, columns.rows, z.shape[1])
         return z if shift is None else z + shift
+
+    def _has_log_link(self) -> bool:
+        return False
+
+    def _shift(self, offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
+        """What is added to z."""
+        if exposure is not None and not self._has_log_link():
+            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
+        return as_offset(offset, exposure, rows, outputs)
 
     def get_feature_names_out(self) -> Any:
         """Return a name for every coefficient: the column's, or column=level."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from linnet.data.columns import Columns
 from linnet.data.targets import as_weights, missing
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
+from linnet.estimators.linear_model import LinearModel, Penalties, one_target
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical, log_softmax
@@ -144,8 +145,6 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return columns
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        if exposure is not None:
-            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         strength, ratio = self._penalty()
         classes, labels = class_numbers(y, columns.rows)
         if len(classes) != len(self.classes_) or (classes != self.classes_).any():
@@ -167,7 +166,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             head,
             outputs,
             weights=weights,
-            offset=as_offset(offset, None, columns.rows, outputs),
+            offset=self._shift(offset, exposure, columns.rows, outputs),
             l2=strength * (1 - ratio),
             l1=strength * ratio,
             **given,
@@ -220,6 +219,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def predict_proba(self, X: object, *, offset: object = None) -> Floats:
         """Return every class' probability."""
         return Categorical().mean(self._scores(X, offset))
+
+    def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
+        """Return the share of rows whose class is predicted."""
+        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
     def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
         """Draw a class for each row from its predicted distribution."""

@@ -39,6 +39,7 @@ def deviance(head: Head, z: Floats, t: Targets, weights: Floats) -> float:
     with np.errstate(all="ignore"):  # a row without weight may have any mean
         e = (t - mean) / mean
         each = mean ** (2 - q) * np.where(np.abs(e) < _SMALL, _near(e, q), _far(e, q))
+        each = np.where((mean > 0) | (q == 0), each, np.inf)  # the identity link may leave the means there are
     return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
 
 
