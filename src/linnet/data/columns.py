@@ -5,6 +5,7 @@ column of zeros and ones is never built.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -142,6 +143,32 @@ class Encoder:
             return self._encode_sparse(matrix, name)
         table = as_table(x, columns=self.width, name=name)
         return Columns(len(table), tables=(table,))
+
+    def encode_rows(self, rows: Sequence[Any]) -> Columns:
+        """Columns of single rows: sequences in the table's order of columns, mappings, or data frames of one row."""
+        if self.kind != "frame":
+            return self.encode(np.stack([np.asarray(row, np.float64) for row in rows]))
+        assert self.names is not None
+        by_column: dict[str, list[Any]] = {column: [] for column in self.names}
+        for row in rows:
+            frame = _as_frame(row, "a row")
+            values: Any = row if frame is None else frame.row(0)
+            named = hasattr(values, "keys")
+            if not named and len(values) != self.width:
+                raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
+            for place, column in enumerate(self.names):
+                by_column[column].append(values[column if named else place])
+        tables = [
+            np.array(values, np.float64)[:, None]
+            for column, values in by_column.items()
+            if column not in {level.column for level in self.levels}
+        ]
+        codes = [
+            np.array([level.values.index(v) if v in level.values else -1 for v in by_column[level.column]], np.int32)
+            for level in self.levels
+        ]
+        counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(rows), tables=tuple(tables), codes=tuple(codes), levels=counts)
 
     @property
     def coefficient_names(self) -> list[str]:

@@ -242,14 +242,14 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     ) -> Certificate:
         """Return the proof that the fit reached its optimum on these data: see `linnet.theory.certificate`.
 
-        `segments`: pairs of rows; the certificate tells which classes are met on the straight way between them.
+        `segments`: pairs of rows, as sequences, dicts or rows of a data frame; the certificate tells which classes are
+        met on the straight way between them. On the way from one level to another a row is partly of both.
         """
-        check_is_fitted(self)
-        columns = self._encoder.encode(X)
+        columns = self._read(X)
         problem = self._problem(columns, y, sample_weight, offset, None)
         ways = []
         for start, end in segments:
-            z = self._z(np.stack([np.asarray(start, float), np.asarray(end, float)]))
+            z = self._z_of(self._encoder.encode_rows([start, end]), None)
             z = np.stack([np.zeros(2), z[:, 0]], axis=1) if problem.outputs == 1 else z
             ways.append(walk(z[0], z[1], self.classes_.tolist()))
         names = [*self._encoder.coefficient_names, *(["intercept"] if problem.intercept else [])]

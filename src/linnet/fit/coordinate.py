@@ -106,7 +106,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         size = min(most, max(size, 2 * int(used.sum())))
         order = np.lexsort((-by_column, ~used)) if used.sum() <= size else np.argsort(-by_column)
         chosen = np.sort(order[:size])
-        part = _part(problem, theta, chosen)
+        part = part_of(problem, theta, chosen)
         solved = _proximal_newton(part, _theta_of(problem, part, theta, chosen), tolerance, max_iter)
         iterations += max(1, solved.iterations)
         weights, biases = part.to_user(solved.theta)
@@ -117,7 +117,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
     return Solution(theta, total, worst, iterations, False, worst * float(np.abs(theta).sum()), dependent)
 
 
-def _part(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Problem:
+def part_of(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Problem:
     """The problem in some of the columns; what the others contribute is an offset."""
     weights, biases = problem.to_user(theta)
     weights[chosen] = 0
