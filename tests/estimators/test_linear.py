@@ -292,6 +292,80 @@ def test_a_fit_that_ends_early_says_so() -> None:
         linnet.PoissonRegressor(alpha=0.1, max_iter=1).fit(X, TARGETS["count"])
 
 
+ANY_NUMBER = ("1", None, True, [1.0, 2.0, 3.0], float("nan"))
+WRONG: dict[str, tuple[Any, ...]] = {
+    "alpha": (*ANY_NUMBER, -1.0, np.inf),
+    "C": (*ANY_NUMBER, -1.0, 0.0),
+    "l1_ratio": ("1", True, float("nan"), -0.1, 1.1),
+    "max_iter": ("1", 1.5, -1, True),
+    "tol": (*ANY_NUMBER, -1e-4, np.inf),
+    "fit_intercept": ("yes", 1, None),
+    "warm_start": ("yes", 1, None),
+    "positive": ("yes", 1, None),
+    "verbose": ("yes", -1, None),
+    "class_weight": ("heavy", 3, {7: 1.0}, {0: -1.0}, {0: np.nan}, {0: "1"}),
+    "column_penalty": ("a", [1.0], [-1.0] * P, [np.nan] * P, {"x0": -1}, {"x0": "1"}, {"x99": 1}),
+    "power": (*ANY_NUMBER, np.inf, 0.5),
+    "link": ("logit", 3),
+    "solver": ("best", 3),
+    "penalty": ("l3", 3),
+    "reference": (7, "a"),
+    "threads": (0, "2", -1),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LinearRegression", "Ridge", "LogisticRegression", "PoissonRegressor", "GammaRegressor", "TweedieRegressor"],
+)
+def test_a_parameter_without_a_meaning_is_named(name: str) -> None:
+    model = getattr(linnet, name)
+    y = (TARGETS["real"] > 0) if name == "LogisticRegression" else TARGETS["count"] + 1
+    for parameter, values in WRONG.items():
+        if parameter not in model().get_params():
+            continue
+        for value in values:
+            if parameter == "threads" and value is None:
+                continue
+            with pytest.raises(ConfigError, match=parameter):
+                model(**{parameter: value}).fit(X, y)
+    model(tol=np.float32(1e-6), fit_intercept=np.bool_(True)).fit(X, y)
+
+
+def test_several_targets_may_have_several_penalties() -> None:
+    y = np.column_stack([TARGETS["count"]] * 2)
+    model = linnet.Ridge(alpha=[1.0, 5.0]).fit(X, y)
+    np.testing.assert_allclose(model.coef_[1], linnet.Ridge(alpha=5.0).fit(X, y[:, 1]).coef_)
+    for alpha in ([1.0], [1.0, -1.0], [1.0, np.nan], [[1.0, 2.0]]):
+        with pytest.raises(ConfigError, match="alpha must be"):
+            linnet.Ridge(alpha=alpha).fit(X, y)
+
+
+def test_the_reference_of_two_classes_is_the_first() -> None:
+    y = np.where((TARGETS["real"] > 0), "yes", "no")
+    plain = linnet.LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(linnet.LogisticRegression(reference="no").fit(X, y).coef_, plain.coef_)
+    with pytest.raises(ConfigError, match="reference='yes': of two classes the first, 'no', is the reference"):
+        linnet.LogisticRegression(reference="yes").fit(X, y)
+
+
+def test_column_penalties_by_exact_names() -> None:
+    y = TARGETS["count"]
+    level = np.array(["u", "v"])[np.arange(N) % 2]
+    frame = pd.DataFrame({"a": X[:, 0], "a=b": X[:, 1], "g": level})
+
+    def fit(penalty: Any) -> Any:
+        return linnet.PoissonRegressor(alpha=0.1, column_penalty=penalty).fit(frame, y).coef_
+
+    np.testing.assert_array_equal(fit({"a": 0}), fit([0, 1, 1, 1]))
+    np.testing.assert_array_equal(fit({"a=b": 0}), fit([1, 0, 1, 1]))
+    np.testing.assert_array_equal(fit({"g": 3}), fit([1, 1, 3, 3]))
+    np.testing.assert_array_equal(fit({"g=u": 3}), fit([1, 1, 3, 1]))
+    for wrong in ("g=w", "b", "a="):
+        with pytest.raises(ConfigError, match="column_penalty names"):
+            fit({wrong: 0})
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "negative count": (
         lambda: linnet.PoissonRegressor().fit(X, -TARGETS["count"] - 1),

@@ -183,6 +183,18 @@ class Encoder:
             )
         ]
 
+    def places(self) -> dict[str, list[int]]:
+        """The numbers of the coefficients that belong to a column, and of each by its own name."""
+        by_column = {level.column: len(level.values) for level in self.levels}
+        names = self.names or tuple(f"x{index}" for index in range(self.width))
+        out = {name: [index] for index, name in enumerate(self.coefficient_names)}
+        first = 0
+        for column in names:  # a column's own name counts more than one made up of a column and a level
+            count = by_column.get(column, 1)
+            out[column] = list(range(first, first + count))
+            first += count
+        return out
+
     def order(self) -> NDArray[np.intp]:
         """For every coefficient, in the table's order of columns, its place in the order of Columns."""
         if not self.levels:

@@ -14,12 +14,15 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
+from linnet.checks import check_number
 from linnet.data.columns import Columns
 from linnet.data.targets import as_values, as_weights, check_values
+from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.glm import null_deviance
@@ -54,6 +57,11 @@ class _Regressor(RegressorMixin, LinearModel):
         self.l1_ratio = l1_ratio
         self.column_penalty = column_penalty
         self.threads = threads
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number(self.alpha, "alpha", at_least=0)
+        check_number(self.l1_ratio, "l1_ratio", at_least=0, at_most=1)
 
     @abstractmethod
     def _head(self) -> Head:
@@ -178,6 +186,13 @@ class TweedieRegressor(_Regressor):
         self.power = power
         self.link = link
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number(self.power, "power")
+        if self.link not in ("auto", "log", "identity"):
+            raise unknown_name("link", self.link, ("auto", "log", "identity"))
+        self._head()
+
     def _head(self) -> Head:
         link = ("log" if self.power > 0 else "identity") if self.link == "auto" else self.link
         return Tweedie(self.power, link)
@@ -194,7 +209,7 @@ class Ridge(RegressorMixin, LinearModel):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float | ArrayLike = 1.0,
         *,
         fit_intercept: bool = True,
         copy_X: bool = True,
@@ -222,8 +237,14 @@ class Ridge(RegressorMixin, LinearModel):
         tags.target_tags.multi_output = True
         return tags
 
-    def _alpha(self) -> Any:
-        return self.alpha
+    def _alpha(self, outputs: int) -> Any:
+        """The penalty, or that of each target."""
+        alpha = np.asarray(self.alpha)
+        if alpha.ndim == 0:
+            return check_number(self.alpha, "alpha", at_least=0)
+        if alpha.shape != (outputs,):
+            raise ConfigError(f"alpha must be one number, or one a target, {outputs} in all, got {self.alpha!r}")
+        return np.array([check_number(each, "alpha", at_least=0) for each in alpha.tolist()])
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         target = np.asarray(y)
@@ -235,7 +256,7 @@ class Ridge(RegressorMixin, LinearModel):
             values=as_values(target, outputs, np.float64, rows=columns.rows),
             weights=None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows),
             offset=self._shift(offset, exposure, columns.rows, outputs),
-            l2=np.asarray(self._alpha(), np.float64),
+            l2=self._alpha(outputs),
         )
 
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
@@ -278,5 +299,5 @@ class LinearRegression(Ridge):
         self.positive = positive
         self.threads = threads
 
-    def _alpha(self) -> Any:
+    def _alpha(self, outputs: int) -> Any:
         return 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, check_values
 from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
@@ -42,6 +43,7 @@ class LinearModel(BaseEstimator, ABC):
         """Fit, or leave everything as it was."""
         before = dict(self.__dict__)
         try:
+            self._check_params()
             columns = self._learn(X, y)
             self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
             self._report(y)
@@ -49,6 +51,17 @@ class LinearModel(BaseEstimator, ABC):
             self.__dict__ = before
             raise
         return self
+
+    def _check_params(self) -> None:
+        """Raise a ConfigError that names a parameter without a meaning."""
+        params = self.get_params()
+        for name in ("fit_intercept", "positive", "warm_start"):
+            check_flag(params.get(name, False), name)
+        check_number(params["tol"], "tol", at_least=0)
+        if params.get("max_iter") is not None:
+            check_whole(params["max_iter"], "max_iter")
+        if not isinstance(params.get("verbose", 0), bool):
+            check_whole(params.get("verbose", 0), "verbose")
 
     def _make(
         self,
@@ -192,20 +205,22 @@ class LinearModel(BaseEstimator, ABC):
         factors = np.ones(len(order))
         if given is None:
             return factors
-        names = self._encoder.coefficient_names
         if isinstance(given, Mapping):
-            columns = self._encoder.names or tuple(f"x{i}" for i in range(self._encoder.width))
+            places = self._encoder.places()
             for name, value in given.items():
-                chosen = [i for i, full in enumerate(names) if full == name or full.startswith(f"{name}=")]
-                if name not in columns or not chosen:
+                if name not in places:
                     raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
-                factors[chosen] = value
+                factors[places[name]] = check_number(value, f"column_penalty of {name!r}", at_least=0)
         else:
-            factors = np.asarray(given, np.float64)
-            if factors.shape != (len(names),):
-                raise ConfigError(f"column_penalty must have one number a coefficient, {len(names)} in all")
-        if not (np.isfinite(factors).all() and (factors >= 0).all()):
-            raise ConfigError("column_penalty must hold finite numbers of at least 0")
+            try:
+                factors = np.array(given, np.float64)
+            except (TypeError, ValueError):
+                factors = np.empty(0)
+            if factors.shape != order.shape or not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ConfigError(
+                    "column_penalty must have one finite number of at least 0 for every coefficient, "
+                    f"{len(order)} in all, or a dict of them by column, got {given!r}"
+                )
         placed = np.empty_like(factors)
         placed[order] = factors
         return placed

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
+from linnet.checks import check_number
 from linnet.data.columns import Columns
 from linnet.data.targets import as_weights, missing
 from linnet.errors import ConfigError, DataError
@@ -151,7 +150,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
         if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
+            by_class = self._class_weights(classes, labels)
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
@@ -256,23 +255,45 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         theta = problem.from_user(self._weights, self._biases)
         return certify(problem, theta, names, self._encoder.order(), tuple(ways))
 
+    def _class_weights(self, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
+        """The weight of each class: as given, 1 if not named, or such that all classes weigh the same."""
+        given = self.class_weight
+        if isinstance(given, str) and given == "balanced":
+            return np.asarray(len(labels) / (len(classes) * np.bincount(labels)))
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
+        places = {name: place for place, name in enumerate(classes.tolist())}
+        weights = np.ones(len(classes))
+        for name, weight in given.items():
+            if name not in places:
+                raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
+            weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
+        return weights
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        self._penalty()
+
     def _penalty(self) -> tuple[float, float]:
         """Its strength and the share of l1."""
         kinds = {"deprecated": None, "l2": 0.0, "l1": 1.0, "elasticnet": None, None: 0.0}
-        if self.penalty not in kinds:
+        if not isinstance(self.penalty, str | None) or self.penalty not in kinds:
             raise ConfigError(f"penalty must be 'l1', 'l2', 'elasticnet' or None, got {self.penalty!r}")
-        if not self.C > 0:
-            raise ConfigError(f"C must be above 0 (inf: no penalty), got {self.C!r}")
+        check_number(self.C, "C", above=0, at_most=np.inf)
+        ratio = 0.0 if self.l1_ratio is None else check_number(self.l1_ratio, "l1_ratio", at_least=0, at_most=1)
         named = kinds[self.penalty]
-        ratio = float(self.l1_ratio or 0.0) if named is None else named
-        if not 0 <= ratio <= 1:
-            raise ConfigError(f"l1_ratio must be between 0 and 1, got {self.l1_ratio!r}")
+        ratio = ratio if named is None else named
         return (0.0 if self.penalty is None else 1 / self.C), ratio
 
     def _fixed(self) -> NDArray[np.bool_] | None:
         if self.reference is None:
             return None
-        fixed = np.asarray(self.classes_ == self.reference)
-        if not fixed.any():
-            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {self.classes_.tolist()}")
-        return fixed
+        names = self.classes_.tolist()
+        if self.reference not in names:
+            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {names}")
+        if len(names) == 2 and self.reference != names[0]:
+            raise ConfigError(
+                f"reference={self.reference!r}: of two classes the first, {names[0]!r}, is the reference: "
+                "coefficients are those of the second"
+            )
+        return np.asarray(np.arange(len(names)) == names.index(self.reference))
