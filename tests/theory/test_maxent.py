@@ -203,3 +203,13 @@ def test_a_walk_meets_the_upper_envelope() -> None:
     assert [piece[0] for piece in segment.pieces] == ["a", "c"]
     same = walk(np.zeros(2), np.zeros(2), ["a", "b"])
     assert same.pieces == (("a", 0.0, 1.0),)
+
+
+@pytest.mark.parametrize("size", [1e9, 1e15])
+def test_moments_of_features_of_very_different_sizes_are_reached(size: float) -> None:
+    found = maxent([0, 0, size], 0.5)
+    assert found.moments[0] == pytest.approx(0.5, rel=1e-8)
+    assert found.probabilities[2] == pytest.approx(0.5 / size, rel=1e-8)
+    two = maxent(np.column_stack([[0, 0, size, 5], [0, 1, 1 / size, 3]]), [3, 0.5])
+    np.testing.assert_allclose(two.probabilities @ np.array([0, 0, size, 5]), 3, rtol=1e-8)
+    np.testing.assert_allclose(two.moments, [3, 0.5], rtol=1e-8)

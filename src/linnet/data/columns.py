@@ -57,6 +57,15 @@ class Columns:
             parts.append(scipy.sparse.csr_array((ones, column[known], starts), shape=(self.rows, count)))
         return scipy.sparse.csr_array(scipy.sparse.hstack(parts, format="csr"))
 
+    def largest(self) -> NDArray[np.float64]:
+        """The largest size of a number in each column of numbers."""
+        parts = [np.abs(table).max(axis=0).astype(np.float64) for table in self.tables]
+        if self.sparse is not None:
+            starts, indices, values = self.sparse
+            sizes = scipy.sparse.csr_array((np.abs(values), indices, starts), shape=(self.rows, self.sparse_columns))
+            parts.append(sizes.max(axis=0).toarray().ravel().astype(np.float64))
+        return np.concatenate([*parts, np.empty(0)])
+
     def take(self, chosen: NDArray[np.intp]) -> "Columns":
         """Some of the columns, in rising order."""
         tables, start = [], 0

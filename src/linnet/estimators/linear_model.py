@@ -13,12 +13,16 @@ from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, check_values
 from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
+from linnet.fit.coordinate import lasso
 from linnet.fit.linear import Floats, Problem, linear_output
+from linnet.fit.newton import Solution
 from linnet.fit.progress import watching
 from linnet.fit.solve import solve
 from linnet.inference.glm import Inference, infer
 from linnet.inference.separation import Separation, separation
 from linnet.model.heads import Head
+
+_LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 
 Penalties = Mapping[str, float] | Any
 
@@ -108,6 +112,7 @@ class LinearModel(BaseEstimator, ABC):
                 watch=watch,
             )
         self._weights, self._biases = problem.to_user(solution.theta)
+        self._check_scales(problem, solution)
         self.n_iter_ = solution.iterations
         found = separation(problem, solution)
         if found is not None:
@@ -119,6 +124,26 @@ class LinearModel(BaseEstimator, ABC):
                 "raise max_iter, or add a penalty if the coefficients run away",
                 FitWarning,
                 stacklevel=4,
+            )
+
+    def _check_scales(self, problem: Problem, solution: Solution) -> None:
+        """Raise a DataError for a column whose squares are no numbers: its coefficient could not be found."""
+        numbers = problem.columns.dense + problem.columns.sparse_columns
+        weights = self._weights[:numbers]
+        lost = np.asarray(solution.dependent.reshape(-1, problem.outputs)[:numbers].any(axis=1))
+        lost |= ~(np.isfinite(weights).all(axis=1) & weights.any(axis=1))
+        if not lost.any():
+            return
+        sizes = problem.columns.largest()
+        bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
+        wrong = (sizes > _LARGE) | ((sizes > 0) & (sizes < 1 / _LARGE) & bare & lost)
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            name = self._encoder.coefficient_names[int(np.flatnonzero(self._encoder.order() == place)[0])]
+            size = "large" if sizes[place] > 1 else "small"
+            raise DataError(
+                f"column {name!r} of X has numbers of about {sizes[place]:.3g}, too {size} for their squares to be "
+                "computed: scale the column"
             )
 
     def _say(self, found: Separation, problem: Problem) -> str:
