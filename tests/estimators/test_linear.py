@@ -449,6 +449,40 @@ def test_the_perceptron_is_the_rule_of_the_textbook() -> None:
     assert model.intercept_[0] == pytest.approx(b)
 
 
+def test_a_perceptron_that_fails_is_as_it_was() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = linnet.Perceptron(max_iter=5).fit(x[:100], y[:100])
+    before = {name: np.copy(value) for name, value in vars(model).items() if name.endswith("_")}
+    for bad in ({"y": y[:99]}, {"sample_weight": -np.ones(150)}, {"X": x[:, :2] * np.nan}):
+        with pytest.raises(DataError):
+            model.fit(**{"X": x, "y": y, **bad})
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(model, name), value)
+
+
+def test_parameters_of_the_perceptron() -> None:
+    x, y = load_iris(return_X_y=True)
+    one = linnet.Perceptron(random_state=np.random.RandomState(3), max_iter=3).fit(x, y)
+    same = linnet.Perceptron(random_state=np.random.RandomState(3), max_iter=3).fit(x, y)
+    np.testing.assert_array_equal(one.coef_, same.coef_)
+    weighed = linnet.Perceptron(class_weight={0: 2.0, 1: 1, 2: 0.5}, max_iter=3).fit(x, y)
+    by_row = linnet.Perceptron(max_iter=3).fit(x, y, sample_weight=np.array([2.0, 1, 0.5])[y])
+    np.testing.assert_array_equal(weighed.coef_, by_row.coef_)
+    apart = linnet.Perceptron(warm_start=True).fit(x, y == 0)
+    assert apart.fit(x, y == 0).mistakes_ == [0], "it goes on from where it makes none"
+    for name, values in {
+        "random_state": (-1, "a"),
+        "max_iter": (0, 1.5),
+        "eta0": (0, -1, np.nan),
+        "shuffle": (1,),
+        "fit_intercept": ("yes",),
+        "class_weight": ("a", {9: 1}),
+    }.items():
+        for value in values:
+            with pytest.raises(ConfigError, match=name):
+                linnet.Perceptron(**{name: value}).fit(x, y)  # type: ignore[arg-type]
+
+
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
     model = linnet.PoissonRegressor(alpha=0.1).fit(X, TARGETS["count"])
     before = model.predict(X)

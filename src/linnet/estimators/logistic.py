@@ -50,6 +50,21 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
     return _several((np.flatnonzero(found) + low).astype(target.dtype)), place[above]
 
 
+def class_weights(given: object, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
+    """Return the weight of each class: as given, 1 if not named, or ("balanced") such that all weigh the same."""
+    if isinstance(given, str) and given == "balanced":
+        return np.asarray(len(labels) / (len(classes) * np.bincount(labels)))
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
+    places = {name: place for place, name in enumerate(classes.tolist())}
+    weights = np.ones(len(classes))
+    for name, weight in given.items():
+        if name not in places:
+            raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
+        weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
+    return weights
+
+
 def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
     """The problem in some of the classes; rows of others have no weight."""
     assert problem.labels is not None
@@ -150,7 +165,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
         weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
         if self.class_weight is not None:
-            by_class = self._class_weights(classes, labels)
+            by_class = class_weights(self.class_weight, classes, labels)
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
@@ -254,21 +269,6 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         names = [*self._encoder.coefficient_names, *(["intercept"] if problem.intercept else [])]
         theta = problem.from_user(self._weights, self._biases)
         return certify(problem, theta, names, self._encoder.order(), tuple(ways))
-
-    def _class_weights(self, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
-        """The weight of each class: as given, 1 if not named, or such that all classes weigh the same."""
-        given = self.class_weight
-        if isinstance(given, str) and given == "balanced":
-            return np.asarray(len(labels) / (len(classes) * np.bincount(labels)))
-        if not isinstance(given, Mapping):
-            raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
-        places = {name: place for place, name in enumerate(classes.tolist())}
-        weights = np.ones(len(classes))
-        for name, weight in given.items():
-            if name not in places:
-                raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
-            weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
-        return weights
 
     def _check_params(self) -> None:
         super()._check_params()

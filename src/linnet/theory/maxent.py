@@ -92,8 +92,8 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
         column = int(np.argmax(off))
         reached = m[column] + float(np.exp(log_p) @ inside[:, column]) * scale[column]
         raise DataError(
-            f"moment {column} = {m[column]:g} could not be reached, only {reached:g}: the features are too different in "
-            "size, or the moments too near the edge of what is possible"
+            f"moment {column} = {m[column]:g} could not be reached, only {reached:g}: the features differ too much in "
+            "size, or the moments are too near the edge of what is possible"
         )
     p = np.zeros(len(f))
     p[possible] = np.exp(log_p)
