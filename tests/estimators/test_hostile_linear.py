@@ -211,8 +211,8 @@ TARGETS: dict[str, tuple[Any, str]] = {
     ),
     "text for numbers": (lambda x: RIDGE.fit(x, ["a"] * N), "y has type <U1: it must hold numbers"),
     "short classes": (lambda x: LOGISTIC.fit(x, YES[1:]), "y has 119 rows, but X has 120"),
-    "short numbers": (lambda x: RIDGE.fit(x, REAL[1:]), "y has 119 rows, but x has 120"),
-    "short weights": (lambda x: RIDGE.fit(x, REAL, ONES[1:]), "sample_weight has 119 rows, but x has 120"),
+    "short numbers": (lambda x: RIDGE.fit(x, REAL[1:]), "y has 119 rows, but X has 120"),
+    "short weights": (lambda x: RIDGE.fit(x, REAL, ONES[1:]), "sample_weight has 119 rows, but X has 120"),
     "no weight": (lambda x: RIDGE.fit(x, REAL, 0 * ONES), "sample_weight is zero for every row: nothing"),
     "negative weight": (lambda x: RIDGE.fit(x, REAL, -ONES), "sample_weight contains -1 in row 0: weights"),
     "missing weight": (

@@ -374,7 +374,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "zero amount": (lambda: linnet.GammaRegressor().fit(X, np.zeros(N)), "y contains 0 in row 0: amounts"),
     "missing": (lambda: linnet.Ridge().fit(X, np.full(N, np.nan)), "y contains NaN in row 0"),
     "one class": (lambda: linnet.LogisticRegression().fit(X, np.ones(N, int)), "y has only one class, "),
-    "rows": (lambda: linnet.Ridge().fit(X, TARGETS["real"][1:]), "y has 1499 rows, but x has 1500"),
+    "rows": (lambda: linnet.Ridge().fit(X, TARGETS["real"][1:]), "y has 1499 rows, but X has 1500"),
     "exposure": (
         lambda: linnet.PoissonRegressor().fit(X, TARGETS["count"], exposure=np.zeros(N)),
         "exposure contains 0 in row 0: exposures must be above 0",

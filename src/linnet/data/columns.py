@@ -4,7 +4,7 @@ Columns of text or categories become columns of codes: in the model each level h
 column of zeros and ones is never built.
 """
 
-import warnings
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.data.table import Array, as_table, check_finite, describe, empty
-from linnet.errors import DataError, DataWarning
+from linnet.errors import DataError, DataWarning, warn
 
 Codes = NDArray[np.int32]
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
@@ -257,10 +257,9 @@ class Encoder:
                 tables.append(_numbers(frame[column], name))
         if self.unseen:
             rows = ", ".join(f"{count} in column {column!r}" for column, count in self.unseen.items())
-            warnings.warn(
+            warn(
                 f"{name} has rows with levels never seen in training, which have no effect: {rows}",
                 DataWarning,
-                stacklevel=4,
             )
         counts = tuple(len(level.values) for level in self.levels)
         return Columns(len(frame), tables=tuple(tables), codes=tuple(codes), levels=counts)
@@ -285,14 +284,18 @@ class Encoder:
 
 
 def _as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
-    names = [str(column) for column in getattr(x, "columns", ())]
-    if hasattr(x, "set_axis") and names:
+    if hasattr(x, "set_axis") and hasattr(x, "columns"):
+        names = [str(column) for column in x.columns]
         if len({*names}) < len(names):
             twice = next(column for column in names if names.count(column) > 1)
             raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
         if not all(isinstance(column, str) for column in x.columns):
             x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
-    frame = nw.from_native(x, eager_only=True, pass_through=True)
+    if type(x).__name__ == "RecordBatch":  # narwhals knows pyarrow's tables only
+        x = sys.modules["pyarrow"].Table.from_batches([x])
+    frame = nw.from_native(x, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -347,6 +350,11 @@ def _levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
 
 
 def _no_numbers(series: "nw.Series[Any]", name: str) -> DataError:
+    if hasattr(series.to_native(), "sparse"):
+        return DataError(
+            f"column {series.name!r} of {name} is one of pandas' sparse columns: use {name}.sparse.to_coo() if all "
+            "are, or .sparse.to_dense() for a single one"
+        )
     return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
 
 

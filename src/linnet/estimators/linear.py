@@ -8,7 +8,6 @@ Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are take
 `verbose=1` shows a progress bar, `verbose=2` a line an iteration.
 """
 
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
@@ -21,9 +20,9 @@ from sklearn.metrics import r2_score
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_values, as_weights, check_values
-from linnet.errors import ConfigError, unknown_name
-from linnet.estimators.linear_model import LinearModel, Penalties, one_target
+from linnet.data.targets import as_values, check_values
+from linnet.errors import ConfigError, unknown_name, warn
+from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.glm import null_deviance
 from linnet.inference.likelihood import deviance
@@ -88,9 +87,9 @@ class _Regressor(RegressorMixin, LinearModel):
         self.intercept_ = float(self._biases[0])
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        values = as_values(one_target(y), 1, np.float64, rows=columns.rows)
+        values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
         self._check_y(values)
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        weights = row_weights(sample_weight, columns.rows)
         total = float(columns.rows) if weights is None else float(weights.sum())
         return self._make(
             columns,
@@ -119,7 +118,7 @@ class _Regressor(RegressorMixin, LinearModel):
         """
         columns = self._read(X)
         if columns.rows < 2:
-            warnings.warn("D² is not defined for less than two rows", UndefinedMetricWarning, stacklevel=2)
+            warn("D² is not defined for less than two rows", UndefinedMetricWarning)
             return float("nan")
         problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
         weights = np.ones(columns.rows) if problem.weights is None else problem.weights
@@ -253,8 +252,8 @@ class Ridge(RegressorMixin, LinearModel):
             columns,
             Normal(),
             outputs,
-            values=as_values(target, outputs, np.float64, rows=columns.rows),
-            weights=None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows),
+            values=as_values(target, outputs, np.float64, rows=columns.rows, table="X"),
+            weights=row_weights(sample_weight, columns.rows),
             offset=self._shift(offset, exposure, columns.rows, outputs),
             l2=self._alpha(outputs),
         )

@@ -1,18 +1,18 @@
 """What all linear models share: from the user's table to a solved problem and back to coefficients."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns, Encoder
-from linnet.data.targets import as_values, check_values
-from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
+from linnet.data.targets import as_values, as_weights, check_values
+from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning, warn
 from linnet.fit.coordinate import lasso
 from linnet.fit.linear import Floats, Problem, linear_output
 from linnet.fit.newton import Solution
@@ -116,14 +116,13 @@ class LinearModel(BaseEstimator, ABC):
         self.n_iter_ = solution.iterations
         found = separation(problem, solution)
         if found is not None:
-            warnings.warn(self._say(found, problem), SeparationWarning, stacklevel=4)
+            warn(self._say(found, problem), SeparationWarning)
         elif not solution.converged:
-            warnings.warn(
+            warn(
                 f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
                 f"at the objective {solution.value:.10g}, where up to about {solution.gap:.3g} is left to gain: "
                 "raise max_iter, or add a penalty if the coefficients run away",
                 FitWarning,
-                stacklevel=4,
             )
 
     def _check_scales(self, problem: Problem, solution: Solution) -> None:
@@ -298,10 +297,19 @@ def check_form(estimator: BaseEstimator, X: object, *, reset: bool) -> None:
         raise DataError(str(error)) from None
 
 
-def one_target(y: object) -> Any:
+def one_target(y: object, *, quiet: bool = False) -> Any:
     """Return y as it is, but a single column as one dimension, with scikit-learn's warning."""
     target = np.asarray(y)
-    return column_or_1d(target, warn=True) if target.ndim == 2 and target.shape[1] == 1 else target
+    if target.ndim != 2 or target.shape[1] != 1:
+        return target
+    if not quiet:
+        warn("A column-vector y was passed when a 1d array was expected: use y.ravel()", DataConversionWarning)
+    return target[:, 0]
+
+
+def row_weights(sample_weight: object, rows: int) -> Floats | None:
+    """Return the weights of the rows, if there are any."""
+    return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=rows, table="X")
 
 
 def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
@@ -315,9 +323,10 @@ def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floa
             np.float64,
             rows=rows,
             name="offset",
+            table="X",
         )
     if exposure is not None:
-        values = as_values(exposure, 1, np.float64, rows=rows, name="exposure")
+        values = as_values(exposure, 1, np.float64, rows=rows, name="exposure", table="X")
         check_values(values, values > 0, "exposure", "exposures must be above 0")
         total = np.log(values) + (0 if total is None else total)
     if total is None:

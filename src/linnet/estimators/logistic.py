@@ -12,18 +12,18 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_weights, missing
+from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import LinearModel, Penalties, one_target
+from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical, log_softmax
 from linnet.theory.certificate import Certificate, certify, walk
 
 
-def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the sorted classes and, for every row, which of them it has."""
-    target = one_target(y)
+    target = one_target(y, quiet=quiet)
     if target.ndim != 1:
         raise DataError(f"y must have one class a row, got shape {target.shape}")
     if len(target) != rows:
@@ -41,7 +41,7 @@ def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]
 def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The same for whole numbers, which need no sorting if they lie close together."""
     low, high = int(target.min()), int(target.max())
-    if high - low > len(target) + 1000:
+    if high - low > len(target) + 1000 or high > np.iinfo(np.int64).max:
         classes, labels = np.unique(target, return_inverse=True)
         return _several(classes), labels.astype(np.int32)
     above = target.astype(np.int64) - low
@@ -160,10 +160,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         strength, ratio = self._penalty()
-        classes, labels = class_numbers(y, columns.rows)
+        classes, labels = class_numbers(y, columns.rows, quiet=True)
         if len(classes) != len(self.classes_) or (classes != self.classes_).any():
             raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        weights = row_weights(sample_weight, columns.rows)
         if self.class_weight is not None:
             by_class = class_weights(self.class_weight, classes, labels)
             weights = by_class[labels] if weights is None else weights * by_class[labels]

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import as_table
-from linnet.data.targets import as_weights
 from linnet.errors import DataError
-from linnet.estimators.linear_model import check_form
+from linnet.estimators.linear_model import check_form, row_weights
 from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop import Epoch, Plan, Training
@@ -86,7 +85,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         check_form(self, X, reset=True)
         self.classes_, labels = class_numbers(y, len(table))
         count = len(self.classes_)
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(table))
+        weights = row_weights(sample_weight, len(table))
         if self.class_weight is not None:
             by_class = class_weights(self.class_weight, self.classes_, labels)[labels]
             weights = by_class if weights is None else weights * by_class
