@@ -121,19 +121,19 @@ def newton(
     rows, for a start. `plain`: a theta where all rows count, if the start may not be one.
     """
     point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
-    lost = dependent(point, order)
-    if plain is not None and lost.any():
+    assert point.curvature is not None
+    factored = factor(point.curvature, order)
+    if plain is not None and factored.dependent[np.diagonal(point.curvature) > 0].any():
         there = problem.at(plain, curvature=True)
-        if (
-            lost & ~dependent(there, order)
-        ).any():  # columns that only seem to depend on others: no place to start from
-            point, lost = there, dependent(there, order)
+        assert there.curvature is not None
+        other = factor(there.curvature, order)
+        if (factored.dependent & ~other.dependent).any():  # columns here only seem to depend on others
+            point, factored = there, other
+    lost = factored.dependent
     iterations, before, first = 0, np.inf, point.value
     moved = np.zeros_like(point.theta)
     while True:
         assert point.gradient is not None
-        assert point.curvature is not None
-        factored = factor(point.curvature, order, lost)
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
         norm = float(np.abs(point.gradient).max(initial=0.0))
@@ -150,6 +150,8 @@ def newton(
         point = replace(point, curvature=None)  # the next point's needs the room
         following = _descend(problem, point, step, gain, every)
         point, moved = following, following.theta - point.theta
+        assert point.curvature is not None
+        factored = factor(point.curvature, order, lost)
 
 
 def dependent(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:

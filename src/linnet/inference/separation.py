@@ -36,13 +36,15 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
     if not free.any() or problem.head.family not in ("bernoulli", "categorical", "poisson"):
         return None
-    theta, step = np.where(free, solution.theta, 0.0), solution.step
-    z = _moved(problem, theta)
-    found = _proof(problem, theta, z, 0.0, 0.0)
-    if found is not None:
-        return found
-    if step is None and free[: -problem.outputs].any() and np.abs(z).max() > _FAR:
-        step = _newton_step(problem, solution.theta)
+    step = solution.step
+    if free[: -problem.outputs].any():
+        theta = np.where(free, solution.theta, 0.0)
+        z = _moved(problem, theta)
+        found = _proof(problem, theta, z, 0.0, 0.0)
+        if found is not None:
+            return found
+        if step is None and np.abs(z).max() > _FAR:
+            step = _newton_step(problem, solution.theta)
     if step is None:
         return None
     step = np.where(free, step, 0.0)
