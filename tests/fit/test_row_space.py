@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import linnet.fit.solve
 from linnet import LogisticRegression
 from linnet._native import core
 from linnet.data.columns import Encoder
@@ -173,3 +174,16 @@ def test_tolerance_is_the_part_of_the_gain_that_is_left() -> None:
             found = solve(problem, "lbfgs", tolerance=tolerance)
             assert found.converged
             assert found.value - best <= 1.01 * tolerance * (start - best), (name, tolerance)
+
+
+def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ways are tried one after the other."""
+    monkeypatch.setattr(linnet.fit.solve, "_FEW_ROWS", 0)
+    monkeypatch.setattr(linnet.fit.solve, "_ROW_STEPS", 2)
+    monkeypatch.setattr(linnet.fit.solve, "LARGEST_CURVATURE", N + 1)  # Newton's method in the rows' columns only
+    told: list[int] = []
+    for most in (0, 1, 2, 3, 4):
+        told.clear()
+        found = solve(make("counts"), max_iter=most, tolerance=0.0, watch=lambda i, *_: told.append(i))
+        assert found.iterations <= most
+        assert len(told) <= most + 3, "each of three ways also tells of its start"

@@ -87,8 +87,8 @@ def solve(
         theta, done = solution.theta, solution.iterations
     if exact:
         rows = ByRows(problem)
-        solution = solve(rows.problem, max_iter=max_iter, tolerance=tolerance, watch=watch)
-        theta, done = rows.theta(solution.theta), solution.iterations  # and on to the last digit
+        solution = solve(rows.problem, max_iter=max_iter - done, tolerance=tolerance, watch=watch)
+        theta, done = rows.theta(solution.theta), done + solution.iterations  # and on to the last digit
     precondition = Preconditioner(problem)
     solution = lbfgs(
         problem,
