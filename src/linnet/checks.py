@@ -2,22 +2,42 @@
 
 from numbers import Integral, Real
 
+import numpy as np
+
 from linnet.errors import ConfigError
 
 _INFINITY = float("inf")
 
 
 def check_number(
-    value: object, name: str, *, at_least: float | None = None, above: float | None = None, below: float = _INFINITY
+    value: object,
+    name: str,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    below: float = _INFINITY,
+    at_most: float | None = None,
 ) -> float:
-    """Return value, a finite number within the bounds; anything else is a ConfigError that names them."""
+    """Return value, a number within the bounds, finite unless `at_most` is not; anything else is a ConfigError that
+    names them.
+    """
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
-        if (at_least is None or number >= at_least) and (above is None or number > above) and abs(number) < below:
+        small = abs(number) < below if at_most is None else number <= at_most
+        if (at_least is None or number >= at_least) and (above is None or number > above) and small:
             return number
     low = f"at least {at_least:g}" if at_least is not None else f"above {above:g}" if above is not None else "a number"
     high = "finite" if below == _INFINITY else f"below {below:g}"
+    if at_most is not None:
+        high = "may be inf" if at_most == _INFINITY else f"at most {at_most:g}"
     raise ConfigError(f"{name} must be {low} and {high}, got {value!r}")
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Return value, which is True or False; anything else is a ConfigError that says so."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ConfigError(f"{name} must be True or False, got {value!r}")
 
 
 def check_whole(value: object, name: str, *, at_least: int = 0) -> int:

@@ -1,6 +1,8 @@
 """What linnet raises. Each error is also the built-in one that users of scikit-learn expect."""
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -48,6 +50,14 @@ class CheckpointWarning(UserWarning):
 
 class SeparationWarning(FitWarning):
     """The likelihood has no maximum: some columns tell classes apart without error."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of linnet that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linnet":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def unknown_name(kind: str, name: object, choices: Iterable[str]) -> ConfigError:

@@ -211,8 +211,8 @@ TARGETS: dict[str, tuple[Any, str]] = {
     ),
     "text for numbers": (lambda x: RIDGE.fit(x, ["a"] * N), "y has type <U1: it must hold numbers"),
     "short classes": (lambda x: LOGISTIC.fit(x, YES[1:]), "y has 119 rows, but X has 120"),
-    "short numbers": (lambda x: RIDGE.fit(x, REAL[1:]), "y has 119 rows, but x has 120"),
-    "short weights": (lambda x: RIDGE.fit(x, REAL, ONES[1:]), "sample_weight has 119 rows, but x has 120"),
+    "short numbers": (lambda x: RIDGE.fit(x, REAL[1:]), "y has 119 rows, but X has 120"),
+    "short weights": (lambda x: RIDGE.fit(x, REAL, ONES[1:]), "sample_weight has 119 rows, but X has 120"),
     "no weight": (lambda x: RIDGE.fit(x, REAL, 0 * ONES), "sample_weight is zero for every row: nothing"),
     "negative weight": (lambda x: RIDGE.fit(x, REAL, -ONES), "sample_weight contains -1 in row 0: weights"),
     "missing weight": (
@@ -265,3 +265,29 @@ def test_a_sparse_matrix_without_entries() -> None:
     model = linnet.PoissonRegressor().fit(scipy.sparse.csr_array((N, 3)), COUNT)
     assert not model.coef_.any()
     assert np.exp(model.intercept_) == pytest.approx(COUNT.mean())
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@kinds
+def test_numbers_without_squares(kind: str, solver: str) -> None:
+    """Their coefficients are found, or an error names the column."""
+    for name, y, free in (
+        ("LogisticRegression", YES, {"C": np.inf}),
+        ("PoissonRegressor", YES, {"alpha": 0}),
+        ("Ridge", REAL, {"alpha": 0}),
+    ):
+        plain = getattr(linnet, name)(solver=solver, **free).fit(KINDS[kind](X), y)
+        for size in (1e150, 1e-150):
+            scale = np.where(np.arange(X.shape[1]) == 1, size, 1.0)
+            model = getattr(linnet, name)(solver=solver, **free).fit(KINDS[kind](X * scale), y)
+            np.testing.assert_allclose(model.coef_ * scale, plain.coef_, rtol=1e-3)
+            scale[1] **= 1.5
+            with np.errstate(all="ignore"), pytest.raises(DataError, match=r"column '.1' of X has numbers of about"):
+                getattr(linnet, name)(solver=solver, **free).fit(KINDS[kind](X * scale), y)
+
+
+def test_small_columns_under_a_penalty_have_no_coefficient() -> None:
+    x = X * [1, 1e-200, 1, 1]
+    model = linnet.LogisticRegression().fit(x, YES)
+    without = linnet.LogisticRegression().fit(np.delete(X, 1, axis=1), YES)
+    np.testing.assert_allclose(np.delete(model.coef_, 1, axis=1), without.coef_, rtol=1e-6)

@@ -1,10 +1,12 @@
 """Tables in every form that linear models may be given, sound and broken, in fit and in predict."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 
@@ -228,3 +230,46 @@ def test_another_form_of_the_same_table() -> None:
         model = linnet.Ridge().fit(table, Y)
         for other in (X, CSR, FRAME, pl.DataFrame(X, schema=["a", "b", "c"]), np.asfortranarray(X)):
             np.testing.assert_allclose(model.predict(other), X @ COEF + model.intercept_, atol=1e-12)
+
+
+def test_frames_without_rows_yet_and_sparse_columns_are_named() -> None:
+    table = pd.DataFrame({"a": np.arange(6.0), "b": pd.arrays.SparseArray([0.0, 0, 1, 0, 2, 0], fill_value=0.0)})
+    y = [0, 1, 0, 1, 1, 0]
+    with pytest.raises(DataError, match="column 'b' of X is one of pandas' sparse columns"):
+        linnet.LogisticRegression().fit(table, y)
+    with pytest.raises(DataError, match=r"X is a lazy frame, which has no rows yet: use X.collect\(\)"):
+        linnet.LogisticRegression().fit(pl.DataFrame({"a": np.arange(6.0)}).lazy(), y)
+
+
+def test_a_record_batch_is_a_frame() -> None:
+    columns = {"a": np.arange(6.0), "g": ["u", "v", "u", "v", "u", "u"]}
+    y = [0, 1, 0, 1, 1, 0]
+    batch = pa.RecordBatch.from_pydict(columns)
+    model = linnet.LogisticRegression().fit(batch, y)
+    assert list(model.get_feature_names_out()) == ["a", "g=u", "g=v"]
+    same = linnet.LogisticRegression().fit(pd.DataFrame(columns), y)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    np.testing.assert_array_equal(model.predict(batch), same.predict(pd.DataFrame(columns)))
+
+
+def test_classes_of_the_largest_whole_numbers() -> None:
+    y = np.array([2**64 - 1, 2**64 - 5, 2**64 - 1, 2**64 - 5], np.uint64)
+    model = linnet.LogisticRegression().fit(np.arange(4.0)[:, None], y)
+    assert model.classes_.tolist() == [2**64 - 5, 2**64 - 1]
+
+
+def test_warnings_point_at_the_line_of_the_user() -> None:
+    table, y = pd.DataFrame({"g": ["u", "v"] * 5}), np.arange(10) % 3 % 2
+    new = pd.DataFrame({"g": ["w"] * 10})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = linnet.LogisticRegression().fit(table, y[:, None])
+        assert len(said) == 1, "once"
+        for ask in (model.predict, model.predict_proba, model.decision_function, model.sample):
+            ask(new)
+        model.score(new, y)
+        model.inference(new, y)
+        linnet.Perceptron(max_iter=1).fit(np.arange(10.0)[:, None], y[:, None])
+        linnet.LogisticRegression(max_iter=0).fit(table, y)
+    assert len(said) == 9
+    assert {warning.filename for warning in said} == {__file__}

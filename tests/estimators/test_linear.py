@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 import sklearn.linear_model as sk
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.metrics import d2_tweedie_score
 from sklearn.preprocessing import StandardScaler
 
 import linnet
@@ -177,6 +178,38 @@ def test_exposure_is_an_offset_on_the_log_scale() -> None:
     np.testing.assert_allclose(one.coef_ * SCALES, rates.coef_ * SCALES, rtol=1e-6, atol=1e-8)
 
 
+def test_an_exposure_needs_a_log_link() -> None:
+    y, exposure = TARGETS["count"], np.ones(len(X))
+    for model in (linnet.TweedieRegressor(), linnet.TweedieRegressor(power=1.5, link="identity")):
+        with pytest.raises(ConfigError, match="an exposure needs a model with the log link"):
+            model.fit(X, y + 1, exposure=exposure)
+        with pytest.raises(ConfigError, match="an exposure needs a model with the log link"):
+            model.fit(X, y + 1).predict(X, exposure=exposure)
+    linnet.TweedieRegressor(power=0, link="log").fit(X, y + 1, exposure=exposure)
+
+
+def test_the_score_is_that_of_a_null_model_with_the_same_exposure() -> None:
+    rng = np.random.default_rng(0)
+    exposure = rng.uniform(1, 100, len(X))
+    y = rng.poisson(exposure)
+    model = linnet.PoissonRegressor(alpha=0).fit(X, y, exposure=exposure)
+    assert 0 <= model.score(X, y, exposure=exposure) < 0.2, "only the exposure matters"
+    table = model.inference(X, y, exposure=exposure)
+    assert model.score(X, y, exposure=exposure) == pytest.approx(1 - table.deviance / table.null_deviance)
+    gamma = linnet.GammaRegressor(alpha=0).fit(X, y + 1.0)
+    theirs = d2_tweedie_score(y + 1.0, gamma.predict(X), power=2, sample_weight=exposure)
+    assert gamma.score(X, y + 1.0, exposure) == pytest.approx(theirs)
+    assert gamma.score(X, np.full(len(X), 2.0)) == 0
+
+
+def test_scores_know_the_offset() -> None:
+    offset = 5 * np.random.default_rng(0).normal(size=len(X))
+    model = linnet.Ridge(alpha=1e-9).fit(X, offset, offset=offset)
+    assert model.score(X, offset, offset=offset) == pytest.approx(1)
+    logistic = linnet.LogisticRegression(C=1e-9).fit(X, offset > 0, offset=100 * offset)
+    assert logistic.score(X, offset > 0, offset=100 * offset) == 1
+
+
 def test_any_affine_change_of_columns_leaves_predictions_alone() -> None:
     y = TARGETS["count"]
     model = linnet.PoissonRegressor(alpha=0).fit(X, y)
@@ -228,9 +261,109 @@ def test_warm_start_goes_on() -> None:
     assert model.fit(X, y).n_iter_ == 0
 
 
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize(
+    "change", [{"reference": 1}, {"reference": None}, {"fit_intercept": False}, {"column_penalty": {"x1": 0}}]
+)
+def test_a_warm_start_may_have_another_form(change: dict[str, Any], solver: str, C: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 3)) + 1, rng.integers(0, 3, 120)
+    warm = linnet.LogisticRegression(C=C, solver=solver, warm_start=True, reference=2).fit(x, y)
+    cold = linnet.LogisticRegression(C=C, solver=solver, reference=2)
+    warm.set_params(**change).fit(x, y)
+    cold.set_params(**change).fit(x, y)
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=2e-5)
+    np.testing.assert_allclose(warm.intercept_, cold.intercept_, atol=2e-5)
+
+
+def test_a_new_reference_changes_no_prediction() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 3)) + 1, rng.integers(0, 3, 120)
+    model = linnet.LogisticRegression(C=np.inf, warm_start=True).fit(x, y)
+    before = model.predict_proba(x)
+    model.set_params(reference=1, max_iter=0).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x), before, rtol=1e-7)
+    assert not model.coef_[1].any()
+
+
 def test_a_fit_that_ends_early_says_so() -> None:
     with pytest.warns(FitWarning, match=r"ended after 1 iterations with a gradient of .* raise max_iter"):
         linnet.PoissonRegressor(alpha=0.1, max_iter=1).fit(X, TARGETS["count"])
+
+
+ANY_NUMBER = ("1", None, True, [1.0, 2.0, 3.0], float("nan"))
+WRONG: dict[str, tuple[Any, ...]] = {
+    "alpha": (*ANY_NUMBER, -1.0, np.inf),
+    "C": (*ANY_NUMBER, -1.0, 0.0),
+    "l1_ratio": ("1", True, float("nan"), -0.1, 1.1),
+    "max_iter": ("1", 1.5, -1, True),
+    "tol": (*ANY_NUMBER, -1e-4, np.inf),
+    "fit_intercept": ("yes", 1, None),
+    "warm_start": ("yes", 1, None),
+    "positive": ("yes", 1, None),
+    "verbose": ("yes", -1, None),
+    "class_weight": ("heavy", 3, {7: 1.0}, {0: -1.0}, {0: np.nan}, {0: "1"}),
+    "column_penalty": ("a", [1.0], [-1.0] * P, [np.nan] * P, {"x0": -1}, {"x0": "1"}, {"x99": 1}),
+    "power": (*ANY_NUMBER, np.inf, 0.5),
+    "link": ("logit", 3),
+    "solver": ("best", 3),
+    "penalty": ("l3", 3),
+    "reference": (7, "a"),
+    "threads": (0, "2", -1),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LinearRegression", "Ridge", "LogisticRegression", "PoissonRegressor", "GammaRegressor", "TweedieRegressor"],
+)
+def test_a_parameter_without_a_meaning_is_named(name: str) -> None:
+    model = getattr(linnet, name)
+    y = (TARGETS["real"] > 0) if name == "LogisticRegression" else TARGETS["count"] + 1
+    for parameter, values in WRONG.items():
+        if parameter not in model().get_params():
+            continue
+        for value in values:
+            if parameter == "threads" and value is None:
+                continue
+            with pytest.raises(ConfigError, match=parameter):
+                model(**{parameter: value}).fit(X, y)
+    model(tol=np.float32(1e-6), fit_intercept=np.bool_(True)).fit(X, y)
+
+
+def test_several_targets_may_have_several_penalties() -> None:
+    y = np.column_stack([TARGETS["count"]] * 2)
+    model = linnet.Ridge(alpha=[1.0, 5.0]).fit(X, y)
+    np.testing.assert_allclose(model.coef_[1], linnet.Ridge(alpha=5.0).fit(X, y[:, 1]).coef_)
+    for alpha in ([1.0], [1.0, -1.0], [1.0, np.nan], [[1.0, 2.0]]):
+        with pytest.raises(ConfigError, match="alpha must be"):
+            linnet.Ridge(alpha=alpha).fit(X, y)
+
+
+def test_the_reference_of_two_classes_is_the_first() -> None:
+    y = np.where((TARGETS["real"] > 0), "yes", "no")
+    plain = linnet.LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(linnet.LogisticRegression(reference="no").fit(X, y).coef_, plain.coef_)
+    with pytest.raises(ConfigError, match="reference='yes': of two classes the first, 'no', is the reference"):
+        linnet.LogisticRegression(reference="yes").fit(X, y)
+
+
+def test_column_penalties_by_exact_names() -> None:
+    y = TARGETS["count"]
+    level = np.array(["u", "v"])[np.arange(N) % 2]
+    frame = pd.DataFrame({"a": X[:, 0], "a=b": X[:, 1], "g": level})
+
+    def fit(penalty: Any) -> Any:
+        return linnet.PoissonRegressor(alpha=0.1, column_penalty=penalty).fit(frame, y).coef_
+
+    np.testing.assert_array_equal(fit({"a": 0}), fit([0, 1, 1, 1]))
+    np.testing.assert_array_equal(fit({"a=b": 0}), fit([1, 0, 1, 1]))
+    np.testing.assert_array_equal(fit({"g": 3}), fit([1, 1, 3, 3]))
+    np.testing.assert_array_equal(fit({"g=u": 3}), fit([1, 1, 3, 1]))
+    for wrong in ("g=w", "b", "a="):
+        with pytest.raises(ConfigError, match="column_penalty names"):
+            fit({wrong: 0})
 
 
 BAD: dict[str, tuple[Any, str]] = {
@@ -241,7 +374,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "zero amount": (lambda: linnet.GammaRegressor().fit(X, np.zeros(N)), "y contains 0 in row 0: amounts"),
     "missing": (lambda: linnet.Ridge().fit(X, np.full(N, np.nan)), "y contains NaN in row 0"),
     "one class": (lambda: linnet.LogisticRegression().fit(X, np.ones(N, int)), "y has only one class, "),
-    "rows": (lambda: linnet.Ridge().fit(X, TARGETS["real"][1:]), "y has 1499 rows, but x has 1500"),
+    "rows": (lambda: linnet.Ridge().fit(X, TARGETS["real"][1:]), "y has 1499 rows, but X has 1500"),
     "exposure": (
         lambda: linnet.PoissonRegressor().fit(X, TARGETS["count"], exposure=np.zeros(N)),
         "exposure contains 0 in row 0: exposures must be above 0",
@@ -314,6 +447,40 @@ def test_the_perceptron_is_the_rule_of_the_textbook() -> None:
     assert model.mistakes_ == mistakes
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
     assert model.intercept_[0] == pytest.approx(b)
+
+
+def test_a_perceptron_that_fails_is_as_it_was() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = linnet.Perceptron(max_iter=5).fit(x[:100], y[:100])
+    before = {name: np.copy(value) for name, value in vars(model).items() if name.endswith("_")}
+    for bad in ({"y": y[:99]}, {"sample_weight": -np.ones(150)}, {"X": x[:, :2] * np.nan}):
+        with pytest.raises(DataError):
+            model.fit(**{"X": x, "y": y, **bad})
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(model, name), value)
+
+
+def test_parameters_of_the_perceptron() -> None:
+    x, y = load_iris(return_X_y=True)
+    one = linnet.Perceptron(random_state=np.random.RandomState(3), max_iter=3).fit(x, y)
+    same = linnet.Perceptron(random_state=np.random.RandomState(3), max_iter=3).fit(x, y)
+    np.testing.assert_array_equal(one.coef_, same.coef_)
+    weighed = linnet.Perceptron(class_weight={0: 2.0, 1: 1, 2: 0.5}, max_iter=3).fit(x, y)
+    by_row = linnet.Perceptron(max_iter=3).fit(x, y, sample_weight=np.array([2.0, 1, 0.5])[y])
+    np.testing.assert_array_equal(weighed.coef_, by_row.coef_)
+    apart = linnet.Perceptron(warm_start=True).fit(x, y == 0)
+    assert apart.fit(x, y == 0).mistakes_ == [0], "it goes on from where it makes none"
+    for name, values in {
+        "random_state": (-1, "a"),
+        "max_iter": (0, 1.5),
+        "eta0": (0, -1, np.nan),
+        "shuffle": (1,),
+        "fit_intercept": ("yes",),
+        "class_weight": ("a", {9: 1}),
+    }.items():
+        for value in values:
+            with pytest.raises(ConfigError, match=name):
+                linnet.Perceptron(**{name: value}).fit(x, y)  # type: ignore[arg-type]
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:

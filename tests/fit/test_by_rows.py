@@ -71,5 +71,3 @@ def test_where_it_does_not_apply() -> None:
     assert not ByRows.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
     free[5] = [1, 2, 3]
     assert not ByRows.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
-    levels = Columns(N, codes=problem.columns.codes, levels=problem.columns.levels)
-    assert not ByRows.possible(Problem(levels, Categorical(), 3, labels=LABELS, l2=np.ones((4, 3))))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import linnet.fit.solve
 from linnet import LogisticRegression
 from linnet._native import core
 from linnet.data.columns import Encoder
@@ -73,7 +74,7 @@ def test_products_of_rows(dtype: type, places: type, outputs: int) -> None:
 def test_the_optimum_is_that_of_the_weights(name: str) -> None:
     problem = make(name)
     assert RowSpace.possible(problem)
-    found = solve(problem, tolerance=1e-13)
+    found = solve(problem, "lbfgs", tolerance=1e-13)
     assert found.converged
     plain = Preconditioner(problem)
     direct = lbfgs(problem, problem.start(), plain.at(None), refresh=plain.refresh, tolerance=1e-13)
@@ -106,7 +107,7 @@ def test_gradient_of_a_point() -> None:
 
 
 def test_same_bytes_for_any_number_of_threads() -> None:
-    ends = {solve(make("many classes", threads=threads)).theta.tobytes() for threads in (1, 2, 3, 8)}
+    ends = {solve(make("many classes", threads=threads), "lbfgs").theta.tobytes() for threads in (1, 2, 3, 8)}
     assert len(ends) == 1
 
 
@@ -125,7 +126,7 @@ def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
     scales = 10.0 ** RNG.integers(-3, 4, WIDE)
     x = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(scales))
     y = COUNTS[:, 0] > 1
-    model = LogisticRegression(C=1e-2, max_iter=5000).fit(x, y)
+    model = LogisticRegression(C=1e-2, max_iter=5000, solver="lbfgs").fit(x, y)
     problem = Problem(Encoder().learn(x), Bernoulli(), 1, values=y[:, None].astype(float), l2=np.full((WIDE, 1), 1e2))
     point = problem.at(problem.from_user(model.coef_.T, model.intercept_))
     best = solve(problem, "lbfgs", tolerance=1e-14, start=problem.start(), max_iter=5000)
@@ -139,14 +140,50 @@ def test_an_unsorted_matrix_or_one_with_repeated_entries_is_the_same_matrix() ->
     assert not unsorted.has_sorted_indices
     halves = scipy.sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
     before = halves.data.copy()
-    base = LogisticRegression().fit(X, y)
+    base = LogisticRegression(solver="lbfgs").fit(X, y)
     for same in (unsorted, halves):
-        np.testing.assert_allclose(LogisticRegression().fit(same, y).coef_, base.coef_, rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(
+            LogisticRegression(solver="lbfgs").fit(same, y).coef_, base.coef_, rtol=1e-9, atol=1e-14
+        )
     np.testing.assert_array_equal(halves.data, before)
     np.testing.assert_allclose(base.predict_proba(unsorted), base.predict_proba(X), rtol=1e-12)
 
 
 def test_too_few_iterations_are_said() -> None:
     with pytest.warns(UserWarning, match="the fit ended after 3 iterations with a gradient of"):
-        model = LogisticRegression(max_iter=3).fit(X, COUNTS[:, 0] > 1)
+        model = LogisticRegression(max_iter=3, solver="lbfgs").fit(X, COUNTS[:, 0] > 1)
     assert model.n_iter_ == [3]
+
+
+def test_what_is_left_is_bounded() -> None:
+    """On the whole way, and not by much more than there is."""
+    for name in PROBLEMS:
+        problem = make(name)
+        best = solve(problem, "lbfgs", tolerance=1e-15).value
+        for steps in (1, 3, 10, 30):
+            found = solve(problem, "lbfgs", max_iter=steps, tolerance=0.0)
+            assert best <= found.value + 1e-12 * abs(best)
+            assert found.value - best <= found.gap * (1 + 1e-9) + 1e-11 * abs(best), (name, steps)
+
+
+def test_tolerance_is_the_part_of_the_gain_that_is_left() -> None:
+    for name in PROBLEMS:
+        problem = make(name)
+        start, best = problem.at(problem.start()).value, solve(problem, "lbfgs", tolerance=1e-15).value
+        for tolerance in (1e-2, 1e-5, 1e-8):
+            found = solve(problem, "lbfgs", tolerance=tolerance)
+            assert found.converged
+            assert found.value - best <= 1.01 * tolerance * (start - best), (name, tolerance)
+
+
+def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ways are tried one after the other."""
+    monkeypatch.setattr(linnet.fit.solve, "_FEW_ROWS", 0)
+    monkeypatch.setattr(linnet.fit.solve, "_ROW_STEPS", 2)
+    monkeypatch.setattr(linnet.fit.solve, "LARGEST_CURVATURE", N + 1)  # Newton's method in the rows' columns only
+    told: list[int] = []
+    for most in (0, 1, 2, 3, 4):
+        told.clear()
+        found = solve(make("counts"), max_iter=most, tolerance=0.0, watch=lambda i, *_: told.append(i))
+        assert found.iterations <= most
+        assert len(told) <= most + 3, "each of three ways also tells of its start"

@@ -5,6 +5,7 @@ from math import cos, pi
 import numpy as np
 import pytest
 
+import linnet
 from linnet.errors import ConfigError
 from linnet.fit.schedules import (
     Constant,
@@ -109,3 +110,10 @@ def test_a_rate_must_be_above_zero(value: float) -> None:
 def test_a_bad_setting_is_named(kind: type[Schedule], setting: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         kind(0.1, **setting)
+
+
+def test_two_names_for_one_rate() -> None:
+    for optimizer in (linnet.SGD, linnet.Adagrad, linnet.RMSprop, linnet.Adam, linnet.AdamW):
+        assert optimizer(lr=0.5).learning_rate == 0.5
+        with pytest.raises(ConfigError, match=r"learning_rate=0.2 and lr=0.1 are two names for one thing"):
+            optimizer(lr=0.1, learning_rate=0.2)

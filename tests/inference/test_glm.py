@@ -131,6 +131,95 @@ def test_a_penalty_is_spoken_of() -> None:
     assert (inference.standard_error[1:] < free.standard_error[1:]).all()
 
 
+@pytest.mark.parametrize("penalties", [None, {"x0": 0}])
+def test_standard_errors_of_penalised_classes_are_the_spread_over_samples(penalties: Any) -> None:
+    """Intercepts, and columns without a penalty, count from the mean of all classes: so do their errors."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(150, 2))
+    model = linnet.LogisticRegression(C=1.0, column_penalty=penalties)
+    truth = linnet.LogisticRegression().fit(x, rng.integers(0, 3, 150)).predict_proba(x)
+    coefs, errors = [], []
+    for _ in range(400):
+        y = (rng.random((150, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
+        table = model.fit(x, y).inference(x, y)
+        np.testing.assert_allclose(table.coef.reshape(3, 3), np.column_stack([model.intercept_, model.coef_]))
+        coefs.append(table.coef)
+        errors.append(table.standard_error)
+    np.testing.assert_allclose(np.std(coefs, axis=0), np.mean(errors, axis=0), rtol=0.15)
+    assert "Held at zero" not in str(table)
+    assert table.df_model == (8 if penalties is None else 7)
+
+
+def test_the_errors_of_centered_classes_are_those_of_differences() -> None:
+    """The difference of two classes has the same standard error however coefficients are counted."""
+    x, y = X / [1, 10, 0.1], classes()
+    around = linnet.LogisticRegression(C=1e9).fit(x, y).inference(x, y).covariance
+    told = linnet.LogisticRegression(C=np.inf, reference=0).fit(x, y).inference(x, y).covariance
+    contrast = np.kron([[-1, 1, 0], [-1, 0, 1]], np.eye(4))  # of classes 1 and 2 to class 0
+    np.testing.assert_allclose(contrast @ around @ contrast.T, told, rtol=1e-5, atol=1e-8)
+
+
+def test_a_class_without_weight_does_not_exist() -> None:
+    y = classes()
+    weights = (y != 1).astype(float)
+    for C in (1.0, np.inf):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeparationWarning)  # its intercept is minus infinity
+            model = linnet.LogisticRegression(C=C).fit(X, y, sample_weight=weights)
+        ours = model.inference(X, y, sample_weight=weights)
+        assert not any(name.startswith("1: ") for name in ours.names)
+        there = y != 1
+        theirs = linnet.LogisticRegression(C=np.inf).fit(X[there], y[there]).inference(X[there], y[there])
+        assert ours.null_deviance == pytest.approx(theirs.null_deviance)
+        if np.isinf(C):
+            assert ours.df_model == theirs.df_model
+            assert ours.deviance == pytest.approx(theirs.deviance)
+            np.testing.assert_allclose(ours.standard_error, theirs.standard_error, rtol=1e-4)
+
+
+def test_groups_without_weight_do_not_count() -> None:
+    model, weights = linnet.PoissonRegressor(alpha=0), (GROUPS > 3).astype(float)
+    table = model.fit(X, COUNT, weights).inference(X, COUNT, weights, covariance="cluster", groups=GROUPS)
+    keep = GROUPS > 3
+    rest = model.fit(X[keep], COUNT[keep]).inference(X[keep], COUNT[keep], covariance="cluster", groups=GROUPS[keep])
+    np.testing.assert_allclose(table.standard_error, rest.standard_error, rtol=1e-7)
+    for bad in ([None] + [1] * (N - 1), [np.nan, *GROUPS[1:]], ["a", *GROUPS[1:].tolist()]):
+        with pytest.raises(DataError, match="groups"):
+            model.inference(X, COUNT, covariance="cluster", groups=np.array(bad, object))
+
+
+def test_no_row_is_left_for_the_variance() -> None:
+    x, y = X[:4], REAL[:4]
+    table = linnet.LinearRegression().fit(x, y).inference(x, y, covariance="HC1")
+    assert np.isnan(table.standard_error).all()
+
+
+def test_what_cannot_be_negative_is_spoken_of() -> None:
+    x = X / [1, 10, 0.1]
+    model = linnet.LinearRegression(positive=True).fit(x, -x[:, 0] + x[:, 1] + REAL)
+    table = model.inference(x, -x[:, 0] + x[:, 1] + REAL)
+    assert "Held at zero because they may not be negative: x0" in str(table)
+    assert "Coefficients may not be negative" in str(table)
+    assert np.isnan(table.standard_error[1])
+
+
+def test_what_the_penalty_holds_at_zero_is_named() -> None:
+    table = linnet.LogisticRegression(C=0.02, l1_ratio=1).fit(X, YES).inference(X, YES)
+    zero = table.coef == 0
+    assert zero.any()
+    assert "Held at zero by the penalty" in str(table)
+    assert np.isnan(table.standard_error[zero]).all()
+
+
+def test_models_of_different_targets_are_not_compared() -> None:
+    big = linnet.PoissonRegressor(alpha=0).fit(X, COUNT).inference(X, COUNT)
+    other = linnet.PoissonRegressor(alpha=0).fit(X[:, :1], COUNT[::-1] + 1).inference(X[:, :1], COUNT[::-1] + 1)
+    normal = linnet.LinearRegression().fit(X[:, :1], COUNT).inference(X[:, :1], COUNT)
+    for smaller in (other, normal):
+        with pytest.raises(DataError, match="the same targets and the same distribution"):
+            big.likelihood_ratio_test(smaller)
+
+
 def test_likelihood_ratio() -> None:
     full = linnet.PoissonRegressor(alpha=0).fit(X, COUNT).inference(X, COUNT)
     small = linnet.PoissonRegressor(alpha=0).fit(X[:, :1], COUNT).inference(X[:, :1], COUNT)
@@ -201,6 +290,47 @@ def test_of_many_columns_some_are_named() -> None:
         linnet.LogisticRegression(C=np.inf).fit(x, YES[:40])
 
 
+AT_ONE = np.array([[0.0], [0], [0], [1], [1], [1]])
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_a_column_that_is_certain_where_it_is_one_is_named(form: Any, solver: str) -> None:
+    """Even when all rows that tell it from the intercept have become certain."""
+    x = form(AT_ONE)
+    for y in ([0, 1, 0, 1, 1, 1], [0, 1, 2, 1, 1, 1]):
+        with pytest.warns(SeparationWarning, match=r"quasi-complete separation: x0 tells class.* on 3 rows"):
+            linnet.LogisticRegression(C=np.inf, solver=solver).fit(x, y)
+    with pytest.warns(SeparationWarning, match=r"x0 tells rows with counts and rows without"):
+        linnet.PoissonRegressor(alpha=0, solver=solver).fit(x, [1, 2, 3, 0, 0, 0])
+
+
+def test_a_warm_start_far_out_is_still_separated() -> None:
+    y = [0, 1, 0, 1, 1, 1]
+    model = linnet.LogisticRegression(C=np.inf, warm_start=True)
+    for _ in range(3):
+        with pytest.warns(SeparationWarning, match="x0 tells"):
+            model.fit(AT_ONE, y)
+
+
+def test_the_table_says_that_a_coefficient_is_infinite() -> None:
+    y = [0, 1, 0, 1, 1, 1]
+    with pytest.warns(SeparationWarning):
+        model = linnet.LogisticRegression(C=np.inf).fit(AT_ONE, y)
+    table = model.inference(AT_ONE, y)
+    assert "Held at zero" not in str(table)
+    assert "Too far off to have a standard error, because they tell classes apart without error: x0" in str(table)
+    assert table.df_model == 2
+    assert table.standard_error[0] == pytest.approx(np.sqrt(1.5)), "the intercept's is that of the other three rows"
+
+
+def test_more_sparse_columns_than_rows_tell_everything_apart() -> None:
+    x = scipy.sparse.csr_array(RNG.normal(size=(50, 3000)) * (RNG.random((50, 3000)) < 0.05))
+    for classes_of_rows in (YES[:50], GROUPS[:50] % 3):
+        with pytest.warns(SeparationWarning, match="complete separation"):
+            linnet.LogisticRegression(C=np.inf).fit(x, classes_of_rows)
+
+
 def test_nothing_is_said_without_separation() -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -225,3 +355,11 @@ def test_a_row_without_weight_does_not_exist(covariance: str) -> None:
     np.testing.assert_allclose(ours.standard_error, theirs.standard_error, rtol=1e-8)
     for name in ("deviance", "null_deviance", "log_likelihood", "aic"):
         assert getattr(ours, name) == pytest.approx(getattr(theirs, name), rel=1e-10), name
+
+
+def test_the_deviance_of_large_targets() -> None:
+    y = 1e8 + REAL
+    table = linnet.TweedieRegressor(power=0, link="log", alpha=0).fit(X, y).inference(X, y)
+    plain = linnet.LinearRegression().fit(X, REAL).inference(X, REAL)
+    assert table.deviance == pytest.approx(plain.deviance, rel=1e-6)
+    assert table.null_deviance == pytest.approx(plain.null_deviance, rel=1e-6)

@@ -1,5 +1,7 @@
 """Log-likelihoods against SciPy's densities, deviances against scikit-learn's, on rows with weights."""
 
+import decimal
+import math
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 import scipy.stats
 from sklearn.metrics import mean_tweedie_deviance
 
-from linnet.inference.likelihood import least_loss, log_likelihood, power_of, weighted_sum
+from linnet.inference.likelihood import deviance, log_likelihood, power_of
 from linnet.model.heads import Bernoulli, Categorical, Gamma, Head, Normal, Poisson, Tweedie
 
 RNG = np.random.default_rng(0)
@@ -16,14 +18,6 @@ Z = RNG.normal(size=(N, 1))
 W = RNG.integers(0, 4, N).astype(float)
 COUNTS = RNG.poisson(2, (N, 1)).astype(float)
 AMOUNTS = RNG.gamma(2, 1, (N, 1))
-
-
-def loss_sum(head: Head, z: Any, t: Any) -> float:
-    return weighted_sum(W, head.loss(z, t))
-
-
-def deviance(head: Head, z: Any, t: Any) -> float:
-    return 2 * (loss_sum(head, z, t) - least_loss(head, t, W))
 
 
 @pytest.mark.parametrize(
@@ -46,37 +40,72 @@ def deviance(head: Head, z: Any, t: Any) -> float:
 def test_deviance_agrees_with_scikit_learn(head: Head, t: Any) -> None:
     z = np.abs(Z) + 0.1 if head.family == "tweedie_identity" else Z
     theirs = mean_tweedie_deviance(t[:, 0], head.mean(z)[:, 0], sample_weight=W, power=power_of(head))
-    assert deviance(head, z, t) == pytest.approx(theirs * W.sum(), rel=1e-12)
+    assert deviance(head, z, t, W) == pytest.approx(theirs * W.sum(), rel=1e-12)
 
 
 def test_log_likelihoods_agree_with_scipy() -> None:
     yes = (COUNTS > 2).astype(float)
     mean, p = np.exp(Z), 1 / (1 + np.exp(-Z))
     poisson = np.asarray(scipy.stats.poisson.logpmf(COUNTS, mean))[:, 0]
-    assert log_likelihood(Poisson(), loss_sum(Poisson(), Z, COUNTS), COUNTS, W, 1.0) == pytest.approx(
+    assert log_likelihood(Poisson(), deviance(Poisson(), Z, COUNTS, W), COUNTS, W, 1.0) == pytest.approx(
         W @ poisson, rel=1e-13
     )
     gamma = np.asarray(scipy.stats.gamma.logpdf(AMOUNTS, 1 / 0.7, scale=0.7 * mean))[:, 0]
-    assert log_likelihood(Gamma(), loss_sum(Gamma(), Z, AMOUNTS), AMOUNTS, W, 0.7) == pytest.approx(
+    assert log_likelihood(Gamma(), deviance(Gamma(), Z, AMOUNTS, W), AMOUNTS, W, 0.7) == pytest.approx(
         W @ gamma, rel=1e-12
     )
     bernoulli = np.asarray(scipy.stats.bernoulli.logpmf(yes, p))[:, 0]
-    assert log_likelihood(Bernoulli(), loss_sum(Bernoulli(), Z, yes), yes, W, 1.0) == pytest.approx(
+    assert log_likelihood(Bernoulli(), deviance(Bernoulli(), Z, yes, W), yes, W, 1.0) == pytest.approx(
         W @ bernoulli, rel=1e-13
     )
     two = np.hstack([0 * Z, Z])
     classes = log_likelihood(
-        Categorical(), loss_sum(Categorical(), two, yes[:, 0].astype(np.int32)), yes[:, 0].astype(np.int32), W, 1.0
+        Categorical(), deviance(Categorical(), two, yes[:, 0].astype(np.int32), W), yes[:, 0].astype(np.int32), W, 1.0
     )
     assert classes == pytest.approx(W @ bernoulli, rel=1e-13)
     spread = np.sqrt(W @ (AMOUNTS - Z)[:, 0] ** 2 / W.sum())
     normal = np.asarray(scipy.stats.norm.logpdf(AMOUNTS, Z, spread))[:, 0]
-    assert log_likelihood(Normal(), loss_sum(Normal(), Z, AMOUNTS), AMOUNTS, W, 1.0) == pytest.approx(
+    assert log_likelihood(Normal(), deviance(Normal(), Z, AMOUNTS, W), AMOUNTS, W, 1.0) == pytest.approx(
         W @ normal, rel=1e-13
     )
+
+
+POWERS = (-2.0, -0.5, 0.0, 1.0, 1.5, 2.0, 3.0)
+
+
+def exactly(target: float, mean: float, power: float) -> float:
+    """The deviance of one row with 60 digits."""
+    with decimal.localcontext(prec=60):
+        t, m, q = decimal.Decimal(target), decimal.Decimal(mean), decimal.Decimal(power)
+        if q == 1:
+            return float(2 * (t * (t / m).ln() - t + m))
+        if q == 2:
+            return float(2 * (t / m - 1 - (t / m).ln()))
+        return float(2 * (t ** (2 - q) / ((1 - q) * (2 - q)) - t * m ** (1 - q) / (1 - q) + m ** (2 - q) / (2 - q)))
+
+
+@pytest.mark.parametrize("q", POWERS)
+def test_the_deviance_has_all_its_digits(q: float) -> None:
+    """Where t is near its mean, too, and where both are large."""
+    for size in (1e-3, 1.0, 1e9):
+        for away in (-0.9, -0.0501, -0.0499, -1e-3, -1e-6, 1e-6, 1e-3, 0.0499, 0.0501, 1.0, 100.0):
+            head = Tweedie(q, "identity")
+            z, t = np.array([[size]]), np.array([[size * (1 + away)]])
+            found = deviance(head, z, t, np.ones(1))
+            assert found == pytest.approx(exactly(t[0, 0], z[0, 0], q), rel=1e-9), (size, away)
+            assert found > 0
+
+
+def test_large_counts_keep_the_digits_of_their_likelihood() -> None:
+    for t in (1, 99, 101, 20_000):
+        with decimal.localcontext(prec=60):
+            exact = float(t * decimal.Decimal(t).ln() - t - decimal.Decimal(math.factorial(t)).ln())
+        assert log_likelihood(Poisson(), 0.0, np.array([[float(t)]]), np.ones(1), 1.0) == pytest.approx(
+            exact, rel=1e-13
+        )
 
 
 def test_the_deviance_of_a_perfect_fit_is_zero() -> None:
     t = AMOUNTS + 1
     for head in (Poisson(), Gamma(), Tweedie(1.5)):
-        assert deviance(head, np.log(t), t) == pytest.approx(0, abs=1e-12)
+        assert 0 <= deviance(head, np.log(t), t, W) < 1e-28

@@ -1,9 +1,12 @@
 """Maximum entropy, and the certificate of a softmax regression."""
 
 import doctest
+import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.optimize
 from hypothesis import given, settings
@@ -102,7 +105,7 @@ def test_without_penalty_expected_equals_observed() -> None:
     np.testing.assert_allclose(certificate.expected, certificate.observed, rtol=1e-9)
     np.testing.assert_allclose(certificate.observed[:, :-1], [x[y == k].sum(axis=0) for k in range(3)])
     np.testing.assert_allclose(certificate.observed[:, -1], np.bincount(y))
-    assert "duality gap" in str(certificate)
+    assert "estimated gap" in str(certificate)
 
 
 def test_what_is_no_optimum_gets_no_certificate() -> None:
@@ -115,6 +118,69 @@ def test_what_is_no_optimum_gets_no_certificate() -> None:
     # the gap bounds what is left to gain
     assert worse.objective - best.objective <= worse.gap * (1 + 1e-6)
     assert worse.gap > 1e-4
+
+
+def test_the_gap_is_a_bound_with_an_intercept_too() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = linnet.LogisticRegression(C=1.0).fit(x, y)
+    best = model.certificate(x, y)
+    assert best.is_bound
+    assert "duality gap" in str(best)
+    rng = np.random.default_rng(1)
+    found, weights, biases = model, model._weights, model._biases
+    for size in (1e-6, 1e-3, 1.0):
+        found._weights = weights + size * rng.normal(size=weights.shape)
+        found._biases = biases + size * rng.normal(size=biases.shape)
+        worse = found.certificate(x, y)
+        assert worse.objective - best.objective <= worse.gap * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("change", [{"C": np.inf}, {"column_penalty": {"x0": 0}}])
+def test_a_fit_that_has_not_begun_gets_no_certificate(change: dict[str, object]) -> None:
+    x, _ = load_iris(return_X_y=True)
+    y = (x[:, 0] + np.random.default_rng(0).normal(size=150) > 6).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        none = linnet.LogisticRegression(max_iter=0, **change).fit(x, y).certificate(x, y)  # type: ignore[arg-type]
+    best = linnet.LogisticRegression(**change).fit(x, y).certificate(x, y)  # type: ignore[arg-type]
+    assert not none.is_bound
+    assert none.gap > 0.5 * (none.objective - best.objective)
+    if "C" in change:
+        assert none.gap == pytest.approx(none.objective - best.objective, rel=0.5), "an estimate, and a good one"
+    assert best.gap < 1e-9 * best.objective
+
+
+def test_the_sums_of_a_reference_class() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = linnet.LogisticRegression(C=0.1, reference=1).fit(x, y)
+    certificate = model.certificate(x, y)
+    p = model.predict_proba(x)
+    np.testing.assert_allclose(certificate.expected[:, :-1], p.T @ x, rtol=1e-9)
+    np.testing.assert_allclose(certificate.expected[:, -1], p.sum(axis=0), rtol=1e-9)
+    assert certificate.mismatch < 1e-9
+
+
+def test_the_mismatch_is_the_same_in_any_units() -> None:
+    x, _ = load_iris(return_X_y=True)
+    y = np.random.default_rng(0).integers(0, 3, 150)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = linnet.LogisticRegression(C=np.inf, max_iter=1)
+        found = [model.fit(x * unit, y).certificate(x * unit, y).mismatch for unit in (1e-9, 1.0, 1e9)]
+    np.testing.assert_allclose(found, found[1], rtol=1e-6)
+
+
+def test_segments_of_a_frame_with_levels() -> None:
+    x, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame({"a": x[:, 0], "level": np.array(["u", "v", "w"])[np.arange(150) % 3], "b": x[:, 2]})
+    model = linnet.LogisticRegression().fit(frame, y)
+    ends = frame.iloc[0], frame.iloc[149]
+    plain = model.certificate(frame, y, segments=[ends]).segments[0]
+    assert plain.pieces[0][0] == model.predict(frame[:1])[0]
+    assert plain.pieces[-1][0] == model.predict(frame[149:])[0]
+    for form in (dict, list, lambda row: pd.DataFrame([row]), lambda row: pl.DataFrame([dict(row)])):
+        certificate = model.certificate(frame, y, segments=[(form(ends[0]), form(ends[1]))])
+        assert certificate.segments[0] == plain
 
 
 def test_regions_are_convex_along_segments() -> None:
@@ -137,3 +203,19 @@ def test_a_walk_meets_the_upper_envelope() -> None:
     assert [piece[0] for piece in segment.pieces] == ["a", "c"]
     same = walk(np.zeros(2), np.zeros(2), ["a", "b"])
     assert same.pieces == (("a", 0.0, 1.0),)
+
+
+@pytest.mark.parametrize("size", [1e9, 1e15])
+def test_moments_of_features_of_very_different_sizes_are_reached(size: float) -> None:
+    found = maxent([0, 0, size], 0.5)
+    assert found.moments[0] == pytest.approx(0.5, rel=1e-8)
+    assert found.probabilities[2] == pytest.approx(0.5 / size, rel=1e-8)
+
+
+def test_two_moments_of_very_different_sizes() -> None:
+    features = np.column_stack([[0, 0, 1e9, 5], [0, 1, 1e-9, 3]])
+    found = maxent(features, [3, 0.5])
+    np.testing.assert_allclose(found.probabilities @ features, [3, 0.5], rtol=1e-8)
+    np.testing.assert_allclose(found.moments, [3, 0.5], rtol=1e-8)
+    with pytest.raises(DataError, match="could not be reached"):  # rather than a distribution with other moments
+        maxent(np.column_stack([[0, 0, 1e15, 5], [0, 1, 1e-15, 3]]), [3, 0.5])

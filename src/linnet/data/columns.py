@@ -4,7 +4,8 @@ Columns of text or categories become columns of codes: in the model each level h
 column of zeros and ones is never built for more than a few rows.
 """
 
-import warnings
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.data.table import Array, as_table, check_finite, describe, empty
-from linnet.errors import DataError, DataWarning
+from linnet.errors import DataError, DataWarning, warn
 
 Codes = NDArray[np.int32]
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
@@ -91,6 +92,15 @@ class Columns:
             ones = np.ones(int(known.sum()))
             parts.append(scipy.sparse.csr_array((ones, column[known], starts), shape=(self.rows, count)))
         return scipy.sparse.csr_array(scipy.sparse.hstack(parts, format="csr"))
+
+    def largest(self) -> NDArray[np.float64]:
+        """The largest size of a number in each column of numbers."""
+        parts = [np.abs(table).max(axis=0).astype(np.float64) for table in self.tables]
+        if self.sparse is not None:
+            starts, indices, values = self.sparse
+            sizes = scipy.sparse.csr_array((np.abs(values), indices, starts), shape=(self.rows, self.sparse_columns))
+            parts.append(sizes.max(axis=0).toarray().ravel().astype(np.float64))
+        return np.concatenate([*parts, np.empty(0)])
 
     def take(self, chosen: NDArray[np.intp]) -> "Columns":
         """Some of the columns, in rising order."""
@@ -184,6 +194,32 @@ class Encoder:
         table = as_table(x, columns=self.width, name=name)
         return Columns(len(table), tables=(table,))
 
+    def encode_rows(self, rows: Sequence[Any]) -> Columns:
+        """Columns of single rows: sequences in the table's order of columns, mappings, or data frames of one row."""
+        if self.kind != "frame":
+            return self.encode(np.stack([np.asarray(row, np.float64) for row in rows]))
+        assert self.names is not None
+        by_column: dict[str, list[Any]] = {column: [] for column in self.names}
+        for row in rows:
+            frame = _as_frame(row, "a row")
+            values: Any = row if frame is None else frame.row(0)
+            named = hasattr(values, "keys")
+            if not named and len(values) != self.width:
+                raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
+            for place, column in enumerate(self.names):
+                by_column[column].append(values[column if named else place])
+        tables = [
+            np.array(values, np.float64)[:, None]
+            for column, values in by_column.items()
+            if column not in {level.column for level in self.levels}
+        ]
+        codes = [
+            np.array([level.values.index(v) if v in level.values else -1 for v in by_column[level.column]], np.int32)
+            for level in self.levels
+        ]
+        counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(rows), tables=tuple(tables), codes=tuple(codes), levels=counts)
+
     @property
     def coefficient_names(self) -> list[str]:
         """A name for every coefficient, in the table's order of columns: the column's, or column=level."""
@@ -196,6 +232,18 @@ class Encoder:
                 [f"{column}={value}" for value in by_column[column].values] if column in by_column else [column]
             )
         ]
+
+    def places(self) -> dict[str, list[int]]:
+        """The numbers of the coefficients that belong to a column, and of each by its own name."""
+        by_column = {level.column: len(level.values) for level in self.levels}
+        names = self.names or tuple(f"x{index}" for index in range(self.width))
+        out = {name: [index] for index, name in enumerate(self.coefficient_names)}
+        first = 0
+        for column in names:  # a column's own name counts more than one made up of a column and a level
+            count = by_column.get(column, 1)
+            out[column] = list(range(first, first + count))
+            first += count
+        return out
 
     def order(self) -> NDArray[np.intp]:
         """For every coefficient, in the table's order of columns, its place in the order of Columns."""
@@ -250,10 +298,9 @@ class Encoder:
                 tables.append(_numbers(frame[column], name))
         if self.unseen:
             rows = ", ".join(f"{count} in column {column!r}" for column, count in self.unseen.items())
-            warnings.warn(
+            warn(
                 f"{name} has rows with levels never seen in training, which have no effect: {rows}",
                 DataWarning,
-                stacklevel=4,
             )
         counts = tuple(len(level.values) for level in self.levels)
         return Columns(len(frame), tables=tuple(tables), codes=tuple(codes), levels=counts)
@@ -280,14 +327,18 @@ class Encoder:
 def _as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
     if isinstance(x, np.ndarray):
         return None
-    names = [str(column) for column in getattr(x, "columns", ())]
-    if hasattr(x, "set_axis") and names:
+    if hasattr(x, "set_axis") and hasattr(x, "columns"):
+        names = [str(column) for column in x.columns]
         if len({*names}) < len(names):
             twice = next(column for column in names if names.count(column) > 1)
             raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
         if not all(isinstance(column, str) for column in x.columns):
             x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
-    frame = nw.from_native(x, eager_only=True, pass_through=True)
+    if type(x).__name__ == "RecordBatch":  # narwhals knows pyarrow's tables only
+        x = sys.modules["pyarrow"].Table.from_batches([x])
+    frame = nw.from_native(x, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -342,6 +393,11 @@ def _levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
 
 
 def _no_numbers(series: "nw.Series[Any]", name: str) -> DataError:
+    if hasattr(series.to_native(), "sparse"):
+        return DataError(
+            f"column {series.name!r} of {name} is one of pandas' sparse columns: use {name}.sparse.to_coo() if all "
+            "are, or .sparse.to_dense() for a single one"
+        )
     return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
 
 

@@ -13,9 +13,9 @@ from linnet.errors import ConfigError, DataError
 Labels = NDArray[np.int32]
 
 
-def as_labels(y: object, classes: int, *, rows: int, name: str = "y") -> Labels:
-    """Return class numbers 0 .. classes - 1, one a row."""
-    column = _one_column(_array(y, name), rows, name)
+def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str = "x") -> Labels:
+    """Return class numbers 0 .. classes - 1, one a row of `table`."""
+    column = _one_column(_array(y, name), rows, name, table)
     labels: Array = column
     if column.dtype.kind == "f":
         check_finite(np.atleast_2d(column).T.astype(np.float64), name)
@@ -38,7 +38,7 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y") -> Labels:
     return np.ascontiguousarray(labels, np.int32)
 
 
-def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y") -> Array:
+def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y", table: str = "x") -> Array:
     """Return rows x outputs of finite numbers; one dimension will do for one output."""
     values = _array(y, name)
     if values.dtype.kind == "O":
@@ -53,8 +53,15 @@ def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y"
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != outputs:
         raise DataError(f"{name} has shape {shape}, but the model has {outputs} output{'s' * (outputs > 1)}")
-    _check_rows(values, rows, name)
+    _check_rows(values, rows, name, table)
     return _as_type(values, dtype, name)
+
+
+def missing(values: Array) -> NDArray[np.bool_]:
+    """Which entries of one dimension hold nothing: None, NaN, or what pandas writes for it."""
+    if values.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
+        return np.array([value is None or str(value != value) != "False" for value in values], np.bool_)
+    return np.asarray(values != values)
 
 
 def check_values(values: Array, good: Array, name: str, what: str) -> None:
@@ -65,9 +72,9 @@ def check_values(values: Array, good: Array, name: str, what: str) -> None:
         raise DataError(f"{name} contains {values[row, column]:g} in {where}: {what}")
 
 
-def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight") -> Array:
+def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight", table: str = "x") -> Array:
     """Return one finite weight of at least 0 a row, not all of them 0."""
-    column = _one_column(_array(weights, name), rows, name)
+    column = _one_column(_array(weights, name), rows, name, table)
     if column.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {column.dtype}: it must hold numbers")
     column = _as_type(column[:, None], dtype, name)[:, 0]
@@ -126,15 +133,15 @@ def _as_type(values: Array, dtype: Any, name: str) -> Array:
     return values
 
 
-def _one_column(array: Array, rows: int, name: str) -> Array:
+def _one_column(array: Array, rows: int, name: str, table: str) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise DataError(f"{name} must have one number a row, got shape {array.shape}")
-    _check_rows(array, rows, name)
+    _check_rows(array, rows, name, table)
     return array
 
 
-def _check_rows(array: Array, rows: int, name: str) -> None:
+def _check_rows(array: Array, rows: int, name: str, table: str) -> None:
     if len(array) != rows:
-        raise DataError(f"{name} has {len(array)} rows, but x has {rows}")
+        raise DataError(f"{name} has {len(array)} rows, but {table} has {rows}")

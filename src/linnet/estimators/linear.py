@@ -9,18 +9,23 @@ Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are take
 """
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.metrics import d2_tweedie_score
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import r2_score
 
+from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_values, as_weights, check_values
-from linnet.errors import ConfigError
-from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
+from linnet.data.targets import as_values, check_values
+from linnet.errors import ConfigError, unknown_name, warn
+from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
 from linnet.fit.linear import Floats, Problem
-from linnet.inference.likelihood import power_of
+from linnet.inference.glm import null_deviance
+from linnet.inference.likelihood import deviance
 from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
 
 
@@ -34,7 +39,7 @@ class _Regressor(RegressorMixin, LinearModel):
         fit_intercept: bool = True,
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         warm_start: bool = False,
         verbose: int = 0,
         l1_ratio: float = 0.0,
@@ -51,6 +56,11 @@ class _Regressor(RegressorMixin, LinearModel):
         self.l1_ratio = l1_ratio
         self.column_penalty = column_penalty
         self.threads = threads
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number(self.alpha, "alpha", at_least=0)
+        check_number(self.l1_ratio, "l1_ratio", at_least=0, at_most=1)
 
     @abstractmethod
     def _head(self) -> Head:
@@ -77,9 +87,9 @@ class _Regressor(RegressorMixin, LinearModel):
         self.intercept_ = float(self._biases[0])
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        values = as_values(one_target(y), 1, np.float64, rows=columns.rows)
+        values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
         self._check_y(values)
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        weights = row_weights(sample_weight, columns.rows)
         total = float(columns.rows) if weights is None else float(weights.sum())
         return self._make(
             columns,
@@ -87,10 +97,13 @@ class _Regressor(RegressorMixin, LinearModel):
             1,
             values=values,
             weights=weights,
-            offset=as_offset(offset, exposure, columns.rows, 1),
+            offset=self._shift(offset, exposure, columns.rows, 1),
             l2=self.alpha * (1 - self.l1_ratio) * total,
             l1=self.alpha * self.l1_ratio * total,
         )
+
+    def _has_log_link(self) -> bool:
+        return self._head().output.name == "exponential"
 
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
@@ -99,9 +112,23 @@ class _Regressor(RegressorMixin, LinearModel):
     def score(
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> float:
-        """Return D², the part of the null model's deviance that the model explains (R² for squared error)."""
-        mean = self.predict(X, offset=offset, exposure=exposure)
-        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=power_of(self._head())))
+        """Return D², the part of the null model's deviance that the model explains (R² for squared error).
+
+        The null model knows the mean of y, and the offset and exposure.
+        """
+        columns = self._read(X)
+        if columns.rows < 2:
+            warn("D² is not defined for less than two rows", UndefinedMetricWarning)
+            return float("nan")
+        problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
+        weights = np.ones(columns.rows) if problem.weights is None else problem.weights
+        left = deviance(problem.head, self._z_of(columns, problem.offset), problem.target, weights)
+        return _explained(left, null_deviance(problem))
+
+
+def _explained(left: float, null: float) -> float:
+    """1 - left / null; where there is nothing to explain, 1 for a perfect model and else 0."""
+    return 1 - left / null if null > 0 else float(left == 0)
 
 
 class PoissonRegressor(_Regressor):
@@ -136,7 +163,7 @@ class TweedieRegressor(_Regressor):
         fit_intercept: bool = True,
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         warm_start: bool = False,
         verbose: int = 0,
         l1_ratio: float = 0.0,
@@ -158,6 +185,13 @@ class TweedieRegressor(_Regressor):
         self.power = power
         self.link = link
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number(self.power, "power")
+        if self.link not in ("auto", "log", "identity"):
+            raise unknown_name("link", self.link, ("auto", "log", "identity"))
+        self._head()
+
     def _head(self) -> Head:
         link = ("log" if self.power > 0 else "identity") if self.link == "auto" else self.link
         return Tweedie(self.power, link)
@@ -174,12 +208,12 @@ class Ridge(RegressorMixin, LinearModel):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float | ArrayLike = 1.0,
         *,
         fit_intercept: bool = True,
         copy_X: bool = True,
         max_iter: int | None = None,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         solver: str = "auto",
         positive: bool = False,
         random_state: object = None,
@@ -202,22 +236,26 @@ class Ridge(RegressorMixin, LinearModel):
         tags.target_tags.multi_output = True
         return tags
 
-    def _alpha(self) -> Any:
-        return self.alpha
+    def _alpha(self, outputs: int) -> Any:
+        """The penalty, or that of each target."""
+        alpha = np.asarray(self.alpha)
+        if alpha.ndim == 0:
+            return check_number(self.alpha, "alpha", at_least=0)
+        if alpha.shape != (outputs,):
+            raise ConfigError(f"alpha must be one number, or one a target, {outputs} in all, got {self.alpha!r}")
+        return np.array([check_number(each, "alpha", at_least=0) for each in alpha.tolist()])
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        if exposure is not None:
-            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         target = np.asarray(y)
         outputs = target.shape[1] if target.ndim == 2 else 1
         return self._make(
             columns,
             Normal(),
             outputs,
-            values=as_values(target, outputs, np.float64, rows=columns.rows),
-            weights=None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows),
-            offset=as_offset(offset, None, columns.rows, outputs),
-            l2=np.asarray(self._alpha(), np.float64),
+            values=as_values(target, outputs, np.float64, rows=columns.rows, table="X"),
+            weights=row_weights(sample_weight, columns.rows),
+            offset=self._shift(offset, exposure, columns.rows, outputs),
+            l2=self._alpha(outputs),
         )
 
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
@@ -235,6 +273,10 @@ class Ridge(RegressorMixin, LinearModel):
         z = self._z(X, offset)
         return z if self.coef_.ndim == 2 else z[:, 0]
 
+    def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
+        """Return R², the part of the targets' variance that the model explains."""
+        return float(r2_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+
 
 class LinearRegression(Ridge):
     """Least squares: Σ w (z - t)²."""
@@ -244,7 +286,7 @@ class LinearRegression(Ridge):
         *,
         fit_intercept: bool = True,
         copy_X: bool = True,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         n_jobs: int | None = None,
         positive: bool = False,
         threads: int | None = None,
@@ -256,5 +298,5 @@ class LinearRegression(Ridge):
         self.positive = positive
         self.threads = threads
 
-    def _alpha(self) -> Any:
+    def _alpha(self, outputs: int) -> Any:
         return 0.0

@@ -1,23 +1,28 @@
 """What all linear models share: from the user's table to a solved problem and back to coefficients."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns, Encoder
-from linnet.data.targets import as_values, check_values
-from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning
+from linnet.data.targets import as_values, as_weights, check_values
+from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning, warn
+from linnet.fit.coordinate import lasso
 from linnet.fit.linear import Floats, Problem, linear_output
+from linnet.fit.newton import Solution
 from linnet.fit.progress import watching
 from linnet.fit.solve import solve
 from linnet.inference.glm import Inference, infer
 from linnet.inference.separation import Separation, separation
 from linnet.model.heads import Head
+
+_LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 
 Penalties = Mapping[str, float] | Any
 
@@ -42,6 +47,7 @@ class LinearModel(BaseEstimator, ABC):
         """Fit, or leave everything as it was."""
         before = dict(self.__dict__)
         try:
+            self._check_params()
             columns = self._learn(X, y)
             self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
             self._report(y)
@@ -49,6 +55,17 @@ class LinearModel(BaseEstimator, ABC):
             self.__dict__ = before
             raise
         return self
+
+    def _check_params(self) -> None:
+        """Raise a ConfigError that names a parameter without a meaning."""
+        params = self.get_params()
+        for name in ("fit_intercept", "positive", "warm_start"):
+            check_flag(params.get(name, False), name)
+        check_number(params["tol"], "tol", at_least=0)
+        if params.get("max_iter") is not None:
+            check_whole(params["max_iter"], "max_iter")
+        if not isinstance(params.get("verbose", 0), bool):
+            check_whole(params.get("verbose", 0), "verbose")
 
     def _make(
         self,
@@ -95,17 +112,37 @@ class LinearModel(BaseEstimator, ABC):
                 watch=watch,
             )
         self._weights, self._biases = problem.to_user(solution.theta)
+        self._check_scales(problem, solution)
         self.n_iter_ = solution.iterations
         found = separation(problem, solution)
         if found is not None:
-            warnings.warn(self._say(found, problem), SeparationWarning, stacklevel=4)
+            warn(self._say(found, problem), SeparationWarning)
         elif not solution.converged:
-            warnings.warn(
+            warn(
                 f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
-                f"at the objective {solution.value:.10g}, where about {solution.gap:.3g} is left to gain: "
+                f"at the objective {solution.value:.10g}, where up to about {solution.gap:.3g} is left to gain: "
                 "raise max_iter, or add a penalty if the coefficients run away",
                 FitWarning,
-                stacklevel=4,
+            )
+
+    def _check_scales(self, problem: Problem, solution: Solution) -> None:
+        """Raise a DataError for a column whose squares are no numbers: its coefficient could not be found."""
+        numbers = problem.columns.dense + problem.columns.sparse_columns
+        weights = self._weights[:numbers]
+        lost = np.asarray(solution.dependent.reshape(-1, problem.outputs)[:numbers].any(axis=1))
+        lost |= ~(np.isfinite(weights).all(axis=1) & weights.any(axis=1))
+        if not lost.any():
+            return
+        sizes = problem.columns.largest()
+        bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
+        wrong = (sizes > _LARGE) | ((sizes > 0) & (sizes < 1 / _LARGE) & bare & lost)
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            name = self._encoder.coefficient_names[int(np.flatnonzero(self._encoder.order() == place)[0])]
+            size = "large" if sizes[place] > 1 else "small"
+            raise DataError(
+                f"column {name!r} of X has numbers of about {sizes[place]:.3g}, too {size} for their squares to be "
+                "computed: scale the column"
             )
 
     def _say(self, found: Separation, problem: Problem) -> str:
@@ -143,9 +180,7 @@ class LinearModel(BaseEstimator, ABC):
         `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
         group (`groups`, one a row) depend on each other. Row weights count rows.
         """
-        check_is_fitted(self)
-        check_form(self, X, reset=False)
-        columns = self._encoder.encode(X)
+        columns = self._read(X)
         problem = self._problem(columns, y, sample_weight, offset, exposure)
         weights, biases, problem, outputs = self._for_inference(problem)
         k = problem.outputs
@@ -194,20 +229,22 @@ class LinearModel(BaseEstimator, ABC):
         factors = np.ones(len(order))
         if given is None:
             return factors
-        names = self._encoder.coefficient_names
         if isinstance(given, Mapping):
-            columns = self._encoder.names or tuple(f"x{i}" for i in range(self._encoder.width))
+            places = self._encoder.places()
             for name, value in given.items():
-                chosen = [i for i, full in enumerate(names) if full == name or full.startswith(f"{name}=")]
-                if name not in columns or not chosen:
+                if name not in places:
                     raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
-                factors[chosen] = value
+                factors[places[name]] = check_number(value, f"column_penalty of {name!r}", at_least=0)
         else:
-            factors = np.asarray(given, np.float64)
-            if factors.shape != (len(names),):
-                raise ConfigError(f"column_penalty must have one number a coefficient, {len(names)} in all")
-        if not (np.isfinite(factors).all() and (factors >= 0).all()):
-            raise ConfigError("column_penalty must hold finite numbers of at least 0")
+            try:
+                factors = np.array(given, np.float64)
+            except (TypeError, ValueError):
+                factors = np.empty(0)
+            if factors.shape != order.shape or not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ConfigError(
+                    "column_penalty must have one finite number of at least 0 for every coefficient, "
+                    f"{len(order)} in all, or a dict of them by column, got {given!r}"
+                )
         placed = np.empty_like(factors)
         placed[order] = factors
         return placed
@@ -216,13 +253,28 @@ class LinearModel(BaseEstimator, ABC):
         """Weights in the order of the user's columns: outputs x coefficients."""
         return np.ascontiguousarray(self._weights[self._encoder.order()].T)
 
-    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+    def _read(self, X: object) -> Columns:
+        """Columns of a table in the form of the one learned from."""
         check_is_fitted(self)
         check_form(self, X, reset=False)
-        columns = self._encoder.encode(X)
+        return self._encoder.encode(X)
+
+    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+        columns = self._read(X)
+        return self._z_of(columns, self._shift(offset, exposure, columns.rows, len(self._biases)))
+
+    def _z_of(self, columns: Columns, shift: Floats | None) -> Floats:
         z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
-        shift = as_offset(offset, exposure, columns.rows, z.shape[1])
         return z if shift is None else z + shift
+
+    def _has_log_link(self) -> bool:
+        return False
+
+    def _shift(self, offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
+        """What is added to z."""
+        if exposure is not None and not self._has_log_link():
+            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
+        return as_offset(offset, exposure, rows, outputs)
 
     def get_feature_names_out(self) -> Any:
         """Return a name for every coefficient: the column's, or column=level."""
@@ -248,10 +300,19 @@ def check_form(estimator: BaseEstimator, X: object, *, reset: bool) -> None:
         raise DataError(str(error)) from None
 
 
-def one_target(y: object) -> Any:
+def one_target(y: object, *, quiet: bool = False) -> Any:
     """Return y as it is, but a single column as one dimension, with scikit-learn's warning."""
     target = np.asarray(y)
-    return column_or_1d(target, warn=True) if target.ndim == 2 and target.shape[1] == 1 else target
+    if target.ndim != 2 or target.shape[1] != 1:
+        return target
+    if not quiet:
+        warn("A column-vector y was passed when a 1d array was expected: use y.ravel()", DataConversionWarning)
+    return target[:, 0]
+
+
+def row_weights(sample_weight: object, rows: int) -> Floats | None:
+    """Return the weights of the rows, if there are any."""
+    return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=rows, table="X")
 
 
 def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
@@ -265,9 +326,10 @@ def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floa
             np.float64,
             rows=rows,
             name="offset",
+            table="X",
         )
     if exposure is not None:
-        values = as_values(exposure, 1, np.float64, rows=rows, name="exposure")
+        values = as_values(exposure, 1, np.float64, rows=rows, name="exposure", table="X")
         check_values(values, values > 0, "exposure", "exposures must be above 0")
         total = np.log(values) + (0 if total is None else total)
     if total is None:

@@ -7,35 +7,32 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
+from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_weights
+from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import LinearModel, Penalties, as_offset, one_target
+from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical, log_softmax
 from linnet.theory.certificate import Certificate, certify, walk
 
 
-def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the sorted classes and, for every row, which of them it has."""
-    target = one_target(y)
+    target = one_target(y, quiet=quiet)
     if target.ndim != 1:
         raise DataError(f"y must have one class a row, got shape {target.shape}")
     if len(target) != rows:
         raise DataError(f"y has {len(target)} rows, but X has {rows}")
     if target.dtype.kind in "bui":
         return _whole_classes(target)
-    if target.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
-        missing = np.array([value is None or str(value != value) != "False" for value in target])
-    else:
-        missing = target != target
-    if missing.any():
-        raise DataError(f"y has no class in row {int(missing.argmax())}: fill in or drop missing values first")
+    lacking = missing(target)
+    if lacking.any():
+        raise DataError(f"y has no class in row {int(lacking.argmax())}: fill in or drop missing values first")
     check_classification_targets(target)
     classes, labels = np.unique(target, return_inverse=True)
     return _several(classes), labels.astype(np.int32)
@@ -44,13 +41,48 @@ def class_numbers(y: object, rows: int) -> tuple[NDArray[Any], NDArray[np.int32]
 def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The same for whole numbers, which need no sorting if they lie close together."""
     low, high = int(target.min()), int(target.max())
-    if high - low > len(target) + 1000:
+    if high - low > len(target) + 1000 or high > np.iinfo(np.int64).max:
         classes, labels = np.unique(target, return_inverse=True)
         return _several(classes), labels.astype(np.int32)
     above = target.astype(np.int64) - low
     found = np.bincount(above, minlength=high - low + 1) > 0
     place = np.cumsum(found, dtype=np.int32) - 1
     return _several((np.flatnonzero(found) + low).astype(target.dtype)), place[above]
+
+
+def class_weights(given: object, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
+    """Return the weight of each class: as given, 1 if not named, or ("balanced") such that all weigh the same."""
+    if isinstance(given, str) and given == "balanced":
+        return np.asarray(len(labels) / (len(classes) * np.bincount(labels)))
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
+    places = {name: place for place, name in enumerate(classes.tolist())}
+    weights = np.ones(len(classes))
+    for name, weight in given.items():
+        if name not in places:
+            raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
+        weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
+    return weights
+
+
+def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
+    """The problem in some of the classes; rows of others have no weight."""
+    assert problem.labels is not None
+    if present.all():
+        return problem
+
+    def of(by_class: Any) -> Any:
+        return None if by_class is None else by_class[..., present]
+
+    return replace(
+        problem,
+        outputs=int(present.sum()),
+        labels=np.maximum(np.cumsum(present, dtype=np.int32) - 1, 0)[problem.labels],
+        offset=None if problem.offset is None else np.ascontiguousarray(of(problem.offset)),
+        l2=of(problem.l2),
+        l1=of(problem.l1),
+        fixed=None if problem.fixed is None or not of(problem.fixed).any() else of(problem.fixed),
+    )
 
 
 def _several(classes: NDArray[Any]) -> NDArray[Any]:
@@ -76,7 +108,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         C: float = 1.0,
         l1_ratio: float = 0.0,
         dual: bool = False,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -113,11 +145,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return self._fit(X, y, sample_weight, offset)
 
     def _report(self, y: object) -> None:
-        strength, _ = self._penalty()
         if len(self.classes_) > 2 and self._fixed() is None:  # of all equal solutions the one in the middle
+            unpenalised = (self._column_factors() == 0) | (self._penalty()[0] == 0)
             self._biases = self._biases - self._biases.mean()
-            if strength == 0:
-                self._weights = self._weights - self._weights.mean(axis=1, keepdims=True)
+            self._weights[unpenalised] -= self._weights[unpenalised].mean(axis=1, keepdims=True)
         self.coef_ = self._coefficients()
         self.intercept_ = self._biases.copy()
         self.n_iter_ = np.array([self.n_iter_], np.int32)
@@ -128,15 +159,13 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return columns
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        if exposure is not None:
-            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         strength, ratio = self._penalty()
-        classes, labels = class_numbers(y, columns.rows)
+        classes, labels = class_numbers(y, columns.rows, quiet=True)
         if len(classes) != len(self.classes_) or (classes != self.classes_).any():
             raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=columns.rows)
+        weights = row_weights(sample_weight, columns.rows)
         if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
+            by_class = class_weights(self.class_weight, classes, labels)
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
@@ -151,7 +180,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             head,
             outputs,
             weights=weights,
-            offset=as_offset(offset, None, columns.rows, outputs),
+            offset=self._shift(offset, exposure, columns.rows, outputs),
             l2=strength * (1 - ratio),
             l1=strength * ratio,
             **given,
@@ -170,13 +199,15 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         """Without a penalty coefficients are told from those of the reference class, the first unless chosen."""
         if problem.outputs == 1:
             return self._weights, self._biases, problem, [(0, "")]
-        weights, biases = self._weights, self._biases
-        if not problem.ridge.any() and problem.l1 is None:
-            fixed = problem.fixed if problem.fixed is not None else np.arange(problem.outputs) == 0
-            weights, biases = weights - weights[:, fixed], biases - biases[fixed]
-            problem = replace(problem, fixed=fixed)
+        weights, biases, classes = self._weights, self._biases, self.classes_
+        if problem.weights is not None:  # a class without rows does not count
+            present = np.bincount(problem.target, problem.weights, problem.outputs) > 0
+            problem = _some(problem, present)
+            weights, biases, classes = weights[:, present], biases[present], classes[present]
+        if not problem.ridge.any() and problem.l1 is None and problem.fixed is None:
+            problem = replace(problem, fixed=np.arange(problem.outputs) == 0)
         chosen = np.ones(problem.outputs, np.bool_) if problem.fixed is None else ~problem.fixed
-        labels = [(int(k), f"{self.classes_[k]}: ") for k in np.flatnonzero(chosen)]
+        labels = [(int(k), f"{classes[k]}: ") for k in np.flatnonzero(chosen)]
         return weights, biases, problem, labels
 
     def decision_function(self, X: object, *, offset: object = None) -> Floats:
@@ -203,6 +234,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         """Return every class' probability."""
         return Categorical().mean(self._scores(X, offset))
 
+    def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
+        """Return the share of rows whose class is predicted."""
+        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+
     def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
         """Draw a class for each row from its predicted distribution."""
         rng = np.random.default_rng(random_state)
@@ -221,37 +256,44 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     ) -> Certificate:
         """Return the proof that the fit reached its optimum on these data: see `linnet.theory.certificate`.
 
-        `segments`: pairs of rows; the certificate tells which classes are met on the straight way between them.
+        `segments`: pairs of rows, as sequences, dicts or rows of a data frame; the certificate tells which classes are
+        met on the straight way between them. On the way from one level to another a row is partly of both.
         """
-        check_is_fitted(self)
-        columns = self._encoder.encode(X)
+        columns = self._read(X)
         problem = self._problem(columns, y, sample_weight, offset, None)
         ways = []
         for start, end in segments:
-            z = self._z(np.stack([np.asarray(start, float), np.asarray(end, float)]))
+            z = self._z_of(self._encoder.encode_rows([start, end]), None)
             z = np.stack([np.zeros(2), z[:, 0]], axis=1) if problem.outputs == 1 else z
             ways.append(walk(z[0], z[1], self.classes_.tolist()))
         names = [*self._encoder.coefficient_names, *(["intercept"] if problem.intercept else [])]
         theta = problem.from_user(self._weights, self._biases)
         return certify(problem, theta, names, self._encoder.order(), tuple(ways))
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        self._penalty()
+
     def _penalty(self) -> tuple[float, float]:
         """Its strength and the share of l1."""
         kinds = {"deprecated": None, "l2": 0.0, "l1": 1.0, "elasticnet": None, None: 0.0}
-        if self.penalty not in kinds:
+        if not isinstance(self.penalty, str | None) or self.penalty not in kinds:
             raise ConfigError(f"penalty must be 'l1', 'l2', 'elasticnet' or None, got {self.penalty!r}")
-        if not self.C > 0:
-            raise ConfigError(f"C must be above 0 (inf: no penalty), got {self.C!r}")
+        check_number(self.C, "C", above=0, at_most=np.inf)
+        ratio = 0.0 if self.l1_ratio is None else check_number(self.l1_ratio, "l1_ratio", at_least=0, at_most=1)
         named = kinds[self.penalty]
-        ratio = float(self.l1_ratio or 0.0) if named is None else named
-        if not 0 <= ratio <= 1:
-            raise ConfigError(f"l1_ratio must be between 0 and 1, got {self.l1_ratio!r}")
+        ratio = ratio if named is None else named
         return (0.0 if self.penalty is None else 1 / self.C), ratio
 
     def _fixed(self) -> NDArray[np.bool_] | None:
         if self.reference is None:
             return None
-        fixed = np.asarray(self.classes_ == self.reference)
-        if not fixed.any():
-            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {self.classes_.tolist()}")
-        return fixed
+        names = self.classes_.tolist()
+        if self.reference not in names:
+            raise ConfigError(f"reference={self.reference!r} is not a class: choose from {names}")
+        if len(names) == 2 and self.reference != names[0]:
+            raise ConfigError(
+                f"reference={self.reference!r}: of two classes the first, {names[0]!r}, is the reference: "
+                "coefficients are those of the second"
+            )
+        return np.asarray(np.arange(len(names)) == names.index(self.reference))

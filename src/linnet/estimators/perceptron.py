@@ -1,5 +1,6 @@
 """Rosenblatt's perceptron: the mistake-driven rule, one row at a time."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -8,12 +9,12 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import as_table
-from linnet.data.targets import as_weights
 from linnet.errors import DataError
-from linnet.estimators.linear_model import check_form
-from linnet.estimators.logistic import class_numbers
+from linnet.estimators.linear_model import check_form, row_weights
+from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop import Epoch, Plan, Training
 from linnet.fit.optimizers import SGD
@@ -36,6 +37,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     Several classes are told apart one against the rest. Training ends when an epoch makes no mistake (the classes can
     be separated by a line and now are) or after `max_iter` epochs; `mistakes_` has the number of each epoch.
+    `class_weight` and `sample_weight` multiply a row's step; `warm_start` goes on from the weights of the last fit.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         max_iter: int = 1000,
         shuffle: bool = True,
         eta0: float = 1.0,
-        random_state: int | None = 0,
+        random_state: int | np.random.RandomState | None = 0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        warm_start: bool = False,
         verbose: Verbose = 0,
         threads: int | None = None,
     ) -> None:
@@ -54,11 +58,25 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self.shuffle = shuffle
         self.eta0 = eta0
         self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
         self.verbose = verbose
         self.threads = threads
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Fit the model."""
+        """Fit the model, or leave it as it was."""
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: object, y: object, sample_weight: object) -> Self:
+        for name in ("fit_intercept", "shuffle", "warm_start"):
+            check_flag(getattr(self, name), name)
+        check_whole(self.max_iter, "max_iter", at_least=1)
+        check_number(self.eta0, "eta0", above=0)
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
         if issparse(X):
@@ -67,7 +85,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         check_form(self, X, reset=True)
         self.classes_, labels = class_numbers(y, len(table))
         count = len(self.classes_)
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(table))
+        weights = row_weights(sample_weight, len(table))
+        if self.class_weight is not None:
+            by_class = class_weights(self.class_weight, self.classes_, labels)[labels]
+            weights = by_class if weights is None else weights * by_class
         if count == 2:
             rows = Rows(table, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
         else:
@@ -80,12 +101,19 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             epochs=self.max_iter,
             batch_size=1,
             shuffle=self.shuffle,
-            seed=int(self.random_state or 0),
+            seed=self._seed(),
             threads=self.threads,
             metrics=[NamedMetric("mistakes", _mistakes, greater_is_better=False)],
             relative_weights=False,
         )
-        training = Training(network, np.zeros(network.size), rows, plan)
+        theta = np.zeros(network.size)
+        block = network.blocks(theta)[0]  # views
+        coef = getattr(self, "coef_", None)
+        if self.warm_start and coef is not None and coef.T.shape == block.weights.shape:
+            block.weights[:] = coef.T
+            if self.fit_intercept:
+                block.biases[:] = getattr(self, "intercept_")  # noqa: B009
+        training = Training(network, theta, rows, plan)
         self.mistakes_ = []
         for record in follow(training.records(), self.max_iter, self.verbose):
             if not isinstance(record, Epoch):
@@ -100,6 +128,12 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self.intercept_ = block.biases.copy()
         self.n_iter_ = len(self.mistakes_)
         return self
+
+    def _seed(self) -> int:
+        given = self.random_state
+        if isinstance(given, np.random.RandomState):
+            return int(given.randint(2**31))
+        return 0 if given is None else check_whole(given, "random_state")
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""

@@ -25,7 +25,8 @@ class ByRows:
         self._problem = problem
         self._factors = l2 / l2.mean()
         products = row_products(problem, 1 / self._factors)
-        self._factored: Factor = factor(products, np.arange(len(products)))
+        none = np.zeros(len(products), np.bool_)  # what looks like a combination of other rows may be of small columns
+        self._factored: Factor = factor(products, np.arange(len(products)), none)
         self._t = np.tril(self._factored.lower) / self._factored.scale[:, None]
         lost = np.flatnonzero(self._factored.dependent)  # rows that are combinations of others
         self._t[lost] = self._factored.solve(products[lost]) @ self._t
@@ -37,10 +38,9 @@ class ByRows:
 
     @staticmethod
     def possible(problem: Problem) -> bool:
-        """Whether all columns carry a penalty, the same for all outputs, and most are dense."""
+        """Whether all columns carry a penalty, the same for all outputs."""
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
-        dense = 2 * problem.columns.dense > problem.columns.count
-        return dense and bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
+        return bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
 
     def theta(self, theta: Floats) -> Floats:
         """The parameters of the whole problem."""

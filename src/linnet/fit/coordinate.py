@@ -18,7 +18,7 @@ _FIRST_SET = 100
 
 
 def coordinate(
-    problem: Problem, theta: Floats, *, tolerance: float = 1e-10, max_iter: int = 1000, watch: Watch = unwatched
+    problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
 ) -> Solution:
     """Minimise a problem with an l1 penalty (or with parameters that may not be negative)."""
     if problem.size <= _LARGEST_SET:
@@ -26,7 +26,7 @@ def coordinate(
     return _working_sets(problem, theta, tolerance, max_iter, watch)
 
 
-def _lasso(problem: Problem) -> Floats:
+def lasso(problem: Problem) -> Floats:
     """The l1 penalty of every parameter."""
     l1 = np.zeros(problem.size)
     if problem.l1 is not None:
@@ -37,7 +37,7 @@ def _lasso(problem: Problem) -> Floats:
 def _proximal_newton(
     problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = unwatched
 ) -> Solution:
-    l1 = _lasso(problem)
+    l1 = lasso(problem)
     free = problem.free.astype(np.uint8)
     sign = problem.nonnegative.astype(np.uint8)
     point = problem.at(theta, curvature=True)
@@ -84,7 +84,7 @@ def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> 
 def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch) -> Solution:
     """Solve for the columns that matter, the others held; then look again which those are."""
     k = problem.outputs
-    l1 = _lasso(problem)
+    l1 = lasso(problem)
     most = max(1, _LARGEST_SET // k - 1)
     size = min(most, _FIRST_SET)
     theta = theta.copy()
@@ -106,7 +106,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         size = min(most, max(size, 2 * int(used.sum())))
         order = np.lexsort((-by_column, ~used)) if used.sum() <= size else np.argsort(-by_column)
         chosen = np.sort(order[:size])
-        part = _part(problem, theta, chosen)
+        part = part_of(problem, theta, chosen)
         solved = _proximal_newton(part, _theta_of(problem, part, theta, chosen), tolerance, max_iter)
         iterations += max(1, solved.iterations)
         weights, biases = part.to_user(solved.theta)
@@ -117,7 +117,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
     return Solution(theta, total, worst, iterations, False, worst * float(np.abs(theta).sum()), dependent)
 
 
-def _part(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Problem:
+def part_of(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Problem:
     """The problem in some of the columns; what the others contribute is an offset."""
     weights, biases = problem.to_user(theta)
     weights[chosen] = 0

@@ -47,6 +47,9 @@ class FullBatch:
             self.lowest = point
         return point
 
+    def left(self, point: Point, enough: float) -> float | None:
+        """No bound is known: the problem is not convex."""
+
     def so_far(self, iterations: int) -> Solution:
         """Where a search that was broken off has got to."""
         point = self.lowest

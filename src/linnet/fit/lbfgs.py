@@ -16,7 +16,8 @@ _LEAST_MEMORY = 5  # changes that are remembered even if they are large
 _MEMORY_BYTES = 100_000_000
 _LONG = 50_000  # parameters that pay for threads
 _ROUNDING = 1e-14
-_NOTHING = 1e-15
+_LONG_WAIT = 100  # iterations in which what is left did not halve
+_NOTHING = 1e-15  # of the objective: what rounding leaves
 
 
 class Smooth(Protocol):
@@ -40,6 +41,9 @@ class Smooth(Protocol):
     def whole(self, point: Point) -> Point:
         """The same with all of its gradient."""
 
+    def left(self, point: Point, enough: float) -> float | None:
+        """A bound on what is left to gain, sharp where it is below `enough`; None if there is none."""
+
 
 def lbfgs(
     problem: Smooth,
@@ -47,40 +51,48 @@ def lbfgs(
     precondition: Precondition,
     *,
     memory: int = 12,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-12,
     gradient_tolerance: float = 0.0,
     max_iter: int = 1000,
+    before: float | None = None,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
     watch: Watch = unwatched,
 ) -> Solution:
-    """Minimise from a theta, or from a point with its gradient, until the gain in sight is below `tolerance` times the
-    objective, or is nothing compared with what was gained, or no entry of the gradient is above `gradient_tolerance`.
+    """Minimise from a theta, or from a point with its gradient, until no more than `tolerance` times the objective is
+    left, or times what was gained if that is less: by the problem's bound or, where it has none, by what three steps on
+    end promise; or until no entry of the gradient is above `gradient_tolerance`.
 
-    `memory`: of so many changes, fewer if they are large. `refresh(point, iteration)` may hand over a better
-    preconditioner.
+    `before`: the objective that gains count from, if not that of the start. `memory`: of so many changes, fewer if they
+    are large. `refresh(point, iteration)` may hand over a better preconditioner.
     """
-    point = first = start if isinstance(start, Point) else problem.whole(problem.at(start))
+    point = start if isinstance(start, Point) else problem.whole(problem.at(start))
+    before = point.value if before is None else before
     steps = _Steps(problem, precondition, memory)
-    small = 0
+    small, least, since = 0, np.inf, 0
     dependent = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
         step = steps.step(point.gradient)
         gain = -core.dot(point.gradient, step, problem.half)
         norm = float(np.abs(point.gradient).max())
-        watch(iteration, point.value, 0.5 * gain)
-        if norm <= gradient_tolerance:
-            return Solution(point.theta, point.value, norm, iteration, True, 0.5 * abs(gain), dependent)
-        if not gain > 0:  # rounding has the last word
-            return Solution(point.theta, point.value, norm, iteration, norm == 0 or small > 0, abs(gain), dependent)
-        small = small + 1 if gain <= tolerance * abs(point.value) + _NOTHING * (first.value - point.value) else 0
-        if small == 3 or iteration == max_iter:
-            return Solution(point.theta, point.value, norm, iteration, small == 3, 0.5 * gain, dependent)
+        gained, value = max(before - point.value, 0.0), abs(point.value)
+        enough = tolerance * min(gained, value) + _NOTHING * max(gained, value)
+        bound = problem.left(point, enough)
+        left = 0.5 * abs(gain) if bound is None else bound
+        watch(iteration, point.value, left)
+        small = small + 1 if 0.5 * gain <= enough else 0
+        if left <= 0.5 * least:
+            least, since = left, iteration
+        finished = norm <= gradient_tolerance or (left <= enough if bound is not None else small == 3)
+        if small > 0 and (iteration - since >= _LONG_WAIT or not gain > 0):
+            finished = True  # rounding has the last word
+        if finished or iteration == max_iter or not gain > 0:
+            return Solution(point.theta, point.value, norm, iteration, finished or norm == 0, left, dependent)
         following = _search(problem, point, step, gain)
         if following is None:
             if steps.forget():  # once more from the preconditioner alone
                 continue
-            return Solution(point.theta, point.value, norm, iteration, small > 0, 0.5 * gain, dependent)
+            return Solution(point.theta, point.value, norm, iteration, 0.5 * gain <= enough, left, dependent)
         following = problem.whole(following)
         assert following.gradient is not None
         steps.replace(refresh(following, iteration + 1) if refresh else None)

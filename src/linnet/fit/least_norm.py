@@ -20,7 +20,7 @@ from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import Factor, elimination_order, factor
 
 _BLOCK = 4096  # columns taken together
-_SPARSE = 0.1  # a matrix with more entries than this is dealt with as a dense one
+_FULL = 0.05  # a sparse column with more entries than this is dealt with as a dense one
 
 
 def wide(problem: Problem) -> Floats | None:
@@ -67,10 +67,9 @@ def row_products(problem: Problem, scale: Floats) -> Floats:
     """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns counting from their centers."""
     columns, root = problem.columns, np.sqrt(scale)
     out = np.zeros((columns.rows, columns.rows))
-    for first, block in _blocks(columns):
-        here = slice(first, first + block.shape[1])
+    for here, block in _blocks(columns):
         if isinstance(block, np.ndarray):
-            scaled = (block - problem.center[here] if first < columns.dense else block) * root[here]
+            scaled = (block - problem.center[here] if here[0] < columns.dense else block) * root[here]
             out += scaled @ scaled.T
         else:
             entries = block @ scipy.sparse.diags_array(root[here])
@@ -78,24 +77,25 @@ def row_products(problem: Problem, scale: Floats) -> Floats:
     return out
 
 
-def _blocks(columns: Columns) -> Iterator[tuple[int, Any]]:
-    """Some columns after some others, each time with the number of the first."""
+def _blocks(columns: Columns) -> Iterator[tuple[NDArray[np.intp], Any]]:
+    """Some columns after some others, each time with their numbers; those with many entries as dense ones."""
     first = 0
     for start in range(0, len(columns.tables), _BLOCK):
         tables = columns.tables[start : start + _BLOCK]  # a data frame has a table a column
         table = tables[0] if len(tables) == 1 else np.hstack(tables)
         for left in range(0, table.shape[1], _BLOCK):
-            yield first + left, table[:, left : left + _BLOCK]
+            block = table[:, left : left + _BLOCK]
+            yield first + left + np.arange(block.shape[1]), block
         first += table.shape[1]
     if first == columns.count:
         return
-    entries = columns.entries()
-    if entries.nnz < _SPARSE * entries.shape[0] * entries.shape[1]:
-        yield first, entries
-    else:
-        by_column = entries.tocsc()
-        for left in range(0, entries.shape[1], _BLOCK):
-            yield first + left, by_column[:, left : left + _BLOCK].toarray()
+    entries = columns.entries().tocsc()
+    full = np.diff(entries.indptr) > _FULL * columns.rows
+    yield first + np.flatnonzero(~full), entries[:, ~full].tocsr()
+    chosen = np.flatnonzero(full)
+    for left in range(0, len(chosen), _BLOCK):
+        mine = chosen[left : left + _BLOCK]
+        yield first + mine, entries[:, mine].toarray()
 
 
 def shared(problem: Problem, factored: Factor, curvature: Floats) -> Floats:

@@ -144,6 +144,33 @@ class Problem:
         """The point: all of its gradient is known."""
         return point
 
+    @cached_property
+    def penalised(self) -> bool:
+        """Whether all weights that are sought carry an l2 penalty."""
+        weights = slice(self.size - self.outputs)
+        return bool((self.ridge[weights] > 0)[self.free[weights]].all())
+
+    def left(self, point: Point, enough: float) -> float | None:
+        """A bound on what is left to gain, ½ g'P⁻¹g with P the penalties' second derivatives; None if one is zero."""
+        if not self.penalised:
+            return None
+        assert point.gradient is not None
+        weights = slice(self.size - self.outputs)
+        squared, ridge = point.gradient[weights] ** 2, self.ridge[weights]
+        left = 0.5 * float(np.divide(squared, ridge, out=squared, where=ridge > 0).sum())
+        if left > enough or not self.intercept:
+            return left
+        return left + self.left_in_biases(point.gradient[-self.outputs :], self.z(point.theta))
+
+    def left_in_biases(self, gradient: Floats, z: Floats) -> float:
+        """What biases alone would gain, about: they carry no penalty."""
+        curvature = self.head.curvature(z, self.target, expected=True)
+        if self.weights is not None:
+            curvature[self.weights == 0] = 0
+            curvature *= self.weights[:, None]
+        total = curvature.sum(axis=0)
+        return 0.5 * float((gradient[total > 0] ** 2 / total[total > 0]).sum())
+
     def start(self) -> Floats:
         """Weights of zero, and the biases that fit the targets' mean."""
         theta = np.zeros(self.size)
@@ -164,9 +191,11 @@ class Problem:
         return weights, biases if self.intercept else np.zeros(self.outputs)
 
     def from_user(self, weights: Floats, biases: Floats) -> Floats:
-        """The theta of given weights and biases."""
+        """The theta of given weights and biases; what is held at zero here is taken off all classes, or left out."""
+        if self.fixed is not None:  # the same predictions
+            weights, biases = weights - weights[:, self.fixed], biases - biases[self.fixed]
         moved = biases + self.center @ weights[: self.columns.dense]
-        return np.concatenate([weights.ravel(), moved])
+        return np.concatenate([weights.ravel(), moved if self.intercept else np.zeros_like(moved)])
 
 
 def make_core(columns: Columns, center: Floats, head: Head, outputs: int, threads: int) -> core.Linear:

@@ -2,6 +2,8 @@
 
 The second derivatives are factored in the order of the columns, levels' first ones last: a column that depends on those
 before it is left out, with a coefficient of zero, so that of a full set of levels the first becomes the reference.
+Which columns those are is found out once, where all rows still count: later on rows may have become so certain that
+they no longer do, and a column that only they tell from others is not dependent but on its way to infinity.
 """
 
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
 
 _PIVOT = 1e-10  # of a column's own second derivative: below it the column depends on others
+_LEAST_PIVOT = 1e-14  # the same for a column that is known not to: below it there is only rounding
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
 _ENOUGH = 1e-9  # a gain this small, in units of the objective, is squared by one more step
 _NOTHING = 1e-15  # a gain this small is none
@@ -31,7 +34,7 @@ class Solution:
     converged: bool
     gap: float  # estimate of what is left to gain
     dependent: NDArray[np.bool_]  # parameters left out because others determine them
-    step: Floats | None = None  # the last one: where theta would go on to
+    step: Floats | None = None  # where theta would go on to
 
 
 Watch = Callable[[int, float, float], None]  # is told the iteration, the objective and what is left to gain
@@ -67,15 +70,19 @@ class Factor:
         return out
 
 
-def factor(matrix: Floats, order: NDArray[np.intp]) -> Factor:
-    """Factor a positive semidefinite matrix, scaled to a diagonal of ones."""
+def factor(matrix: Floats, order: NDArray[np.intp], lost: NDArray[np.bool_] | None = None) -> Factor:
+    """Factor a positive semidefinite matrix, scaled to a diagonal of ones. `lost`: the rows that depend on others, if
+    that is known.
+    """
     diagonal = np.diagonal(matrix)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    if lost is not None:
+        scale[lost] = 0
     lower = np.ascontiguousarray(matrix[np.ix_(order, order)])
     lower *= scale[order]
     lower *= scale[order][:, None]
     kept = np.empty(len(order), np.uint8)
-    core.cholesky(lower, _PIVOT, kept)
+    core.cholesky(lower, _PIVOT if lost is None else _LEAST_PIVOT, kept)
     return Factor(lower, kept, order, scale)
 
 
@@ -107,30 +114,50 @@ def newton(
     max_iter: int = 100,
     every: int = 1,
     enough: float = _ENOUGH,
+    plain: Floats | None = None,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta, or from a point with derivatives. `order`: of elimination. `every`: on part of the
-    rows, for a start.
+    rows, for a start. `plain`: a theta where all rows count, if the start may not be one.
     """
     point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
+    assert point.curvature is not None
+    factored = factor(point.curvature, order)
+    if plain is not None and factored.dependent[np.diagonal(point.curvature) > 0].any():
+        there = problem.at(plain, curvature=True)
+        assert there.curvature is not None
+        other = factor(there.curvature, order)
+        if (factored.dependent & ~other.dependent).any():  # columns here only seem to depend on others
+            point, factored = there, other
+    lost = factored.dependent
     iterations, before, first = 0, np.inf, point.value
+    moved = np.zeros_like(point.theta)
     while True:
         assert point.gradient is not None
-        assert point.curvature is not None
-        factored = factor(point.curvature, order)
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
-        scale = abs(point.value) + abs(first - point.value)
         norm = float(np.abs(point.gradient).max(initial=0.0))
         watch(iterations, point.value, 0.5 * gain)
-        finished = gain <= _NOTHING * scale or (gain <= enough * scale and gain <= 1e-2 * before)
+        if (factored.dependent & ~lost).any():  # a column on its way to infinity has come far enough
+            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved)
+        nothing = _NOTHING * (abs(point.value) + abs(first - point.value))
+        finished = gain <= nothing or (gain <= enough * abs(point.value) and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
-            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, factored.dependent, step)
+            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step)
         iterations, before = iterations + 1, gain
         del factored
         point = replace(point, curvature=None)  # the next point's needs the room
-        point = _descend(problem, point, step, gain, every)
+        following = _descend(problem, point, step, gain, every)
+        point, moved = following, following.theta - point.theta
+        assert point.curvature is not None
+        factored = factor(point.curvature, order, lost)
+
+
+def dependent(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which parameters depend on others, by the second derivatives at a point."""
+    assert point.curvature is not None
+    return factor(point.curvature, order).dependent
 
 
 def _descend(problem: Objective, point: Point, step: Floats, gain: float, every: int) -> Point:

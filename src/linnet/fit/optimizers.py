@@ -14,6 +14,7 @@ Names, defaults and the place of e are Keras', but for `clip_norm`, its global_c
 down to that norm if it is larger.
 """
 
+from inspect import signature
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +40,8 @@ class Optimizer:
     def __init__(
         self, learning_rate: float | Schedule, *, lr: float | Schedule | None, clip_norm: float | None
     ) -> None:
+        if lr is not None and learning_rate != signature(type(self)).parameters["learning_rate"].default:
+            raise ConfigError(f"learning_rate={learning_rate!r} and lr={lr!r} are two names for one thing: give one")
         self.schedule = as_schedule(learning_rate if lr is None else lr)  # lr: the old name wins over the default
         if clip_norm is not None:
             check_number(clip_norm, "clip_norm", above=0)

@@ -53,9 +53,7 @@ class RowSpace:
     def at(self, theta: Floats) -> Point:
         """The objective, and the gradient but for K r: see `whole`."""
         problem, half = self._problem, self.half
-        z = theta[half : 2 * half].reshape(self._shape) + theta[2 * half :]
-        if problem.offset is not None:
-            z += problem.offset
+        z = self._z(theta)
         loss, gradient = np.empty(len(z)), np.empty(self.size)
         slope = gradient[:half].reshape(self._shape)  # a view
         problem.head.rows(z, problem.target, loss=loss, slope=slope)
@@ -73,6 +71,15 @@ class RowSpace:
         self._products.apply(r, image)
         return point
 
+    def left(self, point: Point, enough: float) -> float:
+        """A bound on what is left to gain: see `Problem.left`, whose g'P⁻¹g is r'K r here."""
+        assert point.gradient is not None
+        r, image = point.gradient[: self.half], point.gradient[self._images]
+        left = 0.5 * core.dot(r, image)
+        if left > enough or not self._problem.intercept:
+            return left
+        return left + self._problem.left_in_biases(point.gradient[2 * self.half :], self._z(point.theta))
+
     def steps(self, start: Point) -> Precondition:
         """Steps along gradients: biases move as far as z does for their sake, the first step to the lowest point of the
         parabola in its direction.
@@ -84,7 +91,7 @@ class RowSpace:
             scale[2 * half :] = self._bias_scale()
         step = start.gradient * scale
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
-        curved = curvature(problem, start.theta[self._images].reshape(self._shape) + start.theta[2 * half :])
+        curved = curvature(problem, self._z(start.theta))
         bent = core.dot(step, step, half) + float((curved * moved**2).sum())
         if bent > 0:
             scale *= core.dot(start.gradient, step, half) / bent
@@ -103,6 +110,10 @@ class RowSpace:
     @property
     def _images(self) -> slice:
         return slice(self.half, 2 * self.half)
+
+    def _z(self, theta: Floats) -> Floats:
+        z = theta[self._images].reshape(self._shape) + theta[2 * self.half :]
+        return z if self._problem.offset is None else z + self._problem.offset
 
     def _bias_scale(self) -> float:
         """How far a step moves z, compared with one of the biases: the mean of 1'K 1."""

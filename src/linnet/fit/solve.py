@@ -1,7 +1,8 @@
 """Which solver a convex problem gets: Newton's method while second derivatives are affordable, L-BFGS beyond.
 
 With more columns than rows a problem is solved by way of the rows; where columns depend on each other, squared error
-gives the smallest coefficients.
+gives the smallest coefficients. `tolerance` is L-BFGS' and that of coordinate descent: Newton's method goes on to the
+last digit.
 """
 
 from dataclasses import replace
@@ -33,9 +34,10 @@ SOLVERS = (
     "sparse_cg",
 )
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
-_LARGEST_CURVATURE = 2500  # parameters
+LARGEST_CURVATURE = 2500  # parameters
 _MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
-_ROW_STEPS, _ROW_MEMORY = 150, 24  # of L-BFGS among combinations of the rows
+_FEW_ROWS = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
+_ROW_STEPS, _ROW_MEMORY = 300, 24  # of L-BFGS among combinations of the rows
 _PART = 16  # of many rows one block in so many gives a start
 _MANY_ROWS = 50_000
 _LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
@@ -47,7 +49,7 @@ def solve(
     *,
     max_iter: int = 1000,
     start: Floats | None = None,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-12,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise the problem from `start`, or from the model that only knows the targets' mean."""
@@ -63,33 +65,37 @@ def solve(
         if solution is not None:
             return solution
     use_newton = solver in _NEWTON or (solver == "auto" and _newton_pays(problem))
-    if use_newton and problem.size > 4 * _LARGEST_CURVATURE:
+    if use_newton and problem.size > 4 * LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
     theta = problem.start() if start is None else start
-    if start is None and solver == "auto" and not use_newton and wider_than_long and ByRows.possible(problem):
-        rows = ByRows(problem)
-        theta = rows.theta(solve(rows.problem, max_iter=max_iter, watch=watch).theta)  # and on to the last digit
     if use_newton:
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
         if start is None and problem.columns.rows >= _MANY_ROWS and dense and not squared:
             first = _start_from_part(problem, theta)
-        solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, watch=watch)
+        plain = None if first is theta and start is None else problem.start()
+        solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, plain=plain, watch=watch)
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
     done = 0
-    if start is None and RowSpace.possible(problem):
+    exact = solver == "auto" and wider_than_long and ByRows.possible(problem)
+    if start is None and not (exact and problem.columns.rows <= _FEW_ROWS) and RowSpace.possible(problem):
         solution = _in_row_space(problem, max_iter, tolerance, watch)
         if solution.converged:
             return solution
         theta, done = solution.theta, solution.iterations
+    if exact:
+        rows = ByRows(problem)
+        solution = solve(rows.problem, max_iter=max_iter - done, tolerance=tolerance, watch=watch)
+        theta, done = rows.theta(solution.theta), done + solution.iterations  # and on to the last digit
     precondition = Preconditioner(problem)
     solution = lbfgs(
         problem,
         precondition.reachable(theta),
         precondition.at(None),
         max_iter=max_iter - done,
+        before=problem.at(problem.start(), gradient=False).value,
         refresh=precondition.refresh,
         tolerance=tolerance,
         watch=lambda iteration, value, gap: watch(done + iteration, value, gap),
@@ -135,7 +141,7 @@ def _by_rows(problem: Problem) -> Solution | None:
 
 def _newton_pays(problem: Problem) -> bool:
     """Whether some ten matrices of second derivatives cost less than some hundred gradients."""
-    if problem.size > _LARGEST_CURVATURE:
+    if problem.size > LARGEST_CURVATURE:
         return False
     together = problem.head.family == "categorical"
     pairs = problem.outputs * (problem.outputs + 1) // 2 if together else problem.outputs

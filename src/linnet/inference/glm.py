@@ -17,13 +17,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
+from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
+from linnet.fit.coordinate import lasso
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
-from linnet.fit.newton import elimination_order, factor, newton
-from linnet.inference.likelihood import DISPERSED, least_loss, log_likelihood, weighted_sum
+from linnet.fit.newton import dependent, elimination_order, factor, newton
+from linnet.inference.likelihood import DISPERSED, deviance, log_likelihood, weighted_sum
+from linnet.model.heads import Head
 
 _LARGEST = 10_000  # parameters
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
@@ -51,6 +55,8 @@ class Inference:
     log_likelihood: float
     deviance: float
     null_deviance: float
+    head: Head
+    target: tuple[float, float]  # sums of the targets and of their squares
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -75,6 +81,8 @@ class Inference:
             raise DataError(
                 f"both models must see the same rows: this one saw {self.rows:g}, the other {smaller.rows:g}"
             )
+        if self.head != smaller.head or not np.allclose(self.target, smaller.target, rtol=1e-9, atol=0):
+            raise DataError("both models must have the same targets and the same distribution of them")
         statistic = 2 * (self.log_likelihood - smaller.log_likelihood)
         return statistic, freedom, float(chdtrc(freedom, statistic))
 
@@ -123,7 +131,6 @@ def infer(
     kind: str = "model",
     groups: object = None,
     level: float = 0.95,
-    notes: list[str] | None = None,
 ) -> Inference:
     """Infer from a solved problem. `places`: which parameters to report (of theta for columns as the user has them)."""
     if kind not in COVARIANCES:
@@ -144,11 +151,17 @@ def infer(
     loss, _ = problem.core.sums(
         theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True
     )
-    h[~problem.free], h[:, ~problem.free] = 0, 0
-    bread = factor(h + np.diag(problem.ridge), elimination_order(problem))
-    unit = np.eye(problem.size)
-    inverse = bread.solve(unit)
-    free = int((~bread.dependent).sum())
+    stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
+    sought = problem.free & ~stuck
+    h[~sought], h[:, ~sought] = 0, 0
+    order = elimination_order(problem)
+    whole = h + np.diag(np.where(sought, problem.ridge, 0))
+    lost = factor(whole, order).dependent
+    if lost[sought].any():  # rows that have become certain no longer count: look where all do
+        lost = dependent(problem.at(problem.start(), curvature=True), order) | ~sought
+    bread = factor(whole, order, lost)
+    inverse = bread.solve(np.eye(problem.size))
+    free = int((~lost).sum())
     freedom = total - free
     t, dispersed = problem.target, problem.head.family in DISPERSED
     if dispersed or kind != "model":
@@ -161,34 +174,50 @@ def infer(
     if kind == "model":
         covariance = dispersion * inverse @ h @ inverse
     else:
-        covariance = inverse @ _meat(problem, slope, curved, weights, inverse, kind, groups, free) @ inverse
-    held = bread.dependent
+        covariance = inverse @ _meat(problem, sought, slope, curved, weights, inverse, kind, groups, free) @ inverse
+    held = lost
     if problem.head.family == "normal":  # of many coefficients that fit equally well the smallest were taken
-        directions = shared(problem, bread, h + np.diag(problem.ridge))
+        directions = shared(problem, bread, whole) if not stuck.any() else np.zeros((problem.size, 0))
         covariance = smallest(problem, directions, smallest(problem, directions, covariance).T)
         held = held & ~directions.any(axis=1)
     move = _to_user_matrix(problem)
+    if problem.labels is not None and problem.fixed is None:  # coefficients are those around the mean of all classes
+        together = _together(problem)
+        move = together @ move
+        held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    shown = ~held[places]
-    error = np.where(shown, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
+    shown, endless = ~held[places], (bread.dependent & ~lost)[places]
+    error = np.where(shown & ~endless, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
-    away, middle = -np.abs(statistic), (1 + level) / 2
-    p_value = np.asarray(2 * (stdtr(freedom, away) if dispersed else ndtr(away)), np.float64)
+    tail, middle = -np.abs(statistic), (1 + level) / 2
+    p_value = np.asarray(2 * (stdtr(freedom, tail) if dispersed else ndtr(tail)), np.float64)
     reach = (stdtrit(freedom, middle) if dispersed else ndtri(middle)) * error
-    least = least_loss(problem.head, t, weights)
-    notes = list(notes or [])
-    if not shown.all():
-        left = ", ".join(name for name, ok in zip(names, shown, strict=True) if not ok)
-        notes.append(f"Held at zero because other columns determine them: {left}.")
-    if (bread.dependent & problem.free & ~held)[places].any():
+    away = _deviance(problem, theta, loss)
+    numbers = t.reshape(-1).astype(np.float64)
+    notes = []
+
+    def note(what: str, which: NDArray[np.bool_]) -> None:
+        if which.any():
+            notes.append(f"{what}: {', '.join(name for name, one in zip(names, which, strict=True) if one)}.")
+
+    note("Held at zero because other columns determine them", ~shown & ~stuck[places])
+    why = "because they may not be negative" if problem.positive else "by the penalty"
+    note(f"Held at zero {why}", stuck[places])
+    note("Too far off to have a standard error, because they tell classes apart without error", endless)
+    if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
     if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
         notes.append(
             "The fit is penalised: coefficients are shrunk towards zero. Standard errors tell how much the shrunken "
             "coefficients vary from sample to sample, not how far they are off; p-values and intervals are not those "
             "of a test of the coefficient itself."
+        )
+    if problem.positive:
+        notes.append(
+            "Coefficients may not be negative: standard errors, p-values and intervals are those of a fit in which the "
+            "same coefficients are zero and the others free."
         )
     return Inference(
         names,
@@ -206,11 +235,26 @@ def infer(
         free,
         freedom,
         dispersion,
-        log_likelihood(problem.head, loss, t, weights, dispersion),
-        2 * (loss - least),
-        2 * (_null_loss(problem) - least),
+        log_likelihood(problem.head, away, t, weights, dispersion),
+        away,
+        null_deviance(problem),
+        problem.head,
+        (weighted_sum(weights, numbers), weighted_sum(weights, numbers**2)),
         notes,
     )
+
+
+def _by_column(problem: Problem, which: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many of a column's parameters are among those, for each of them."""
+    return np.repeat(which.reshape(-1, problem.outputs).sum(axis=1), problem.outputs)
+
+
+def _together(problem: Problem) -> Floats:
+    """Takes off the mean over the classes where no penalty says what it is."""
+    k = problem.outputs
+    bare = ((problem.ridge + lasso(problem)) == 0).reshape(-1, k).all(axis=1)
+    blocks = np.where(bare[:, None, None], np.eye(k) - 1 / k, np.eye(k))
+    return block_diag(*blocks)
 
 
 def _to_user_matrix(problem: Problem) -> Floats:
@@ -225,6 +269,7 @@ def _to_user_matrix(problem: Problem) -> Floats:
 
 def _meat(
     problem: Problem,
+    sought: NDArray[np.bool_],
     slope: Floats,
     curved: Floats,
     weights: Floats,
@@ -236,18 +281,13 @@ def _meat(
     """Σ s_i s_i' over rows or groups."""
     k, size = problem.outputs, problem.columns.count + 1
     total = float(weights.sum())
+    rest = total - free
     if kind == "cluster":
-        labels = np.asarray(groups)
-        if labels.shape != weights.shape:
-            raise DataError(f"groups must have one entry a row, {len(weights)} in all, got shape {labels.shape}")
-        names, inverse_of = np.unique(labels, return_inverse=True)
-        if len(names) < 2:
-            raise DataError("groups must name at least two groups")
-        count = len(names)
+        count, of_rows = _groups(groups, weights)
         scores = np.empty((count, problem.size))
-        problem.core.gradient_by_group(weights[:, None] * slope, inverse_of.reshape(-1).astype(np.int64), scores)
-        scores[:, ~problem.free] = 0
-        return np.asarray(scores.T @ scores * (count / (count - 1) * (total - 1) / (total - free)))
+        problem.core.gradient_by_group(weights[:, None] * slope, of_rows, scores)
+        scores[:, ~sought] = 0
+        return np.asarray(scores.T @ scores * (count / (count - 1) * (total - 1) / rest if rest > 0 else np.nan))
     scaled = weights
     if kind in ("HC2", "HC3"):
         if k > 1:
@@ -262,14 +302,41 @@ def _meat(
             problem.core.sandwich(scaled * slope[:, a] * slope[:, b], block)
             meat[:, a, :, b] = meat[:, b, :, a] = block
     out = meat.reshape(size * k, size * k)
-    out[~problem.free], out[:, ~problem.free] = 0, 0
-    return out * (total / (total - free)) if kind == "HC1" else out
+    out[~sought], out[:, ~sought] = 0, 0
+    return out * (total / rest if rest > 0 else np.nan) if kind == "HC1" else out
 
 
-def _null_loss(problem: Problem) -> float:
-    """The loss sum of the model without columns."""
+def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
+    """How many groups have rows with a weight, and the group of each row."""
+    labels = np.asarray(groups)
+    if labels.shape != weights.shape:
+        raise DataError(f"groups must have one entry a row, {len(weights)} in all, got shape {labels.shape}")
+    lacking = missing(labels)
+    if lacking.any():
+        raise DataError(f"groups has no value in row {int(lacking.argmax())}: every row needs a group")
+    try:
+        names, found = np.unique(labels[weights > 0], return_inverse=True)
+    except TypeError:
+        raise DataError("groups must be numbers or names, not both") from None
+    if len(names) < 2:
+        raise DataError("groups must name at least two groups")
+    of_rows = np.zeros(len(labels), np.int64)
+    of_rows[weights > 0] = found.reshape(-1)
+    return len(names), of_rows
+
+
+def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
+    """The deviance of a model whose loss sum is known."""
+    if problem.head.family in ("normal", "bernoulli", "categorical"):  # the least loss is 0
+        return 2 * loss
+    weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
+    return deviance(problem.head, problem.z(theta), problem.target, weights)
+
+
+def null_deviance(problem: Problem) -> float:
+    """The deviance of the model without columns."""
     null = problem.without_columns()
     biases = null.start()
     if null.intercept and null.offset is not None:  # no formula knows the best
         biases = newton(null, biases, elimination_order(null)).theta
-    return null.at(biases, gradient=False).value
+    return _deviance(null, biases, null.at(biases, gradient=False).value)

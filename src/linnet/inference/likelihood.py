@@ -9,6 +9,9 @@ from scipy.special import gammaln, xlogy
 from linnet._native import core
 from linnet.model.heads import Floats, Head, Targets
 
+_SMALL, _TERMS = 0.05, 15  # below so much a series of so many terms is exact
+_LARGE = 100.0
+
 # Heads whose distribution has a dispersion that is not known beforehand.
 DISPERSED = ("normal", "gamma", "tweedie", "tweedie_identity")
 
@@ -23,38 +26,63 @@ def weighted_sum(weights: Floats, of_rows: Floats) -> float:
     return core.dot(weights, np.where(weights > 0, of_rows, 0.0))
 
 
-def least_loss(head: Head, t: Targets, weights: Floats) -> float:
-    """Σ w loss where every mean is its row's t: a deviance is twice what a loss sum lies above it."""
-    q = power_of(head)
-    if t.ndim == 1 or head.family == "normal":  # labels, or squares
-        return 0.0
-    if head.family == "bernoulli":
-        each = np.zeros_like(t) if ((t == 0) | (t == 1)).all() else -xlogy(t, t) - xlogy(1 - t, 1 - t)
-    elif head.family == "categorical":
-        each = -xlogy(t, t)
-    elif q == 1:
-        each = t - xlogy(t, t)
-    elif q == 2:
-        each = 1 + np.log(t)
-    else:  # a negative t has no mean of its own but with q = 0
-        each = -((t if q == 0 else np.maximum(t, 0)) ** (2 - q)) / ((1 - q) * (2 - q))
-    return weighted_sum(weights, each.sum(axis=1))
+def deviance(head: Head, z: Floats, t: Targets, weights: Floats) -> float:
+    """Twice the distance of the loss sum from its least, where every mean is its row's t. Row by row and never below 0:
+    the difference of two sums would have few digits, or none, where losses are large.
+
+    With variance mean^q and e = (t - mean) / mean it is 2 mean^(2-q) ((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)).
+    """
+    if head.family in ("normal", "bernoulli", "categorical"):
+        least = 0.0 if t.ndim == 1 or head.family == "normal" else -xlogy(t, t) - xlogy(1 - t, 1 - t)
+        return 2 * weighted_sum(weights, np.maximum(head.loss(z, t) - np.sum(least, axis=-1), 0))
+    q, mean = power_of(head), head.mean(z)
+    with np.errstate(all="ignore"):  # a row without weight may have any mean
+        e = (t - mean) / mean
+        each = mean ** (2 - q) * np.where(np.abs(e) < _SMALL, _near(e, q), _far(e, q))
+        each = np.where((mean > 0) | (q == 0), each, np.inf)  # the identity link may leave the means there are
+    return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
 
 
-def log_likelihood(head: Head, loss: float, t: Targets, weights: Floats, dispersion: float) -> float:
-    """Log-likelihood of all rows whose loss sum is known; NaN for Tweedie's distributions, whose density has no closed
+def _near(e: Floats, q: float) -> Floats:
+    """((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)) as a series, which also holds for q = 1 and 2."""
+    factors = [0.5]
+    for k in range(3, _TERMS):
+        factors.append(factors[-1] * (3 - k - q) / k)
+    return np.asarray(e**2 * np.polynomial.polynomial.polyval(e, factors))
+
+
+def _far(e: Floats, q: float) -> Floats:
+    """The same by the formula. A negative t has no mean of its own but with q = 0."""
+    if q == 1:
+        return np.asarray(xlogy(1 + e, 1 + e) - e)
+    if q == 2:
+        return np.asarray(e - np.log1p(e))
+    ratio = 1 + e if q == 0 else np.maximum(1 + e, 0)
+    return np.asarray((ratio ** (2 - q) - 1 - (2 - q) * e) / ((1 - q) * (2 - q)))
+
+
+def log_likelihood(head: Head, away: float, t: Targets, weights: Floats, dispersion: float) -> float:
+    """Log-likelihood of all rows whose deviance is known; NaN for Tweedie's distributions, whose density has no closed
     form.
     """
-    if head.family in ("bernoulli", "categorical"):
-        return -loss
+    if head.family in ("bernoulli", "categorical"):  # targets are 0 or 1
+        return -0.5 * away
     if head.family == "poisson":
-        return -loss - weighted_sum(weights, gammaln(t + 1).sum(axis=1))
+        return weighted_sum(weights, _largest_poisson(t).sum(axis=1)) - 0.5 * away
     if head.family == "normal":
         count = float(weights.sum()) * t.shape[1]
-        variance = 2 * loss / count  # the one that makes it largest
-        return float(-0.5 * count * (np.log(2 * np.pi * variance) + 1))
+        variance = away / count  # the one that makes it largest
+        with np.errstate(divide="ignore"):
+            return float(-0.5 * count * (np.log(2 * np.pi * variance) + 1))
     if head.family == "gamma":
         shape = 1 / dispersion
-        rest = shape * np.log(shape * t) - np.log(t) - gammaln(shape)
-        return weighted_sum(weights, rest.sum(axis=1)) - shape * loss
+        largest = shape * (np.log(shape) - 1) - gammaln(shape) - np.log(t)
+        return weighted_sum(weights, largest.sum(axis=1)) - 0.5 * shape * away
     return float("nan")
+
+
+def _largest_poisson(t: Floats) -> Floats:
+    """log of the probability of t where t is the mean, t log t - t - log t!; by Stirling's series for large t."""
+    large = np.maximum(t, _LARGE)
+    stirling = -0.5 * np.log(2 * np.pi * large) - 1 / (12 * large) + 1 / (360 * large**3)
+    return np.where(t < _LARGE, xlogy(t, t) - t - gammaln(t + 1), stirling)

@@ -21,6 +21,9 @@ from linnet.fit.newton import newton
 from linnet.model.heads import log_softmax
 
 Floats = NDArray[np.float64]
+_TRIES = 10
+_OFF = 1e-9  # of the features' mean distance from a moment
+_ROUNDS = 20  # of giving outcomes and features the same scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +81,27 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     centered = (f - m) / scale
     possible = _possible(centered, f, m)
     inside = centered[possible]
-    solution = newton(_Dual(inside), np.zeros(f.shape[1]), np.arange(f.shape[1]), enough=1e-14)
-    dual, log_p = _log_sum_exp(inside @ solution.theta)
+    theta, order = np.zeros(f.shape[1]), np.arange(f.shape[1])
+    for _ in range(_TRIES):  # a small probability is no small part of a moment: once more from there
+        theta = newton(_Dual(inside), theta, order, enough=1e-14, plain=np.zeros_like(theta)).theta
+        dual, log_p = _log_sum_exp(inside @ theta)
+        off = np.abs(np.exp(log_p) @ inside)
+        if (off <= _OFF * (np.exp(log_p) @ np.abs(inside))).all():
+            break
+    else:
+        column = int(np.argmax(off))
+        reached = m[column] + float(np.exp(log_p) @ inside[:, column]) * scale[column]
+        raise DataError(
+            f"moment {column} = {m[column]:g} could not be reached, only {reached:g}: the features differ too much in "
+            "size, or the moments are too near the edge of what is possible"
+        )
     p = np.zeros(len(f))
     p[possible] = np.exp(log_p)
-    multipliers = solution.theta / scale
+    multipliers = theta / scale
     entropy = -float(p[possible] @ log_p)
     if not possible.all():
         multipliers = np.full_like(multipliers, np.inf)
-    return MaxEnt(p, multipliers, entropy, dual - entropy, p @ f)
+    return MaxEnt(p, multipliers, entropy, dual - entropy, m + (p[possible] @ inside) * scale)
 
 
 def _possible(centered: Floats, f: Floats, m: Floats) -> NDArray[np.bool_]:
@@ -102,11 +117,17 @@ def _possible(centered: Floats, f: Floats, m: Floats) -> NDArray[np.bool_]:
                 f"its feature lies between {low:g} and {high:g}"
             )
     # The largest support, by one linear program: maximise Σ s with s <= q, s <= 1 over unnormalised q with Σ q f = 0.
+    # As q is not normalised each outcome may have a scale of its own, and so may each feature.
+    equal = centered.copy()
+    for _ in range(_ROUNDS):
+        for axis in (1, 0):
+            size = np.abs(equal).max(axis=axis, keepdims=True)
+            equal /= np.where(size > 0, np.sqrt(size), 1)
     result = scipy.optimize.linprog(
         np.concatenate([np.zeros(n), -np.ones(n)]),
         A_ub=np.hstack([-np.eye(n), np.eye(n)]),
         b_ub=np.zeros(n),
-        A_eq=np.hstack([centered.T, np.zeros((d, n))]),
+        A_eq=np.hstack([equal.T, np.zeros((d, n))]),
         b_eq=np.zeros(d),
         bounds=[(0, None)] * n + [(0, 1)] * n,
     )

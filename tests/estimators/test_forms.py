@@ -1,0 +1,98 @@
+"""The same numbers as an array, a sparse matrix and a data frame give the same model, by every solver."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import linnet
+import linnet.fit.solve
+
+MODELS = ("LinearRegression", "Ridge", "LogisticRegression", "PoissonRegressor", "GammaRegressor", "TweedieRegressor")
+SHAPES = {"long": (90, 8), "square": (40, 35), "wide": (40, 150)}
+
+
+def draw(seed: int) -> tuple[str, dict[str, Any], pd.DataFrame, Any, dict[str, Any]]:
+    """A model with its parameters, a frame whose last column has levels, targets, and what else fit takes."""
+    rng = np.random.default_rng(seed)
+    name = MODELS[seed % len(MODELS)]
+    rows, columns = SHAPES[str(rng.choice([*SHAPES]))]
+    x = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.4)
+    if seed % 2:
+        x *= np.exp(2 * rng.normal(size=columns))
+    frame = pd.DataFrame(x, columns=[f"v{i}" for i in range(columns)])
+    frame["level"] = np.array(["a", "b", "c", "d"])[rng.integers(0, 4, rows)]
+    z = rng.normal(size=rows) + 0.3 * (frame["level"] == "b").to_numpy()
+    params: dict[str, Any] = {}
+    if name == "LogisticRegression":
+        params = {"C": 10.0 ** rng.integers(-2, 3)}
+        y = (z > 0).astype(int) if rng.random() < 0.5 else rng.integers(0, 3, rows)
+    elif name in ("LinearRegression", "Ridge"):
+        params = {"alpha": 10.0 ** rng.integers(-2, 3)} if name == "Ridge" else {}
+        y = z
+    else:
+        params = {"alpha": 10.0 ** rng.integers(-3, 1)}
+        y = rng.gamma(2, np.exp(z)) + 0.01 if name == "GammaRegressor" else rng.poisson(np.exp(z))
+        if name == "TweedieRegressor":
+            params["power"] = 1.5
+    params["fit_intercept"] = bool(rng.random() < 0.7)
+    given: dict[str, Any] = {}
+    if rng.random() < 0.5:
+        given["sample_weight"] = rng.integers(0, 3, rows)
+        given["sample_weight"][:3] = 1
+        if name == "LogisticRegression":
+            y[:3] = [0, 1, y.max()]
+    if name in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor") and rng.random() < 0.5:
+        given["exposure"] = 2e4 * np.exp(rng.normal(size=rows))
+    return name, params, frame, y, given
+
+
+def as_numbers(frame: pd.DataFrame) -> Any:
+    levels = np.unique(frame["level"])
+    ones = frame["level"].to_numpy()[:, None] == levels
+    return np.hstack([frame.drop(columns="level").to_numpy(), ones])
+
+
+@pytest.mark.parametrize("by", ["auto", "lbfgs", "rows"])
+@pytest.mark.parametrize("seed", range(60))
+def test_the_form_of_the_table_does_not_matter(seed: int, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, params, frame, y, given = draw(seed)
+    plain = as_numbers(frame)
+    base = getattr(linnet, name)(**params).fit(plain, y, **given)
+    if by == "rows":  # as if second derivatives were too many
+        monkeypatch.setattr(linnet.fit.solve, "LARGEST_CURVATURE", 0)
+    if by == "lbfgs" and name != "LinearRegression":  # which has no solver to choose
+        params |= {"solver": "lbfgs"}
+    tolerance = 1e-6 if by == "auto" else 1e-5  # L-BFGS leaves 1e-12 of the objective
+    for table in (plain, scipy.sparse.csr_array(plain), frame):
+        model = getattr(linnet, name)(**params).fit(table, y, **given)
+        unique = name != "LinearRegression"  # which of many coefficients are taken depends on the form
+        found, wanted = (
+            (model.coef_, base.coef_) if unique else (predictions(model, table, given), predictions(base, plain, given))
+        )
+        scale = np.abs(wanted).max()
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * scale)
+        if unique:
+            np.testing.assert_allclose(model.intercept_, base.intercept_, rtol=tolerance, atol=tolerance)
+
+
+def predictions(model: Any, table: Any, given: dict[str, Any]) -> Any:
+    weighed = given.get("sample_weight", np.ones(table.shape[0])) > 0
+    return model.predict(table)[weighed]
+
+
+def test_many_sparse_columns_of_different_scales() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 3500)) * (rng.random((60, 3500)) < 0.1) * np.exp(rng.normal(size=3500))
+    exposure = 2e4 * np.exp(rng.normal(size=60))
+    counts = rng.poisson(exposure * np.exp(0.3 * rng.normal(size=60)))
+    for model, y, given in (
+        (linnet.GammaRegressor, rng.gamma(2, 1, 60) + 0.01, {}),
+        (linnet.PoissonRegressor, counts, {"exposure": exposure}),
+    ):
+        dense, sparse = (model(alpha=1e-3).fit(form(x), y, **given) for form in (np.asarray, scipy.sparse.csr_array))
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-6 * np.abs(dense.coef_).max())
+        sparse.set_params(solver="lbfgs").fit(scipy.sparse.csr_array(x), y, **given)
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-5 * np.abs(dense.coef_).max())
