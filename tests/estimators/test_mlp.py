@@ -428,3 +428,167 @@ def test_convergence_is_told() -> None:
     model = MLPClassifier((5,), solver="lbfgs", alpha=1.0, max_iter=3000, random_state=0).fit(X, Y)
     assert model.stop_reason_ == "converged"
     assert log_loss(Y, model.predict_proba(X)) < 0.5
+
+
+def test_the_tolerance_of_scikit_learn() -> None:
+    """From the same parameters, with all rows a step: as many epochs, also at falling rates."""
+    params: dict[str, Any]
+    for params in (
+        {"solver": "sgd", "tol": 1e-3},
+        {"solver": "adam", "tol": 1e-2, "n_iter_no_change": 3},
+        {"solver": "sgd", "learning_rate": "adaptive", "tol": 1e-2, "n_iter_no_change": 2},
+    ):
+        how: dict[str, Any] = {
+            "hidden_layer_sizes": (8,),
+            "batch_size": len(XR),
+            "shuffle": False,
+            "random_state": 0,
+        } | params
+        a, b = MLPRegressor(**how, max_iter=1, warm_start=True), theirs.MLPRegressor(**how, max_iter=1, warm_start=True)
+        for model in (a, b):
+            model.fit(XR, YR)
+        take_over(a, b)
+        for model in (a, b):
+            model.best_loss_ = np.inf
+            model.loss_curve_ = []
+            model._no_improvement_count = 0
+            model.set_params(max_iter=3000).fit(XR, YR)
+        assert a.n_iter_ == b.n_iter_, params
+
+
+def test_the_best_epoch_is_kept_by_any_gain() -> None:
+    model = MLPClassifier((6,), early_stopping=True, tol=0.05, random_state=0, max_iter=100)
+    model.fit(X[:400], Y[:400], eval_set=(X[400:], Y[400:]))
+    assert model.score(X[400:], Y[400:]) == pytest.approx(model.best_validation_score_)
+
+
+def test_metrics_know_their_direction_and_heed_weights() -> None:
+    def mean_squared_error(t: Any, mean: Any) -> float:
+        return float(((t - mean[:, 0]) ** 2).mean())
+
+    model = MLPRegressor(early_stopping=True, random_state=0, max_iter=60)
+    model.fit(XR, YR, eval_set=(XR, YR), eval_metric=mean_squared_error)
+    assert model.best_validation_score_ == min(model.history_["val_mean_squared_error"])
+    weights = np.where(Y[400:] == 3, 50.0, 1.0)
+    judged = MLPClassifier((6,), max_iter=3, random_state=0)
+    judged.fit(X[:400], Y[:400], eval_set=(X[400:], Y[400:], weights), eval_metric=["accuracy", "macro_f1"])
+    assert judged.history_["val_accuracy"][-1] == pytest.approx(judged.score(X[400:], Y[400:], weights))
+
+
+def test_early_stopping_watches_the_loss_that_is_trained_on() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (3000, 2))
+    y = x[:, 0] + rng.exponential(1, 3000)
+    model = MLPRegressor("quantile", quantile=0.9, early_stopping=True, random_state=0, learning_rate_init=0.01)
+    model.fit(x, y)
+    assert 0.86 < (y < model.predict(x)).mean() < 0.94
+    assert model.validation_scores_ == model.history_["val_loss"]
+    by_loss = MLPClassifier((8,), early_stopping=True, random_state=0, max_iter=20).fit(X, Y, eval_metric="loss")
+    assert by_loss.best_validation_score_ == min(by_loss.history_["val_loss"])
+
+
+def test_exposure_in_evaluation() -> None:
+    rng = np.random.default_rng(0)
+    x, exposure = rng.normal(size=(800, 2)), rng.uniform(50, 150, 800)
+    y = rng.poisson(exposure * np.exp(0.3 * x[:, 0]))
+    model = MLPRegressor("poisson", (8,), max_iter=40, random_state=0, learning_rate_init=0.01)
+    model.fit(x, y, exposure=exposure, eval_set=(x, y), eval_exposure=exposure, eval_metric="mae")
+    mae = np.abs(model.predict(x, exposure=exposure) - y).mean()
+    assert model.history_["val_mae"][-1] == pytest.approx(mae, rel=1e-5)
+    assert model.score(x, y, exposure=exposure) > 0.8
+    assert max(np.abs(g[0]).max() for g in model.gradients(x, y, exposure=exposure)) < 20
+    with pytest.raises(ConfigError, match="eval_exposure"):
+        model.fit(x, y, exposure=exposure, eval_set=(x, y))
+
+
+def test_classes_given_to_partial_fit_are_not_for_ever() -> None:
+    model = MLPClassifier((4,), random_state=0, max_iter=3).partial_fit(X[:50], Y[:50] % 2, classes=[0, 1, 2])
+    with pytest.raises(DataError, match="classes are"):
+        model.partial_fit(X[:50], Y[:50] % 2, classes=[0, 1])
+    assert model.fit(X[:50], Y[:50] % 2 + 5).classes_.tolist() == [5, 6]
+
+
+def test_a_warm_start_begins_its_schedule_anew() -> None:
+    model = MLPRegressor(learning_rate="cosine", warm_start=True, max_iter=10, random_state=0).fit(XR, YR)
+    before = model.coefs_[0].copy()
+    model.fit(XR, YR + 50)
+    assert model.history_["learning_rate"][10] == model.history_["learning_rate"][0]
+    assert np.abs(model.coefs_[0] - before).max() > 1e-4
+
+
+def test_streams_leave_no_trace_until_they_run() -> None:
+    model = MLPRegressor(hidden_layer_sizes=(5,), random_state=0, max_iter=5).fit(XR, YR)
+    before = model.predict(XR)
+    with pytest.raises(DataError):
+        model.fit_stream(XR[:, :2], np.full(len(YR), np.nan))
+    stream = model.fit_stream(XR, YR + 1)
+    np.testing.assert_array_equal(model.predict(XR), before)
+    next(stream)
+    model.fit(XR, YR)
+    after = model.predict(XR)
+    stream.close()  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(model.predict(XR), after)
+    with pytest.raises(FitError):
+        list(model.set_params(solver="sgd", learning_rate_init=1e20).fit_stream(XR * 1e6, YR))
+    np.testing.assert_array_equal(model.predict(XR), after)
+
+
+def test_a_fit_that_fails_leaves_no_records() -> None:
+    calls = []
+
+    def metric(t: Any, mean: Any) -> float:
+        calls.append(1)
+        if len(calls) > 2:
+            raise RuntimeError("no more")
+        return 0.0
+
+    model = MLPClassifier((4,), warm_start=True, max_iter=6, random_state=0).fit(X, Y)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(X, Y, eval_set=(X, Y), eval_metric=metric)
+    assert len(model.loss_curve_) == model.n_iter_ == len(model.history_["loss"]) == 6
+
+
+def test_another_solver_goes_on_with_a_fresh_memory() -> None:
+    model = MLPClassifier((4,), random_state=0).partial_fit(X, Y)
+    model.set_params(solver="sgd").partial_fit(X, Y)
+    model.set_params(solver="rmsprop").partial_fit(X, Y)
+    assert model.predict(X).shape == (600,)
+
+
+def test_lbfgs_has_no_epochs_but_can_be_counted() -> None:
+    with pytest.raises(ConfigError, match="not 'lbfgs'"):
+        MLPClassifier(solver="lbfgs").fit(X, Y, eval_set=(X, Y))
+    with pytest.raises(ConfigError, match="not 'lbfgs'"):
+        MLPClassifier(solver="lbfgs", checkpoint="run.ckpt").fit(X, Y)
+    few = MLPClassifier((5,), solver="lbfgs", max_fun=5, random_state=0).fit(X, Y)
+    assert few.n_iter_ < 5
+
+
+@pytest.mark.parametrize("weights", [{0: -1}, {0: np.nan}, {11: 1.0}, "even", dict.fromkeys(range(10), 0.0)], ids=str)
+def test_class_weights_that_mean_nothing(weights: Any) -> None:
+    with pytest.raises((ConfigError, DataError), match=r"class_weight|weight 0"):
+        MLPClassifier(class_weight=weights).fit(X, Y)
+
+
+def test_smoothed_labels_are_held_out_by_class() -> None:
+    y = np.arange(300) % 50 == 0
+    x = np.random.default_rng(0).normal(size=(300, 2))
+    seen = []
+
+    def yes(t: Any, mean: Any) -> float:
+        seen.append(int(t.sum()))
+        return 0.0
+
+    for seed in range(3):
+        model = MLPClassifier((2,), early_stopping=True, validation_fraction=1 / 3, label_smoothing=0.1, max_iter=1)
+        model.set_params(random_state=seed).fit(x, y, eval_metric=yes)
+    assert set(seen) == {2}
+
+
+def test_coefficients_may_be_put_in() -> None:
+    model = MLPClassifier((4,), max_iter=2, random_state=0).fit(X, Y)
+    model.coefs_[0] = np.zeros_like(model.coefs_[0])
+    flat = model.predict_proba(X)
+    np.testing.assert_allclose(flat, flat[:1].repeat(len(X), axis=0), rtol=1e-6)
+    model.intercepts_ = [np.zeros_like(b) for b in model.intercepts_]
+    np.testing.assert_allclose(model.predict_proba(X), 0.1, rtol=1e-6)

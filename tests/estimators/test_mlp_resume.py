@@ -148,3 +148,31 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     assert kills > 0
     np.testing.assert_array_equal(linnet.resume(path, X, Y).predict_proba(X), expected)
     assert {entry.name for entry in tmp_path.iterdir()} <= {"run.ckpt", "run.ckpt.previous"}
+
+
+def test_the_run_goes_on_in_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    left_after(2, MLPClassifier(**MODELS["adam"], random_state=0, checkpoint="run.ckpt"), X, Y)
+    (tmp_path / "there").mkdir()
+    Path("run.ckpt").rename("there/run.ckpt")
+    Path("run.ckpt").write_text("notes")
+    resumed = linnet.resume("there/run.ckpt", X, Y)
+    assert Path("run.ckpt").read_text() == "notes"
+    assert linnet.resume("there/run.ckpt", X, Y).n_iter_ == resumed.n_iter_ == 12
+
+
+def test_another_function_is_another_parameter(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    params: dict[str, Any] = {"hidden_layer_sizes": (5,), "max_iter": 6, "random_state": 0}
+    first = MLPRegressor(lambda y, t: np.log(np.cosh(y - t)), **params, checkpoint=Checkpoint(path, epochs=1))
+    left_after(2, first, X, Y)
+    with pytest.raises(ConfigError, match="loss was"):
+        linnet.resume(path, X, Y, model=MLPRegressor(lambda y, t: (y - t) ** 4, **params))
+    with pytest.raises(ConfigError, match="random_state was 0, now 9"):
+        linnet.resume(path, X, Y, model=first.set_params(random_state=9))
+    with pytest.raises(ConfigError, match="resume does not know evalset"):
+        linnet.resume(path, X, Y, model=first.set_params(random_state=0), evalset=1)
+    left_after(2, MLPClassifier((5,), random_state=np.random.RandomState(3), max_iter=5, checkpoint=path), X, Y)
+    assert linnet.resume(path, X, Y).n_iter_ == 5
+    with pytest.raises(DataError, match="the classes were"):
+        linnet.resume(path, X, Y.astype(str))

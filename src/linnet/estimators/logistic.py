@@ -53,7 +53,7 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
 def class_weights(given: object, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
     """Return the weight of each class: as given, 1 if not named, or ("balanced") such that all weigh the same."""
     if isinstance(given, str) and given == "balanced":
-        return np.asarray(len(labels) / (len(classes) * np.bincount(labels)))
+        return np.asarray(len(labels) / (len(classes) * np.maximum(np.bincount(labels, minlength=len(classes)), 1)))
     if not isinstance(given, Mapping):
         raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
     places = {name: place for place, name in enumerate(classes.tolist())}

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from linnet.checks import check_number
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.targets import as_values, as_weights, class_weights
+from linnet.data.targets import as_values
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import one_target
-from linnet.estimators.logistic import class_numbers
+from linnet.estimators.linear_model import one_target, row_weights
+from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, goes_by_batches
 from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.loop import Epoch
@@ -258,20 +258,13 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         return known, places.astype(np.int32)
 
     def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
-        weights = None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(rows))
+        weights = row_weights(sample_weight, len(rows))
         if self.class_weight is None:
             return weights
         if self._multilabel:
             raise ConfigError("class_weight needs one class a row")
-        numbers = np.searchsorted(self.classes_, rows.targets())
-        wanted = self.class_weight
-        if isinstance(wanted, Mapping):
-            places = {name: place for place, name in enumerate(self.classes_.tolist())}
-            unknown = [name for name in wanted if name not in places]
-            if unknown:
-                raise ConfigError(f"class_weight names {unknown[0]!r}, but the classes are {self.classes_.tolist()}")
-            wanted = {places[name]: weight for name, weight in wanted.items()}
-        of_rows = class_weights(numbers, len(self.classes_), wanted, np.float64)
+        numbers = np.searchsorted(self.classes_, rows.targets()).astype(np.int32)
+        of_rows = class_weights(self.class_weight, self.classes_, numbers)[numbers]
         return np.asarray(of_rows if weights is None else weights * of_rows)
 
     def __sklearn_tags__(self) -> Any:

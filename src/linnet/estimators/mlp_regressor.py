@@ -13,9 +13,9 @@ from sklearn.utils.metaestimators import available_if
 
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.targets import as_values, as_weights, check_values
+from linnet.data.targets import as_values, check_values
 from linnet.errors import ConfigError, unknown_name
-from linnet.estimators.linear_model import one_target
+from linnet.estimators.linear_model import one_target, row_weights
 from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, Run, goes_by_batches
 from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.loop import Epoch
@@ -236,7 +236,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
                 return {"normal": Normal(), "laplace": Laplace(), "poisson": Poisson(), "gamma": Gamma()}[family]
 
     def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:
-        return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(rows))
+        return row_weights(sample_weight, len(rows))
 
     def _after(self, run: Run) -> None:
         """Measure the spread of targets around their means."""

@@ -13,7 +13,7 @@ from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import as_table
 from linnet.errors import DataError
-from linnet.estimators.linear_model import check_form, row_weights
+from linnet.estimators.linear_model import check_form
 from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop import Epoch, Plan, Training
@@ -37,7 +37,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     Several classes are told apart one against the rest. Training ends when an epoch makes no mistake (the classes can
     be separated by a line and now are) or after `max_iter` epochs; `mistakes_` has the number of each epoch.
-    `class_weight` and `sample_weight` multiply a row's step; `warm_start` goes on from the weights of the last fit.
+    `class_weight` multiplies a row's step; `warm_start` goes on from the weights of the last fit. Rows have no weights:
+    a row that counts twice is two steps at different times, so let it be there twice.
     """
 
     def __init__(
@@ -63,16 +64,16 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.threads = threads
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object) -> Self:
         """Fit the model, or leave it as it was."""
         before = dict(self.__dict__)
         try:
-            return self._fit(X, y, sample_weight)
+            return self._fit(X, y)
         except BaseException:
             self.__dict__ = before
             raise
 
-    def _fit(self, X: object, y: object, sample_weight: object) -> Self:
+    def _fit(self, X: object, y: object) -> Self:
         for name in ("fit_intercept", "shuffle", "warm_start"):
             check_flag(getattr(self, name), name)
         check_whole(self.max_iter, "max_iter", at_least=1)
@@ -85,10 +86,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         check_form(self, X, reset=True)
         self.classes_, labels = class_numbers(y, len(table))
         count = len(self.classes_)
-        weights = row_weights(sample_weight, len(table))
+        weights = None
         if self.class_weight is not None:
-            by_class = class_weights(self.class_weight, self.classes_, labels)[labels]
-            weights = by_class if weights is None else weights * by_class
+            weights = class_weights(self.class_weight, self.classes_, labels)[labels]
         if count == 2:
             rows = Rows(table, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
         else:

@@ -326,7 +326,7 @@ class Training:
                 memory.best_epoch = record.epoch
                 if plan.stopping.restore_best_weights:
                     memory.best_theta = self.theta
-            elif memory.stopping.waited >= plan.stopping.patience:
+            if memory.stopping.waited >= max(1, plan.stopping.patience):
                 best = memory.stopping.best
                 told = "always NaN" if best is None else f"best {best:.6g} at epoch {memory.best_epoch}"
                 return f"{plan.stopping.monitor} did not improve for {memory.stopping.waited} epochs ({told})"
