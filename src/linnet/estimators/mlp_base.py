@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_number, check_whole
 from linnet.data.columns import Columns, Encoder
-from linnet.data.missing import Missing
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
@@ -61,7 +60,6 @@ class Run:
 class MultilayerPerceptron(BaseEstimator, ABC):
     """A network with scikit-learn's parameters and attributes."""
 
-    _missing: Missing
     threads: int | None
     n_outputs_: int
     _encoder: Encoder
@@ -416,15 +414,15 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         return {**self.get_params(deep=False)}
 
     def _learn(self, X: object) -> Columns:
-        missing, encoder = Missing(), Encoder()
-        columns = encoder.learn(missing.learn(X))
+        encoder = Encoder(missing=True)
+        columns = encoder.learn(X)
         check_form(self, X, reset=True)
-        self._missing, self._encoder = missing, encoder
+        self._encoder = encoder
         return columns
 
     def _encode(self, X: object) -> Columns:
         check_form(self, X, reset=False)
-        return self._encoder.encode(self._missing.fill(X))
+        return self._encoder.encode(X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_theta")
