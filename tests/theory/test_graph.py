@@ -89,7 +89,12 @@ def test_every_function_of_numbers(name: str) -> None:
 
 A, B, C = numbers(3, 4), numbers(4, 2), numbers(2, 3, 4)
 WHOLE: dict[Any, list[tuple[Function, tuple[Any, ...]]]] = {
-    np.sum: [(np.sum, (A,)), (lambda a: np.sum(a, 0), (A,)), (lambda a: a.sum(axis=(0, -1), keepdims=True), (C,))],
+    np.sum: [
+        (np.sum, (A,)),
+        (lambda a: np.sum(a, 0), (A,)),
+        (lambda a: a.sum(axis=(0, -1), keepdims=True), (C,)),
+        (lambda a: a.sum(axis=1, where=C[1] > 0), (C,)),
+    ],
     np.mean: [(np.mean, (A,)), (lambda a: a.mean(axis=-1), (C,)), (lambda a: np.mean(a, (0, 1), keepdims=True), (C,))],
     np.max: [(np.max, (A,)), (lambda a: a.max(axis=0), (C,)), (lambda a: np.max(a, (0, 2), keepdims=True), (C,))],
     np.min: [(np.min, (A,)), (lambda a: a.min(axis=1), (C,))],
@@ -100,8 +105,18 @@ WHOLE: dict[Any, list[tuple[Function, tuple[Any, ...]]]] = {
     np.prod: [(np.prod, (A,)), (lambda a: a.prod(axis=(0, 2)), (C,)), (lambda a: np.prod(a, 1, keepdims=True), (C,))],
     np.var: [(np.var, (A,)), (lambda a: a.var(axis=1, ddof=1), (C,))],
     np.std: [(np.std, (A,)), (lambda a: a.std(axis=0, keepdims=True), (C,))],
-    np.average: [(np.average, (A,)), (lambda a, w: np.average(a, 1, weights=w), (A, np.abs(A) + 1))],
+    np.average: [
+        (np.average, (A,)),
+        (lambda a, w: np.average(a, 1, weights=w), (A, np.abs(A) + 1)),
+        (lambda a, w: np.average(a, 1, weights=w), (C, np.abs(A[:, 0]) + 1)),
+        (lambda a, w: np.average(a, -1, weights=w), (C, np.abs(A[0]) + 1)),
+    ],
     np.cumsum: [(np.cumsum, (A,)), (lambda a: a.cumsum(axis=1), (C,))],
+    np.cumprod: [(np.cumprod, (A,)), (lambda a: a.cumprod(axis=1), (C,)), (np.cumprod, (A[0] * [1, 0, 1, 0],))],
+    np.nan_to_num: [
+        (np.nan_to_num, (A,)),
+        (lambda a: np.nan_to_num(a * np.where(A > 0, 1, np.inf), True, 1.0, 2.0, 3.0) * a, (A,)),
+    ],
     np.diff: [(np.diff, (A,)), (lambda a: np.diff(a, 2, axis=0), (numbers(5, 2),))],
     np.linalg.norm: [
         (np.linalg.norm, (A,)),
@@ -308,6 +323,15 @@ EDGES: dict[str, tuple[Function, Any, Any]] = {
     "0**x": (lambda x: 0.0**x, 1.0, 0),
     "prod": (np.prod, np.array([0.0, 2, 3]), [6, 0, 0]),
     "sqrt": (np.sqrt, 0.0, np.inf),
+    "hypot": (lambda x: np.hypot(x, 0.0), 0.0, 0),
+    "std": (np.std, np.full(3, 2.0), [0, 0, 0]),
+    "xlogy of 0 and 0": (lambda b: special.xlogy(0.0, b), 0.0, 0),
+    "xlog1py of 0 and -1": (lambda b: special.xlog1py(0.0, b), -1.0, 0),
+    "x log x": (lambda x: special.xlogy(x, x), 0.0, -np.inf),
+    "fmax": (lambda x: np.sum(np.fmax(x, [1.0, 2.0, np.nan])), np.array([np.nan, 2, 3]), [0, 0.5, 1]),
+    "fmin": (lambda x: np.sum(np.fmin(x, [1.0, 2.0, np.nan])), np.array([np.nan, 2, 3]), [0, 0.5, 1]),
+    "heaviside": (lambda h: np.sum(np.heaviside([-1.0, 0.0, 1.0], h)), 0.5, 1),
+    "nan_to_num": (lambda x: np.sum(np.nan_to_num(x)), np.array([np.nan, np.inf, 1.0]), [0, 0, 1]),
     "constant": (lambda x: 1.0, 3.0, 0),
 }
 
@@ -326,6 +350,49 @@ def test_a_branch_not_taken_does_no_harm() -> None:
 
     assert graph.grad(f)(x).tolist() == [1, 0.5]
     assert graph.hessian(f)(x).tolist() == [[0, 0], [0, -0.25]]
+
+
+UNKNOWN: dict[str, tuple[Function, Any]] = {
+    "log of cosh": (lambda x: np.log(np.cosh(x)), 1000.0),
+    "log of a product": (lambda x: np.log(np.exp(x) * np.exp(x)), 400.0),
+    "log of a sum": (lambda x: np.log(np.sum(np.exp(x * np.ones(2)))), 1000.0),
+    "norm": (lambda x: np.linalg.norm(x * np.ones(2)), 1e200),
+    "hypot": (lambda x: np.hypot(x, x), 1.5e308),
+    "root": (lambda x: np.sqrt(x * x), 1e200),
+    "exp of log": (lambda x: np.exp(np.log(x)), 0.0),
+    "harmonic mean": (lambda x: 1 / (1 / x + 1), 0.0),
+    "square of root": (lambda x: np.sqrt(x) ** 2, 0.0),
+    "product of roots": (lambda x: np.sqrt(x) * np.sqrt(x), 0.0),
+}
+
+
+@pytest.mark.parametrize(("f", "x"), UNKNOWN.values(), ids=UNKNOWN)
+def test_what_is_lost_in_an_infinity_is_not_taken_for_0(f: Function, x: float) -> None:
+    with np.errstate(all="ignore"):
+        assert np.isnan(graph.grad(f)(x))
+        assert np.isnan(graph.grad(lambda x: np.sum(f(x) * np.ones(2)))(x))
+        assert np.isnan(graph.jacobian(lambda x: np.stack([x, f(x)]))(x)[1])
+
+
+NOT_CHOSEN: dict[str, tuple[Function, Any, Any]] = {
+    "where": (lambda x: np.sum(np.where(x < 700, np.log(np.cosh(x)), x)), np.array([0.0, 1000.0]), [0, 1]),
+    "minimum": (lambda x: np.minimum(np.exp(x), 5.0), 1000.0, 0),
+    "an element": (lambda x: np.log(x)[1], np.array([0.0, 2.0]), [0, 0.5]),
+    "max": (lambda x: np.max(np.log(x)), np.array([0.0, 2.0]), [0, 0.5]),
+    "a constant 0": (lambda x: np.sum(np.sqrt(x) * [0.0, 1.0]), np.array([0.0, 4.0]), [0, 0.25]),
+    "before broadcasting": (lambda b: np.sum(np.where([False, True], np.log([0.0, 1.0]) * b + b, 0)), 2.0, 1),
+    "abs": (lambda x: np.abs(np.sqrt(x)), 0.0, 0),
+    "rounding": (lambda x: np.round(np.sqrt(x)), 0.0, 0),
+    "a given infinity": (lambda x: np.sum(np.exp(x + np.array([0.0, -np.inf]))), 0.0, 1),
+    "softmax": (lambda x: graph.softmax(x + np.array([0.0, 0.0, -np.inf]))[0], np.zeros(3), [0.25, -0.25, 0]),
+    "sum": (lambda x: np.sum(np.log(x), where=x > 0), np.array([0.0, 2.0]), [0, 0.5]),
+}
+
+
+@pytest.mark.parametrize(("f", "x", "slope"), NOT_CHOSEN.values(), ids=NOT_CHOSEN)
+def test_what_is_not_chosen_has_no_gradient(f: Function, x: Any, slope: Any) -> None:
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(graph.grad(f)(x), slope)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])

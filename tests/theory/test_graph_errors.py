@@ -32,6 +32,14 @@ def add_to_array(x: Any) -> Any:
     return total.sum()
 
 
+def return_text(x: Any) -> Any:
+    return "a lot"
+
+
+def fail(x: Any) -> Any:
+    return dict[str, float]()["nothing"] * x
+
+
 IMPOSSIBLE: list[tuple[Function, str]] = [
     (lambda x: x * 2, r"shape \(3,\).*\.sum\(\).*graph\.jacobian"),
     (lambda x: None, "returns one number or array, this one None"),
@@ -56,7 +64,13 @@ IMPOSSIBLE: list[tuple[Function, str]] = [
     (lambda x: np.ravel(x, order="F"), "order="),
     (lambda x: np.einsum("ii->i", np.outer(x, x)), "letter twice"),
     (lambda x: np.linalg.norm(x, 3), "order 1, 2 or inf"),
-    (lambda x: np.average(np.outer(x, x), 0, weights=x), "weights have shape"),
+    (lambda x: np.average(np.outer(x, x), 0, weights=x[:2]), "weights have shape"),
+    (lambda x: np.average(np.outer(x, x), weights=x), "weights have shape"),
+    (return_text, "return_text: .* returns one number or array, this one 'a lot'"),
+    (lambda x: np.array(["a", "b"]), "<lambda>: .* returns numbers, this one array"),
+    (fail, "fail failed: KeyError: 'nothing'"),
+    (lambda x: x.nothing, "<lambda> failed: AttributeError: 'Tensor' object has no attribute 'nothing'"),
+    (lambda: 1.0, "<lambda> failed: TypeError: .* takes 0 positional arguments"),
     (lambda x: x.sum() * 1j, "complex"),
     (lambda x: len(x.sum()), "no length"),
 ]

@@ -4,10 +4,8 @@ Columns of text or categories become columns of codes: in the model each level h
 column of zeros and ones is never built for more than a few rows.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,6 +14,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
 from linnet.data.table import Array, as_table, check_finite, describe, empty
 from linnet.errors import DataError, DataWarning, warn
 
@@ -147,7 +146,7 @@ def as_columns(x: Array | Columns) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The levels of one column of a data frame, in the order of their codes."""
+    """The levels of one column of a data frame, in the order of their codes; None for a missing value."""
 
     column: str
     values: tuple[Any, ...]
@@ -155,24 +154,34 @@ class Level:
 
 @dataclass(slots=True)
 class Encoder:
-    """Makes Columns of what users have; what it saw first (`learn`) is what it takes afterwards (`encode`)."""
+    """Makes Columns of what users have; what it saw first (`learn`) is what it takes afterwards (`encode`).
 
+    With `missing`, data frames may have gaps: in numbers they become the median of the column, with a column of zeros
+    and ones that says where, and in text and categories a level of their own. Else a gap is an error.
+    """
+
+    missing: bool = False
     kind: str = ""  # "array", "sparse" or "frame"
     width: int = 0  # columns of the table
     names: tuple[str, ...] | None = None  # of the table's columns
     levels: tuple[Level, ...] = ()  # of those that hold levels
+    medians: dict[str, float] = field(default_factory=dict)  # of the columns of numbers, if there may be gaps
+    marked: tuple[str, ...] = ()  # columns of numbers that had gaps when learned
     unseen: dict[str, int] = field(default_factory=dict)  # rows with levels never seen, by column, in the last table
+    filled: dict[str, int] = field(default_factory=dict)  # rows with gaps where there were none, likewise
 
     def learn(self, x: object, name: str = "X") -> Columns:
         """Take note of the table's form and encode it."""
-        self.unseen = {}
-        frame = _as_frame(x, name)
+        self.medians, self.marked, self.unseen, self.filled = {}, (), {}, {}
+        frame = as_frame(x, name)
         if frame is not None:
             self.kind, self.names = "frame", tuple(frame.columns)
             self.width = len(self.names)
             self.levels = tuple(
-                Level(column, _levels_of(frame[column], name)) for column in self.names if _has_levels(frame[column])
+                Level(column, levels_of(frame[column], name)) for column in self.names if has_levels(frame[column])
             )
+            if self.missing and len(frame):
+                self._learn_gaps(frame, name)
             return self._encode_frame(frame, name)
         if (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
@@ -182,12 +191,12 @@ class Encoder:
         return Columns(len(table), tables=(table,))
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Columns in the form of those learned; levels never seen have no effect, a warning counts them."""
-        self.unseen = {}
-        frame = _as_frame(x, name)
+        """Columns in the form of those learned; a warning counts levels never seen and gaps where there were none."""
+        self.unseen, self.filled = {}, {}
+        frame = as_frame(x, name)
         if frame is not None and (self.kind == "frame" or self.levels):
             return self._encode_frame(frame, name)
-        if self.levels:
+        if self.levels or self.marked:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         if (matrix := _as_sparse(x, name)) is not None:
             return self._encode_sparse(matrix, name)
@@ -201,7 +210,7 @@ class Encoder:
         assert self.names is not None
         by_column: dict[str, list[Any]] = {column: [] for column in self.names}
         for row in rows:
-            frame = _as_frame(row, "a row")
+            frame = as_frame(row, "a row")
             values: Any = row if frame is None else frame.row(0)
             named = hasattr(values, "keys")
             if not named and len(values) != self.width:
@@ -223,15 +232,15 @@ class Encoder:
     @property
     def coefficient_names(self) -> list[str]:
         """A name for every coefficient, in the table's order of columns: the column's, or column=level."""
-        names = self.names or tuple(f"x{index}" for index in range(self.width))
         by_column = {level.column: level for level in self.levels}
-        return [
-            full
-            for column in names
-            for full in (
-                [f"{column}={value}" for value in by_column[column].values] if column in by_column else [column]
-            )
-        ]
+        names: list[str] = []
+        for column in self.names or tuple(f"x{index}" for index in range(self.width)):
+            if column in by_column:
+                values = by_column[column].values
+                names += [f"{column} missing" if value is None else f"{column}={value}" for value in values]
+            else:
+                names += [column, f"{column} missing"] if column in self.marked else [column]
+        return names
 
     def places(self) -> dict[str, list[int]]:
         """The numbers of the coefficients that belong to a column, and of each by its own name."""
@@ -247,20 +256,43 @@ class Encoder:
 
     def order(self) -> NDArray[np.intp]:
         """For every coefficient, in the table's order of columns, its place in the order of Columns."""
-        if not self.levels:
+        if not (self.levels or self.marked):
             return np.arange(self.width)
         assert self.names is not None
         by_column = {level.column: len(level.values) for level in self.levels}
-        dense, code = 0, self.width - len(self.levels)
+        dense, mark = 0, self.width - len(self.levels)
+        code = mark + len(self.marked)
         places: list[int] = []
         for column in self.names:
             if column in by_column:
                 places += range(code, code + by_column[column])
                 code += by_column[column]
-            else:
-                places.append(dense)
-                dense += 1
+                continue
+            places.append(dense)
+            dense += 1
+            if column in self.marked:
+                places.append(mark)
+                mark += 1
         return np.array(places, np.intp)
+
+    def _learn_gaps(self, frame: "nw.DataFrame[Any]", name: str) -> None:
+        """Take note of the medians, and of where there are gaps."""
+        by_column = {level.column: level for level in self.levels}
+        for column in frame.columns:
+            series = frame[column]
+            if column in by_column:
+                known: Any = by_column[column].values
+                if series.null_count():
+                    by_column[column] = Level(column, (*known, None))
+            else:
+                values = numbers(series, name)
+                known = values[~np.isnan(values)]
+                self.marked += (column,) if len(known) < len(values) else ()
+                with np.errstate(invalid="ignore"):  # infinities are found later
+                    self.medians[column] = float(np.median(known)) if len(known) else np.nan
+            if len(known) == 0:
+                raise DataError(f"column {column!r} of {name} has no value at all: leave it out")
+        self.levels = tuple(by_column.values())
 
     def _encode_sparse(self, rows: "scipy.sparse.csr_array[Any]", name: str) -> Columns:
         if rows.shape[1] != self.width:
@@ -290,56 +322,64 @@ class Encoder:
         if len(frame) == 0 or self.width == 0:
             raise empty((len(frame), self.width), name)
         by_column = {level.column: level for level in self.levels}
-        tables, codes = [], []
+        tables, marks, codes = [], [], []
         for column in self.names:
             if column in by_column:
                 codes.append(self._codes(frame[column], by_column[column], name))
+                continue
+            values = numbers(frame[column], name)
+            if self.missing:
+                gaps = np.isnan(values)
+                values = self._without_gaps(values, gaps, column)
+                marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
             else:
-                tables.append(_numbers(frame[column], name))
-        if self.unseen:
-            rows = ", ".join(f"{count} in column {column!r}" for column, count in self.unseen.items())
-            warn(
-                f"{name} has rows with levels never seen in training, which have no effect: {rows}",
-                DataWarning,
-            )
-        counts = tuple(len(level.values) for level in self.levels)
-        return Columns(len(frame), tables=tuple(tables), codes=tuple(codes), levels=counts)
+                check_whole(frame[column], name, "fill in or drop missing values first")
+            check_finite(values[:, None], f"column {column!r} of {name}")
+            tables.append(values[:, None])
+        never_seen, filled = "levels never seen in training, which have no effect", "gaps where training had none"
+        for what, counts in ((never_seen, self.unseen), (f"{filled}, filled with the median", self.filled)):
+            if counts:
+                rows = ", ".join(f"{count} in column {column!r}" for column, count in counts.items())
+                warn(f"{name} has rows with {what}: {rows}", DataWarning)
+        level_counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(frame), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
+
+    def _without_gaps(self, values: Array, gaps: Array, column: str) -> Array:
+        if not gaps.any():
+            return values
+        if column not in self.marked:
+            self.filled[column] = int(gaps.sum())
+        return np.where(gaps, self.medians[column], values)
 
     def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
-        _check_whole(series, name, "fill in a level of its own first")
+        if not self.missing:
+            check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
-        if (given := _pandas_categories(series)) is not None:
+        if (given := pandas_categories(series)) is not None:
             values, of_rows = given
-            code_of = np.array([places.get(value, -1) for value in values] or [-1], np.int32)
-            mine: Codes = code_of[of_rows]
-            if -1 in code_of and (unseen := int((mine < 0).sum())):
-                self.unseen[series.name] = unseen
-            return mine
-        present = series.unique().to_list()
-        codes = [places.get(value, -1) for value in present]
+            code_of = np.array([places.get(value, -1) for value in (*values, None)], np.int32)
+            codes: Codes = code_of[of_rows]  # a gap is -1: the last
+        else:
+            codes = np.full(len(series), places.get(None, -1), np.int32)
+            known = series.drop_nulls()
+            if len(known):
+                codes[~series.is_null().to_numpy()] = self._codes_of_known(known, places, name)
+        if unseen := int((codes < 0).sum()):
+            self.unseen[series.name] = unseen
+        return codes
+
+    @staticmethod
+    def _codes_of_known(series: "nw.Series[Any]", places: dict[Any, int], name: str) -> Codes:
+        if series.dtype.is_nested():
+            raise not_usable(series, name)
+        try:
+            present = series.unique().to_list()
+            codes = [places.get(value, -1) for value in present]
+        except TypeError:
+            raise not_usable(series, name) from None
         # the distinct values are few: each library has its own fast way to spread them over the rows
         spread: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
-        if -1 in codes:
-            self.unseen[series.name] = int((spread < 0).sum())
-        return np.ascontiguousarray(spread, np.int32)
-
-
-def _as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
-    if isinstance(x, np.ndarray):
-        return None
-    if hasattr(x, "set_axis") and hasattr(x, "columns"):
-        names = [str(column) for column in x.columns]
-        if len({*names}) < len(names):
-            twice = next(column for column in names if names.count(column) > 1)
-            raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
-        if not all(isinstance(column, str) for column in x.columns):
-            x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
-    if type(x).__name__ == "RecordBatch":  # narwhals knows pyarrow's tables only
-        x = sys.modules["pyarrow"].Table.from_batches([x])
-    frame = nw.from_native(x, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
-    return frame if isinstance(frame, nw.DataFrame) else None
+        return spread
 
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
@@ -360,67 +400,3 @@ def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None"
     except ValueError as error:
         raise DataError(f"{name} is a broken sparse matrix: {error}") from None
     return scipy.sparse.csr_array(matrix)
-
-
-def _has_levels(series: "nw.Series[Any]") -> bool:
-    dtype = series.dtype
-    if dtype == nw.Object:  # pandas' for anything, also for numbers
-        return not all(isinstance(value, Real) for value in series.drop_nulls().to_list())
-    return dtype in (nw.String, nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
-
-
-def _pandas_categories(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | None:
-    """The categories of a pandas column that has them, and every row's place among them, -1 where it has none."""
-    categories: Any = getattr(series.to_native(), "cat", None)
-    if not hasattr(categories, "codes"):
-        return None
-    return categories.categories.tolist(), categories.codes.to_numpy()
-
-
-def _levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
-    """The levels present: in the order of the categories, or sorted."""
-    if (given := _pandas_categories(series)) is not None:
-        values, of_rows = given
-        found = np.bincount(of_rows.astype(np.intp) + 1, minlength=len(values) + 1)[1:] > 0
-        return tuple(value for value, is_present in zip(values, found, strict=True) if is_present)
-    try:
-        present = set(series.drop_nulls().unique().to_list())
-        if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
-            return tuple(value for value in series.cat.get_categories().to_list() if value in present)
-        return tuple(sorted(present, key=lambda value: (str(type(value)), value)))
-    except TypeError:
-        raise _no_numbers(series, name) from None
-
-
-def _no_numbers(series: "nw.Series[Any]", name: str) -> DataError:
-    if hasattr(series.to_native(), "sparse"):
-        return DataError(
-            f"column {series.name!r} of {name} is one of pandas' sparse columns: use {name}.sparse.to_coo() if all "
-            "are, or .sparse.to_dense() for a single one"
-        )
-    return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
-
-
-def _check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
-    if series.null_count():
-        row = int(series.is_null().arg_true()[0])
-        raise DataError(f"{name} has no value in row {row}, column {series.name!r}: {remedy}")
-
-
-def _numbers(series: "nw.Series[Any]", name: str) -> Array:
-    """A column of a data frame as a table of one column, in place where its type allows."""
-    _check_whole(series, name, "fill in or drop missing values first")
-    dtype = series.dtype
-    if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
-        raise _no_numbers(series, name)
-    values = series.to_numpy()
-    if values.dtype == np.bool_:
-        values = values.view(np.uint8)
-    elif values.dtype not in (np.float32, np.float64, np.uint8):
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise _no_numbers(series, name) from None
-    table: Array = values[:, None]
-    check_finite(table, f"column {series.name!r} of {name}")
-    return table

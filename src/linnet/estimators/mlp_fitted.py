@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.columns import Columns, Encoder
-from linnet.data.missing import Missing
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError
@@ -26,7 +25,6 @@ class FittedNetwork(BaseEstimator):
 
     threads: int | None
     n_outputs_: int
-    _missing: Missing
     _encoder: Encoder
     _network: Network
     _theta: Theta
@@ -117,15 +115,15 @@ class FittedNetwork(BaseEstimator):
         return {**self.get_params(deep=False)}
 
     def _learn(self, X: object) -> Columns:
-        missing, encoder = Missing(), Encoder()
-        columns = encoder.learn(missing.learn(X))
+        encoder = Encoder(missing=True)
+        columns = encoder.learn(X)
         check_form(self, X, reset=True)
-        self._missing, self._encoder = missing, encoder
+        self._encoder = encoder
         return columns
 
     def _encode(self, X: object, name: str = "X") -> Columns:
         check_form(self, X, reset=False)
-        return self._encoder.encode(self._missing.fill(X), name)
+        return self._encoder.encode(X, name)
 
     def __getstate__(self) -> Any:
         return {name: value for name, value in super().__getstate__().items() if name not in _NOT_KEPT}

@@ -17,19 +17,23 @@ derivatives by all arguments, at the cost of a few evaluations.
 The slopes are NumPy code too (graph_slopes.py, graph_rules.py), so a gradient can be differentiated again:
 `graph.grad(graph.grad(f))`, to any order.
 
-Known: arithmetic, @, indexing and comparisons (which give ordinary arrays of truth values); abs, maximum, minimum,
-clip, where, sign, floor, ceil, trunc, rint, round, remainder; square, sqrt, cbrt, power, reciprocal, exp, exp2,
-expm1, log, log2, log10, log1p, logaddexp, logaddexp2; sin, cos, tan, sinh, cosh, tanh, their inverses, arctan2,
-hypot; sum, mean, average, var, std, max, min, prod, cumsum, diff, sort, trace, linalg.norm; matmul, dot, inner,
-outer, tensordot, einsum; reshape, ravel, squeeze, expand_dims, transpose, swapaxes, moveaxis, broadcast_to, flip,
-roll, repeat, tile, take, take_along_axis, diag, diagonal, tril, triu, split, array_split, concatenate, stack, vstack,
-hstack, column_stack, bincount; expit, logit, log_expit, erf, erfc, ndtr, log_ndtr, xlogy, xlog1py of scipy.special;
-and here `softmax` and `logsumexp`.
+Known: arithmetic, @, indexing and comparisons (which give ordinary arrays of truth values); abs, fabs, maximum,
+minimum, fmax, fmin, clip, where, nan_to_num, heaviside, sign, floor, ceil, trunc, rint, round, remainder; square, sqrt,
+cbrt, power, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, logaddexp, logaddexp2; sin, cos, tan, sinh, cosh,
+tanh, their inverses, arctan2, hypot; sum, mean, average, var, std, max, min, prod, cumsum, cumprod, diff, sort, trace,
+linalg.norm; matmul, dot, inner, outer, tensordot, einsum; reshape, ravel, squeeze, expand_dims, transpose, swapaxes,
+moveaxis, broadcast_to, flip, roll, repeat, tile, take, take_along_axis, diag, diagonal, tril, triu, split, array_split,
+concatenate, stack, vstack, hstack, column_stack, bincount; expit, logit, log_expit, erf, erfc, ndtr, log_ndtr, xlogy,
+xlog1py of scipy.special; and here `softmax` and `logsumexp`.
 
 Where there is no derivative one is chosen: abs has the slope 0 at 0; of the equal arguments of maximum, minimum, max
 and min each gets the same share, so that np.maximum(x, 0) has the slope 1/2 at 0, and np.where(x > 0, x, 0), like the
-network's relu, the slope 0; linalg.norm has the gradient 0 at 0; sign and rounding have the slope 0 everywhere. Where
-no gradient comes in none goes on: the log in np.where(x > 0, np.log(x), 0) does no harm at 0.
+network's relu, the slope 0; linalg.norm and hypot have the gradient 0 at 0, and std where all are equal; xlogy(0, b)
+has the slope 0 in b, also at 0; sign, heaviside and rounding have the slope 0 everywhere.
+
+What was not chosen gets no gradient: the log in np.where(x > 0, np.log(x), 0) does no harm at 0, nor one multiplied by
+a constant 0. But where a number has become too large on the way the derivative is nan: np.log(np.cosh(x)) has the
+slope 1 at x = 1000, of which nothing is left once cosh has given infinity.
 
 Computed in the type of the arguments: float64, or float32 if all are.
 """
@@ -43,7 +47,7 @@ from typing import Any
 
 import numpy as np
 
-from linnet.errors import ConfigError, GraphError
+from linnet.errors import ConfigError, GraphError, LinnetError
 from linnet.theory.graph_draw import Box, Svg, picture, save
 from linnet.theory.graph_slopes import Array
 from linnet.theory.graph_tensor import OPEN, Tensor, below, logsumexp, plain, softmax
@@ -134,7 +138,7 @@ def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Sv
                 "only a function that makes one number of its arguments can be drawn: add it up with .sum()"
             )
         with np.errstate(all="ignore"):
-            found = dict(_walk(result, np.ones_like(result.value)))
+            found = dict(_walk(result, np.ones_like(result.value), careful=True))
     names = _argument_names(f, len(args))
     known = {id(a): names[i] for i, a in enumerate(args) if i not in given}
     known |= {id(leaf): names[i] for leaf, i in zip(leaves, given, strict=True)}
@@ -169,16 +173,24 @@ def _run(f: Function, argnum: Any, args: Any, options: Any, level: int) -> tuple
     leaves = [given[i] for i in chosen]
     try:
         result = f(*given, **options)
-    except ValueError as error:
+    except (LinnetError, Warning):
+        raise
+    except Exception as error:
         if isinstance(error.__cause__, GraphError):  # NumPy's own words for a[0] = tensor say nothing
             raise error.__cause__ from None
-        raise
+        raise GraphError(f"{_name(f)} failed: {type(error).__name__}: {error}") from error
     if isinstance(result, Tensor):
         if result.level > level:
             raise GraphError("the result belongs to a differentiation inside of this one: return only what that gave")
     elif not isinstance(result, float | int | np.ndarray | np.generic):
-        raise GraphError(f"a function to be differentiated returns one number or array, this one {result!r:.80}")
+        raise GraphError(f"{_name(f)}: what is differentiated returns one number or array, this one {result!r:.80}")
+    elif np.asarray(result).dtype.kind not in "fiub":
+        raise GraphError(f"{_name(f)}: what is differentiated returns numbers, this one {result!r:.80}")
     return leaves, result
+
+
+def _name(f: Function) -> str:
+    return str(getattr(f, "__name__", None) or type(f).__name__)
 
 
 def _as_floats(a: Any, position: int) -> Any:
@@ -204,17 +216,27 @@ def _as_floats(a: Any, position: int) -> Any:
 # ---- backwards ----
 
 
-def _walk(result: Tensor, gradient: Array) -> Iterator[tuple[Tensor, Array]]:
-    """The nodes of the graph from the last to the first, each with its gradient: the sum of what comes in."""
+def _walk(result: Tensor, gradient: Array, *, careful: bool = False) -> Iterator[tuple[Tensor, Array]]:
+    """The nodes of the graph from the last to the first, each with its gradient: the sum of what comes in.
+
+    If `careful`, two kinds of 0 are told apart. A branch not taken has the gradient 0, whatever its slope: it is not
+    asked for. But the 0 of 1/y where y is infinite is the place of a number that was lost, and 0 times infinity, or 0
+    for the gradient of a number that became infinite, is nan.
+    """
     gradients = {result: gradient}
+    asked = {result: np.asarray(plain(gradient) != 0)}
     for node in _nodes(result):
-        g = gradients.pop(node)
+        g, here = gradients.pop(node), asked.pop(node) if careful else None
+        if careful and (lost := here & (plain(g) == 0) & node.overflowed()).any():
+            g = np.where(lost, np.nan, g)
         yield node, g
         for k, before in node.inputs():
-            more = node.pull(k, g)
+            more = node.pull(k, g, here)
             if more.dtype != before.dtype:
                 more = more.astype(before.dtype)
             gradients[before] = gradients[before] + more if before in gradients else more
+            if careful:
+                asked[before] = asked.get(before, False) | np.asarray(node.asks(k, here))
 
 
 def _nodes(result: Tensor) -> list[Tensor]:
@@ -233,8 +255,18 @@ def _gradients(result: Array, gradient: Array, leaves: list[Tensor]) -> tuple[Ar
     arrived = {leaf: np.zeros(leaf.shape, leaf.dtype) for leaf in leaves}
     if isinstance(result, Tensor) and result.level == leaves[0].level:
         with np.errstate(all="ignore"):  # an infinite slope is an answer
-            arrived |= {node: g for node, g in _walk(result, gradient) if node in arrived}
+            found = {node: g for node, g in _walk(result, gradient) if node in arrived}
+            if _in_doubt(result, found):
+                found = {node: g for node, g in _walk(result, gradient, careful=True) if node in arrived}
+            arrived |= found
     return tuple(g if isinstance(g, Tensor) else np.array(g)[()] for g in map(arrived.__getitem__, leaves))
+
+
+def _in_doubt(result: Tensor, gradients: dict[Tensor, Array]) -> bool:
+    """Whether an infinity went in: only then a 0 may be something else."""
+    if any(np.isnan(plain(g)).any() for g in gradients.values()):
+        return True
+    return any(np.isinf(plain(node)).any() for node in _nodes(result))
 
 
 # ---- drawing ----

@@ -33,7 +33,10 @@ def _rule(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @_rule(np.sum)
-def _sum(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Operation:
+def _sum(a: Array, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Any:
+    if where is not True:
+        return np.sum(np.where(where, a, 0.0), axis=axis, keepdims=keepdims)
+
     def pull(k: int, g: Array, y: Array, a: Array) -> Array:
         return spread(g, a, axis, keepdims)
 
@@ -84,13 +87,18 @@ def _var(a: Array, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
 
 @_rule(np.std)
 def _std(a: Array, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-    return np.sqrt(np.var(a, axis=axis, ddof=ddof, keepdims=keepdims))
+    """Its gradient is taken to be 0 where all are equal."""
+    v = np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    zero = v == 0
+    return np.sqrt(v + zero) - zero
 
 
 @_rule(np.average)
 def _average(a: Array, axis: Axis = None, weights: Array = None) -> Array:
     if weights is None:
         return np.mean(a, axis=axis)
+    if isinstance(axis, int) and np.shape(weights) == (np.shape(a)[axis],):
+        weights = np.moveaxis(np.broadcast_to(weights, np.shape(np.moveaxis(a, axis, -1))), -1, axis)
     if np.shape(weights) != np.shape(a):
         raise GraphError(f"np.average: weights have shape {np.shape(weights)}, not the {np.shape(a)} of the array")
     return np.sum(a * weights, axis=axis) / np.sum(weights, axis=axis)
@@ -105,6 +113,17 @@ def _cumsum(a: Array, axis: int | None = None) -> Any:
         return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
     return Operation("cumsum", (a,), lambda a: np.cumsum(a, axis=axis), pull)
+
+
+@_rule(np.cumprod)
+def _cumprod(a: Array, axis: int | None = None) -> Array:
+    """Of two neighbours, then of four, of eight: right also where factors are 0."""
+    a = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    step = 1
+    while step < np.shape(a)[-1]:
+        a = np.concatenate([a[..., :step], a[..., step:] * a[..., :-step]], axis=-1)
+        step *= 2
+    return a if axis is None else np.moveaxis(a, -1, axis)
 
 
 @_rule(np.diff)
@@ -125,7 +144,7 @@ def _norm(x: Array, ord: float | None = None, axis: Axis = None, keepdims: bool 
         return (np.sum if ord == 1 else np.max)(np.abs(x), axis=axis, keepdims=keepdims)
 
     def pull(k: int, g: Array, y: Array, x: Array) -> Array:
-        return spread(g / (y + (y == 0)), x, axis, keepdims) * x
+        return spread(g / (y + (y == 0) + 0 * y), x, axis, keepdims) * x  # nan, not 0, where y is infinite
 
     return Operation("norm", (x,), lambda x: np.linalg.norm(x, axis=axis, keepdims=keepdims), pull)
 
@@ -149,6 +168,14 @@ def _clip(a: Array, a_min: Array = None, a_max: Array = None, *, min: Array = No
 @_rule(np.round, np.around)
 def _round(a: Array, decimals: int = 0) -> Operation:
     return Operation("round", (a,), lambda a: np.round(a, decimals), lambda k, g, y, a: 0.0 * g)
+
+
+@_rule(np.nan_to_num)
+def _nan_to_num(x: Array, copy: bool = True, nan: Array = 0.0, posinf: Array = None, neginf: Array = None) -> Operation:
+    def forward(x: Array) -> Array:
+        return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+    return Operation("nan_to_num", (x,), forward, lambda k, g, y, x: np.where(np.isfinite(x), g, 0.0))
 
 
 # ---- products ----

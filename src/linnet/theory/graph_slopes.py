@@ -20,7 +20,8 @@ class Operation(NamedTuple):
     name: str
     arrays: tuple[Array, ...]
     forward: Callable[..., Array]  # y of the arrays
-    pull: Callable[..., Array]  # (k, g, y, *arrays): the gradient of the k-th array from the gradient g of y
+    pull: Callable[..., Array]  # (k, g, y, *arrays): the gradient of the k-th array from the gradient g of y,
+    # which for a function of single numbers is still to be made to fit the array's shape
 
 
 # ---- element by element: dy/da for every argument a, from y and the arguments ----
@@ -56,7 +57,7 @@ SLOPES: dict[str, tuple[Callable[..., Array], ...]] = {
     "arccos": (lambda y, a: -1 / np.sqrt(1 - a * a),),
     "arctan": (lambda y, a: 1 / (1 + a * a),),
     "arctan2": (lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b)),
-    "hypot": (lambda y, a, b: a / y, lambda y, a, b: b / y),
+    "hypot": (lambda y, a, b: a / (y + (y == 0) + 0 * y), lambda y, a, b: b / (y + (y == 0) + 0 * y)),
     "sinh": (lambda y, a: np.cosh(a),),
     "cosh": (lambda y, a: np.sinh(a),),
     "tanh": (lambda y, a: 1 - y * y,),
@@ -66,8 +67,18 @@ SLOPES: dict[str, tuple[Callable[..., Array], ...]] = {
     "deg2rad": (lambda y, a: _DEGREE,),
     "rad2deg": (lambda y, a: 1 / _DEGREE,),
     "absolute": (lambda y, a: np.sign(a),),
+    "fabs": (lambda y, a: np.sign(a),),
     "maximum": (lambda y, a, b: (a > b) + 0.5 * (a == b), lambda y, a, b: (b > a) + 0.5 * (a == b)),
     "minimum": (lambda y, a, b: (a < b) + 0.5 * (a == b), lambda y, a, b: (b < a) + 0.5 * (a == b)),
+    "fmax": (
+        lambda y, a, b: ((a > b) | np.isnan(b)) + 0.5 * (a == b),
+        lambda y, a, b: ((b > a) | np.isnan(a)) + 0.5 * (a == b),
+    ),
+    "fmin": (
+        lambda y, a, b: ((a < b) | np.isnan(b)) + 0.5 * (a == b),
+        lambda y, a, b: ((b < a) | np.isnan(a)) + 0.5 * (a == b),
+    ),
+    "heaviside": (lambda y, a, b: 0.0, lambda y, a, b: 1.0 * (a == 0)),
     "sign": (lambda y, a: 0.0,),
     "floor": (lambda y, a: 0.0,),
     "ceil": (lambda y, a: 0.0,),
@@ -81,9 +92,16 @@ SLOPES: dict[str, tuple[Callable[..., Array], ...]] = {
     "erfc": (lambda y, a: -2 / math.sqrt(math.pi) * np.exp(-a * a),),
     "ndtr": (lambda y, a: np.exp(-a * a / 2) / math.sqrt(2 * math.pi),),
     "log_ndtr": (lambda y, a: np.exp(-a * a / 2 - y) / math.sqrt(2 * math.pi),),
-    "xlogy": (lambda y, a, b: np.log(b), lambda y, a, b: a / b),
-    "xlog1py": (lambda y, a, b: np.log1p(b), lambda y, a, b: a / (1 + b)),
+    "xlogy": (lambda y, a, b: np.log(b), lambda y, a, b: a / (b + ((a == 0) & (b == 0)))),
+    "xlog1py": (lambda y, a, b: np.log1p(b), lambda y, a, b: a / (1 + b + ((a == 0) & (b == -1)))),
 }
+# those whose slope is 0 because they look elsewhere, or nowhere, and not because a number has become too small
+CHOOSING = frozenset(
+    (
+        *("maximum", "minimum", "fmax", "fmin", "absolute", "fabs", "heaviside"),
+        *("sign", "floor", "ceil", "trunc", "rint"),
+    )
+)
 
 
 def elementwise(ufunc: np.ufunc, arrays: tuple[Array, ...]) -> Operation:
@@ -94,17 +112,9 @@ def elementwise(ufunc: np.ufunc, arrays: tuple[Array, ...]) -> Operation:
 @functools.cache
 def _pull_through(name: str) -> Callable[..., Array]:
     def pull(k: int, g: Array, y: Array, *arrays: Array) -> Array:
-        return fit(_chain(g, SLOPES[name][k](y, *arrays)), np.shape(arrays[k]))
+        return g * SLOPES[name][k](y, *arrays)
 
     return pull
-
-
-def _chain(g: Array, slope: Array) -> Array:
-    """g times slope; where no gradient comes in none goes on, even if the slope there is infinite."""
-    product = g * slope
-    if type(slope) is float or np.isfinite(product).all():
-        return product
-    return np.where(g == 0, 0.0, product)
 
 
 def fit(g: Array, shape: tuple[int, ...]) -> Array:

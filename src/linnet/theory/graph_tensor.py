@@ -1,5 +1,6 @@
 """Tensors: what a function is given in place of its arrays while it is differentiated."""
 
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -10,12 +11,13 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from linnet.errors import GraphError
 from linnet.theory.graph_rules import FUNCTIONS, PLAIN_FUNCTIONS, PLAIN_UFUNCS, matmul, moved, spread
-from linnet.theory.graph_slopes import SLOPES, Array, Operation, elementwise
+from linnet.theory.graph_slopes import CHOOSING, SLOPES, Array, Operation, elementwise, fit
 
 Axis = int | tuple[int, ...] | None
 
 OPEN: set[int] = set()  # the levels of the derivatives being taken now
 _numbers = itertools.count()
+_MIXING = frozenset(("matmul", "einsum", "norm", "softmax", "logsumexp"))  # each element of y may be made of all
 _REDUCTIONS: dict[str, Callable[..., Any]] = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
 
 
@@ -41,11 +43,39 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
             if isinstance(a, Tensor) and a.level == self.level:
                 yield k, a
 
-    def pull(self, k: int, g: Array) -> Array:
-        """The gradient of the k-th argument from the gradient g of this node: its operation's derivative."""
+    def pull(self, k: int, g: Array, asked: Any = None) -> Array:
+        """The gradient of the k-th argument from the gradient g of this node: its operation's derivative.
+
+        Where it was not `asked` for the node's elements, no gradient goes on, even if the slope there is infinite.
+        """
         assert self.operation is not None
         arrays = [below(a, self.level) for a in self.operation.arrays]
-        return self.operation.pull(k, g, self.value, *arrays)
+        more = self.operation.pull(k, g, self.value, *arrays)
+        if self.operation.name not in SLOPES:
+            return more
+        return fit(more if asked is None else np.where(asked, more, 0.0), np.shape(arrays[k]))
+
+    def asks(self, k: int, asked: Any) -> Any:
+        """Which elements of the k-th argument have a part in those of the node that it was asked for."""
+        assert self.operation is not None
+        name, given = self.operation.name, self.operation.arrays
+        y, arrays = plain(self), [plain(a) for a in given]
+        if name in _MIXING:
+            return np.full(np.shape(arrays[k]), asked.any())
+        if name not in SLOPES:
+            return self.operation.pull(k, asked.astype(float), y, *arrays) != 0
+        if name in CHOOSING or (name == "multiply" and not isinstance(given[1 - k], Tensor)):
+            asked = asked & ((SLOPES[name][k](y, *arrays) != 0) | np.isnan(y))
+        return fit(asked.astype(float), np.shape(arrays[k])) != 0
+
+    def overflowed(self) -> Any:
+        """Where numbers went in and an infinity came out."""
+        if self.operation is None:
+            return np.False_
+        finite = [np.isfinite(plain(a)) for a in self.operation.arrays]
+        if self.operation.name not in SLOPES:
+            finite = [every.all() for every in finite]
+        return functools.reduce(np.logical_and, finite, np.isinf(plain(self)))
 
     __hash__ = object.__hash__  # a node is itself alone, whatever == makes of its value
 
@@ -170,9 +200,9 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
             return self
         return apply(Operation("astype", (self,), lambda a: a.astype(dtype), lambda k, g, y, a: g))
 
-    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
+    def sum(self, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
         """np.sum."""
-        return np.sum(self, axis=axis, keepdims=keepdims)
+        return np.sum(self, axis=axis, keepdims=keepdims, where=where)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
         """np.mean."""
@@ -201,6 +231,10 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
     def cumsum(self, axis: int | None = None) -> Array:
         """np.cumsum."""
         return np.cumsum(self, axis=axis)
+
+    def cumprod(self, axis: int | None = None) -> Array:
+        """np.cumprod."""
+        return np.cumprod(self, axis=axis)
 
     def clip(self, min: Any = None, max: Any = None) -> Array:
         """np.clip."""

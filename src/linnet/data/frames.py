@@ -1,0 +1,102 @@
+"""The columns of data frames, of any library, one at a time: numbers, or levels."""
+
+import sys
+from numbers import Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.table import Array
+from linnet.errors import DataError
+
+
+def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
+    """Return a data frame, its columns called by text, and None for anything else."""
+    if isinstance(x, np.ndarray):
+        return None
+    if hasattr(x, "set_axis") and hasattr(x, "columns"):
+        names = [str(column) for column in x.columns]
+        if len({*names}) < len(names):
+            twice = next(column for column in names if names.count(column) > 1)
+            raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
+        if not all(isinstance(column, str) for column in x.columns):
+            x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
+    if type(x).__name__ == "RecordBatch":  # narwhals knows pyarrow's tables only
+        x = sys.modules["pyarrow"].Table.from_batches([x])
+    frame = nw.from_native(x, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def has_levels(series: "nw.Series[Any]") -> bool:
+    """Whether the column holds levels; whether it can be used is another question."""
+    dtype = series.dtype
+    if dtype == nw.Object:  # pandas' for anything, also for numbers
+        return not all(isinstance(value, Real) for value in series.drop_nulls().to_list())
+    return dtype in (nw.String, nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
+
+
+def pandas_categories(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | None:
+    """The categories of a pandas column that has them, and every row's place among them, -1 where it has none."""
+    categories: Any = getattr(series.to_native(), "cat", None)
+    if not hasattr(categories, "codes"):
+        return None
+    return categories.categories.tolist(), categories.codes.to_numpy()
+
+
+def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
+    """The levels present: in the order of the categories, or sorted."""
+    if (given := pandas_categories(series)) is not None:
+        values, of_rows = given
+        found = np.bincount(of_rows.astype(np.intp) + 1, minlength=len(values) + 1)[1:] > 0
+        return tuple(value for value, is_present in zip(values, found, strict=True) if is_present)
+    try:
+        present = set(series.drop_nulls().unique().to_list())
+        if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
+            return tuple(value for value in series.cat.get_categories().to_list() if value in present)
+        return tuple(sorted(present, key=lambda value: (str(type(value)), value)))
+    except TypeError:
+        raise not_usable(series, name) from None
+
+
+def numbers(series: "nw.Series[Any]", name: str) -> Array:
+    """The numbers of a column, NaN where one is missing; in place where its type allows."""
+    missing = series.null_count()
+    if missing == len(series):  # of whatever type
+        return np.full(len(series), np.nan)
+    dtype = series.dtype
+    if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
+        raise not_usable(series, name)
+    values: Array = (series.drop_nulls() if missing else series).to_numpy()
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8)
+    elif values.dtype not in (np.float32, np.float64, np.uint8):
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise not_usable(series, name) from None
+    if not missing:
+        return values
+    every = np.full(len(series), np.nan)
+    every[~series.is_null().to_numpy()] = values
+    return every
+
+
+def check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
+    """Raise a DataError that names the first row without a value."""
+    if series.null_count():
+        row = int(series.is_null().arg_true()[0])
+        raise DataError(f"{name} has no value in row {row}, column {series.name!r}: {remedy}")
+
+
+def not_usable(series: "nw.Series[Any]", name: str) -> DataError:
+    """Build the error for a column of a type that no model takes."""
+    if hasattr(series.to_native(), "sparse"):
+        return DataError(
+            f"column {series.name!r} of {name} is one of pandas' sparse columns: use {name}.sparse.to_coo() if all "
+            "are, or .sparse.to_dense() for a single one"
+        )
+    return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
