@@ -152,6 +152,7 @@ class Encoder:
     names: tuple[str, ...] | None = None  # of the table's columns
     levels: tuple[Level, ...] = ()  # of those that hold levels
     unseen: dict[str, int] = field(default_factory=dict)  # rows with levels never seen, by column, in the last table
+    gaps: bool = False  # whether values may be missing: NaN in tables, no level
 
     def learn(self, x: object, name: str = "X") -> Columns:
         """Take note of the table's form and encode it."""
@@ -167,7 +168,7 @@ class Encoder:
         if (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
             return self._encode_sparse(matrix, name)
-        table = as_table(x, name=name)
+        table = as_table(x, name=name, gaps=self.gaps)
         self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
         return Columns(len(table), tables=(table,))
 
@@ -181,7 +182,7 @@ class Encoder:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         if (matrix := _as_sparse(x, name)) is not None:
             return self._encode_sparse(matrix, name)
-        table = as_table(x, columns=self.width, name=name)
+        table = as_table(x, columns=self.width, name=name, gaps=self.gaps)
         return Columns(len(table), tables=(table,))
 
     @property
@@ -247,7 +248,7 @@ class Encoder:
             if column in by_column:
                 codes.append(self._codes(frame[column], by_column[column], name))
             else:
-                tables.append(_numbers(frame[column], name))
+                tables.append(_numbers(frame[column], name, self.gaps))
         if self.unseen:
             rows = ", ".join(f"{count} in column {column!r}" for column, count in self.unseen.items())
             warnings.warn(
@@ -259,21 +260,23 @@ class Encoder:
         return Columns(len(frame), tables=tuple(tables), codes=tuple(codes), levels=counts)
 
     def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
-        _check_whole(series, name, "fill in a level of its own first")
+        if not self.gaps:
+            _check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
         if (given := _pandas_categories(series)) is not None:
             values, of_rows = given
             code_of = np.array([places.get(value, -1) for value in values] or [-1], np.int32)
             mine: Codes = code_of[of_rows]
-            if -1 in code_of and (unseen := int((mine < 0).sum())):
+            mine = np.where(of_rows < 0, np.int32(-1), mine)
+            if -1 in code_of and (unseen := int(((mine < 0) & (of_rows >= 0)).sum())):
                 self.unseen[series.name] = unseen
             return mine
         present = series.unique().to_list()
         codes = [places.get(value, -1) for value in present]
         # the distinct values are few: each library has its own fast way to spread them over the rows
         spread: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
-        if -1 in codes:
-            self.unseen[series.name] = int((spread < 0).sum())
+        if any(code < 0 and not _is_missing(value) for value, code in zip(present, codes, strict=True)):
+            self.unseen[series.name] = int((spread < 0).sum()) - series.null_count()
         return np.ascontiguousarray(spread, np.int32)
 
 
@@ -339,6 +342,10 @@ def _levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
         raise _no_numbers(series, name) from None
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
+
+
 def _no_numbers(series: "nw.Series[Any]", name: str) -> DataError:
     return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
 
@@ -349,9 +356,14 @@ def _check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
         raise DataError(f"{name} has no value in row {row}, column {series.name!r}: {remedy}")
 
 
-def _numbers(series: "nw.Series[Any]", name: str) -> Array:
+def _numbers(series: "nw.Series[Any]", name: str, gaps: bool) -> Array:
     """A column of a data frame as a table of one column, in place where its type allows."""
-    _check_whole(series, name, "fill in or drop missing values first")
+    if not gaps:
+        _check_whole(series, name, "fill in or drop missing values first")
+    elif series.null_count():
+        if series.dtype == nw.Boolean:
+            series = series.cast(nw.Float64)
+        series = series.fill_null(float("nan"))
     dtype = series.dtype
     if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
         raise _no_numbers(series, name)
@@ -364,5 +376,6 @@ def _numbers(series: "nw.Series[Any]", name: str) -> Array:
         except (TypeError, ValueError):
             raise _no_numbers(series, name) from None
     table: Array = values[:, None]
-    check_finite(table, f"column {series.name!r} of {name}")
+    if not gaps:
+        check_finite(table, f"column {series.name!r} of {name}")
     return table

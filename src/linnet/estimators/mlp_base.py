@@ -1,5 +1,6 @@
 """What both multilayer perceptrons share: how they are trained, and what they tell of it."""
 
+import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
@@ -15,13 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_number, check_whole
 from linnet.data.columns import Columns, Encoder
+from linnet.data.prepare import Preparer
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, FitWarning
+from linnet.estimators import tabular
 from linnet.estimators.linear_model import as_offset, check_form
 from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer, written
 from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
+from linnet.fit.ensemble import Ensemble
 from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective
@@ -30,7 +34,7 @@ from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.model.activations import Activation
 from linnet.model.heads import Head, Normal
 from linnet.model.initialise import initial_theta
-from linnet.model.network import Network, Theta
+from linnet.model.network import Block, Network, Theta
 
 Activations = str | Activation | Sequence[str | Activation]
 Metrics = MetricLike | Sequence[MetricLike] | None
@@ -54,14 +58,16 @@ class Run:
     metrics: list[NamedMetric]
     monitored: NamedMetric | None  # by early stopping
     state: OptimizerState
+    fitting: tabular.Fitting | None = None  # of a preset's ensemble
 
 
 class MultilayerPerceptron(BaseEstimator, ABC):
     """A network with scikit-learn's parameters and attributes."""
 
-    _encoder: Encoder
+    _encoder: Encoder | Preparer
     _network: Network
     _theta: Theta
+    _members: list[Theta]  # of a preset's ensemble, _theta the first of them
     _state: OptimizerState
     _seed: int
 
@@ -106,7 +112,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         if self._params["solver"] == "lbfgs":
             raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
         run = self._prepare(X, y, sample_weight, **how)  # now, so that errors come before the first record is asked for
-        training = Training(run.network, run.theta, run.rows, self._plan(run, once=False), run.validation, run.state)
+        training = self._training(run, once=False)
 
         def records() -> Iterator[Epoch]:
             for record in self._records(training, run):
@@ -134,7 +140,9 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         early = bool(params["early_stopping"])
-        if incremental and early:
+        if params["preset"] is not None:
+            tabular.check_preset(params, incremental=incremental)
+        elif incremental and early:
             raise ConfigError("partial_fit does not support early_stopping=True")
         if incremental and params["solver"] == "lbfgs":
             raise ConfigError("partial_fit needs a solver that goes by batches, not 'lbfgs'")
@@ -146,6 +154,8 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
         rows = rows.weighted(self._row_weights(rows, sample_weight))
         validation = None if eval_set is None else self._evaluation(eval_set)
+        if params["preset"] is not None:
+            return self._prepare_ensemble(rows, validation, head, outputs, eval_metric)
         if early and validation is None:
             rows, validation = self._hold_out(rows)
         if eval_metric is not None and validation is None:
@@ -156,6 +166,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         validation = None if validation is None else validation.computed_in(dtype)
         network = make_network(params, columns.count, outputs, head, rows.weight_sum)
         if fresh:
+            self._members = []
             self._theta = initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers))
             self._state = OptimizerState()
             self.t_: int = 0
@@ -171,6 +182,24 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         state = self._state if incremental else OptimizerState(epochs=self._state.epochs)
         monitored = metrics[0] if early else None
         return Run(network, self._theta.astype(dtype), rows, validation, metrics, monitored, state)
+
+    def _prepare_ensemble(
+        self, rows: Rows, validation: Rows | None, head: Head, outputs: int, eval_metric: Metrics
+    ) -> Run:
+        metrics = as_metrics(eval_metric, head, outputs)
+        fitting = tabular.prepare(self._params, self._defaults(), rows, validation, head, outputs, metrics, self._seed)
+        self._network, self._state = fitting.network, OptimizerState()
+        self.t_, self.loss_curve_, self.history_ = 0, [], {}
+        self._take(fitting)
+        return Run(fitting.network, self._theta, rows, validation, metrics, fitting.monitored, self._state, fitting)
+
+    def _take(self, fitting: tabular.Fitting) -> None:
+        """Take over an ensemble's parameters as they are now."""
+        self._members, self._range = fitting.members(), fitting.range
+        self._theta = self._members[0]
+        self.n_layers_, self.n_outputs_ = len(self._network.layers) + 1, self._network.outputs
+        output = self._network.head.output.name
+        self.out_activation_ = {"sigmoid": "logistic"}.get(output, output)
 
     def _evaluation(self, eval_set: object) -> Rows:
         if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
@@ -198,11 +227,10 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         return rows[np.sort(train)], rows[np.sort(held)]
 
     def _train(self, run: Run, *, once: bool, saved: Saved | None = None) -> None:
-        plan = self._plan(run, once=once)
         if saved is None:
-            training = Training(run.network, run.theta, run.rows, plan, run.validation, run.state)
+            training = self._training(run, once=once)
         else:
-            training = resumed(saved, run.network, run.rows, plan, run.validation)
+            training = resumed(saved, run.network, run.rows, self._plan(run, once=once), run.validation)
             for record in saved.history:
                 self._note(record, run)
         records = self._records(training, run, saved)
@@ -216,13 +244,20 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             records.close()
         if training.interrupted:
             warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
-        elif not once and training.stop_reason.startswith("all "):
+        elif not once and run.fitting is None and training.stop_reason.startswith("all "):
             warnings.warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
                 NotConvergedWarning,
                 stacklevel=4,
             )
+
+    def _training(self, run: Run, *, once: bool) -> Training | Ensemble:
+        if run.fitting is not None:
+            self.n_iter_, self.validation_scores_ = 0, None if run.monitored is None else []
+            self.best_loss_ = self.best_validation_score_ = None
+            return run.fitting.ensemble
+        return Training(run.network, run.theta, run.rows, self._plan(run, once=once), run.validation, run.state)
 
     def _plan(self, run: Run, *, once: bool) -> Plan:
         params = self._params
@@ -252,12 +287,12 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         return plan
 
     def _records(
-        self, training: Training, run: Run, saved: Saved | None = None
+        self, training: Training | Ensemble, run: Run, saved: Saved | None = None
     ) -> Generator[Slice | Epoch, None, None]:
         """The run's records; the model takes over its parameters and numbers epoch by epoch."""
         checkpoint = self._params["checkpoint"]
         records = training.records()
-        if checkpoint is not None:
+        if checkpoint is not None and isinstance(training, Training):
             if not isinstance(checkpoint, Checkpoint):
                 checkpoint = Checkpoint(checkpoint, seconds=1.0)
             records = checkpointed(training, checkpoint, saved=saved, model=self._description())
@@ -265,6 +300,8 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             for record in records:
                 if isinstance(record, Epoch):
                     self._theta = training.theta
+                    if run.fitting is not None:
+                        self._take(run.fitting)
                     self._note(record, run)
                 yield record
         finally:
@@ -322,6 +359,13 @@ class MultilayerPerceptron(BaseEstimator, ABC):
 
     def _after(self, run: Run) -> None:
         """Take note of what else a fit shows."""
+        if run.fitting is not None:
+            held, z = run.fitting.finish()
+            self._take(run.fitting)
+            self._measure(held, run.network.head.mean(z))
+
+    def _measure(self, rows: Rows, mean: Array) -> None:
+        """Take note of how predictions of held-out rows went."""
 
     # ---- the fitted network ----
 
@@ -369,7 +413,16 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
         objective = Objective(network, self._theta.dtype, self._params["threads"], rows=len(columns))
-        return objective.predict(self._theta, columns, offset=shift, mean=mean)
+        if not getattr(self, "_members", ()):
+            return objective.predict(self._theta, columns, offset=shift, mean=mean)
+        z = sum(objective.predict(theta, columns, offset=shift, mean=False).astype(np.float64) for theta in self._members)
+        z = np.asarray(z) / len(self._members)
+        return network.head.mean(z).clip(*self._range) if mean else z
+
+    @property
+    def members_(self) -> list[list[Block]]:
+        """The weights and biases of each layer of each network: one, or those of a preset's ensemble."""
+        return [self._network.blocks(theta) for theta in getattr(self, "_members", None) or [self._theta]]
 
     @staticmethod
     def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
@@ -394,8 +447,12 @@ class MultilayerPerceptron(BaseEstimator, ABC):
     def _params(self) -> dict[str, Any]:
         return {**self.get_params(deep=False)}
 
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
     def _learn(self, X: object) -> Columns:
-        encoder = Encoder()
+        encoder = Encoder() if self._params["preset"] is None else Preparer()
         columns = encoder.learn(X)
         check_form(self, X, reset=True)
         self._encoder = encoder

@@ -84,6 +84,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         label_smoothing: float = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        preset: str | None = None,
         threads: int | None = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -116,6 +117,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         self.label_smoothing = label_smoothing
         self.class_weight = class_weight
         self.checkpoint = checkpoint
+        self.preset = preset
         self.threads = threads
 
     def fit(

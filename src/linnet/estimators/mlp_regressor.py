@@ -93,6 +93,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        preset: str | None = None,
         threads: int | None = None,
     ) -> None:
         self.loss = loss
@@ -126,6 +127,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         self.huber_delta = huber_delta
         self.quantile = quantile
         self.checkpoint = checkpoint
+        self.preset = preset
         self.threads = threads
 
     def fit(
@@ -223,15 +225,19 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=len(rows))
 
     def _after(self, run: Run) -> None:
-        """Measure the spread of targets around their means."""
+        if run.fitting is not None:
+            super()._after(run)
+            return
         rows = run.rows if run.validation is None else run.validation
         mean = Objective(run.network, self._theta.dtype, rows=len(rows)).predict(
             self._theta, rows.x, offset=rows.offset
         )
+        self._measure(rows, mean.astype(np.float64))
+
+    def _measure(self, rows: Rows, mean: Floats) -> None:
+        """Measure the spread of targets around their means."""
         assert rows.values is not None
-        self.dispersion_ = dispersion(
-            run.network.head, mean.astype(np.float64), rows.values.astype(np.float64), rows.weights
-        )
+        self.dispersion_ = dispersion(self._network.head, mean, rows.values.astype(np.float64), rows.weights)
 
     def _spread(self) -> Floats:
         if self.dispersion_ is None:
