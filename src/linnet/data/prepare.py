@@ -76,14 +76,20 @@ def learn_numbers(x: Floats, bins: int) -> Numbers:
 
 
 def bin_edges(known: Floats, bins: int) -> Floats:
-    """The quantiles that bound so many bins of a sorted column, or all distinct values where there are no more."""
+    """The quantiles that bound so many bins of a column, or all distinct values where there are no more.
+
+    A value that fills a bin alone counts for no more than one: the others share the rest of the bins.
+    """
     if bins < 2:
         return np.empty(0)
-    distinct = np.unique(known)
+    distinct, counts = np.unique(known, return_counts=True)
     if len(distinct) > bins + 1:
-        distinct = np.unique(np.quantile(known, np.linspace(0, 1, bins + 1)))
-    wide = np.append(np.isfinite(1 / np.diff(distinct)), True) if len(distinct) > 1 else [True] * len(distinct)
-    return distinct[wide]
+        mass = np.cumsum(np.minimum(counts, len(known) / bins))
+        wanted = np.linspace(0, mass[-1], bins + 1)
+        distinct = distinct[np.unique(np.searchsorted(mass, wanted).clip(max=len(distinct) - 1))]
+    with np.errstate(divide="ignore", over="ignore"):
+        wide = np.isfinite(1 / np.diff(distinct))
+    return distinct[np.append(wide, True)] if len(distinct) else distinct
 
 
 @dataclass(slots=True)

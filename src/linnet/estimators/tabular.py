@@ -30,6 +30,7 @@ from linnet.model.heads import Floats, Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 
+_ROWS_TO_SEE = 250_000  # by each member, over all its epochs
 PRESETS = ("tabular",)
 _SCALED = ("normal", "laplace", "huber", "quantile", "custom")  # heads whose targets can have any unit
 
@@ -45,23 +46,22 @@ class Recipe:
 
 
 def recipe(rows: int, classes: bool) -> Recipe:
-    """The settings for so many rows."""
-    size = 128 if rows < 1000 else 256
-    epochs = int(np.clip(200_000 / rows, 20, 100))
+    """The settings for so many rows, of classes or of numbers."""
+    epochs = int(np.clip(_ROWS_TO_SEE / rows, 25, 100))
     params = {
         "hidden_layer_sizes": (128, 128),
-        "activation": "silu",
+        "activation": "silu" if classes else "gelu",
         "solver": "adamw",
         "alpha": 0.0,
-        "batch_size": size,
-        "learning_rate_init": 0.003,
+        "batch_size": 128,
+        "learning_rate_init": 0.012 if classes else 0.02,
         "max_iter": epochs,
         "n_iter_no_change": max(8, epochs // 4),
         "tol": 0.0,
-        "dropout": 0.15,
+        "dropout": 0.1,
         "weight_decay": 0.02,
     }
-    return Recipe(params, members=4, parts=4 if rows < 5000 else 8)
+    return Recipe(params, members=6 if rows < 20_000 else 4 if rows < 100_000 else 2, parts=8)
 
 
 def check_preset(params: Mapping[str, Any], *, incremental: bool) -> None:
