@@ -116,10 +116,11 @@ def prepared(model: Any, table: Table, x: Any) -> Any:
 class KerasModel:
     """Keras with the preset's layers, Adam and early stopping on a tenth of the rows."""
 
-    _estimator_type = "any"
-
     def __init__(self, classes: bool) -> None:
         self.classes = classes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {"classes": self.classes}
