@@ -3,8 +3,9 @@
     python bench/run.py --kind linear
     python bench/run.py --workload softmax-b32 --json out.json
 
-Networks are timed by the epoch (`networks.py`), exact linear models by the fit (`linear.py`). Each side lives in a
-process of its own and sleeps while another one works; sides take turns, and the best time of each counts.
+Networks are timed by the epoch (`networks.py`), exact linear models by the fit (`linear.py`), multilayer perceptrons by
+the call that users of scikit-learn make (`estimators.py`). Each side lives in a process of its own and sleeps while
+another one works; sides take turns, and the best time of each counts.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import estimators
 import linear
 import networks
 from linear_peers import LINEAR_PEERS, LINEAR_SIDES
@@ -25,10 +27,10 @@ from workloads import BY_NAME
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", choices=("all", "networks", "linear"), default="all")
+    parser.add_argument("--kind", choices=("all", "networks", "linear", "estimators"), default="all")
     parser.add_argument("--only", choices=("all", "peers", "linnet"), default="all")
     parser.add_argument("--side", action="append", choices=list(dict.fromkeys([*SIDES, *LINEAR_SIDES])))
-    parser.add_argument("--workload", action="append", choices=[*BY_NAME, *LINEAR_BY_NAME])
+    parser.add_argument("--workload", action="append", choices=[*BY_NAME, *LINEAR_BY_NAME, *estimators.ESTIMATOR_NAMES])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turn-seconds", type=float, default=0.5)
     parser.add_argument("--cap-seconds", type=float, default=120.0, help="end a linear fit that takes longer")
@@ -60,6 +62,8 @@ def main() -> None:
         only = options.side or {"peers": list(LINEAR_PEERS), "linnet": ["linnet"]}.get(options.only)
         more = linear.run(names, only, **turns, cap_seconds=options.cap_seconds)
         facts["workloads"] |= more["workloads"]
+    if names := chosen(options, "estimators", estimators.ESTIMATOR_NAMES):
+        facts["workloads"] |= estimators.run(names, **turns)["workloads"]
     if options.json:
         options.json.write_text(json.dumps(facts, indent=1) + "\n")
 

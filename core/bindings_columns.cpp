@@ -43,10 +43,7 @@ void bind_columns(nb::module_& m) {
             new (self) PyColumns(columns_of(rows, std::move(tables), sparse, sparse_cols, std::move(codes), levels));
           },
           nb::arg("rows"), nb::arg("tables"), nb::arg("sparse").none(), nb::arg("sparse_cols"), nb::arg("codes"),
-          nb::arg("levels"))
-      .def_prop_ro(
-          "mostly_zero", [](const PyColumns& self) { return self.x.mostly_zero(); },
-          "Whether networks take the rows entry by entry.");
+          nb::arg("levels"));
   m.def(
       "has_duplicates",
       [](Vector<std::int64_t> start, decltype(SparseArrays::column) column, int cols) {

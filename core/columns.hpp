@@ -3,6 +3,7 @@
 // Columns are numbered in that order: dense, sparse, levels. 0/1 columns exist for a few rows at a time at most.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,11 +57,10 @@ struct Columns {
 
   int cols() const { return dense_cols + sparse_cols; }
 
-  // Whether the rows hold so few entries that a network's first layer does better to take them one by one.
-  bool mostly_zero() const {
-    if (sparse_cols == 0) return false;
+  // What a row has on average: all its dense values, one of each column of codes, and those of the sparse matrix.
+  double entries_per_row() const {
     const double in_matrix = sparse.cols ? static_cast<double>(sparse.start[rows] - sparse.start[0]) : 0;
-    return (dense_cols + static_cast<double>(codes.size())) + in_matrix / rows < cols() / 32.0;
+    return dense_cols + static_cast<double>(codes.size()) + in_matrix / static_cast<double>(rows);
   }
 
   // Calls f(columns, values, count) with what row r has in the sparse matrix, in whatever types.
@@ -115,20 +115,26 @@ struct Columns {
 };
 
 // panels (rows [r0..r1)) = rows row(r) of a table, from column `begin` of the panels on, converted to T. `center`, one
-// a column, is taken off; null: nothing.
-template <class T, class S, class Row>
-void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, const S* data, const T* center, Row row,
+// a column, is taken off; nullptr: nothing.
+template <class T, class S, class Center, class Row>
+void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, const S* data, Center center, Row row,
                 int r0, int r1) {
   constexpr int V = lanes<T>;
+  constexpr bool centered = !std::is_null_pointer_v<Center>;
   const std::ptrdiff_t row_stride = table.row_stride, col_stride = table.col_stride;  // copies: the panels could alias
   const int cols = table.cols, whole = cols / V * V;
   auto at = [=](int r, int c) { return panels + (c / V * ld + r) * V + c % V; };
-  auto less = [=](S value, int c) { return center ? static_cast<T>(value) - center[c] : static_cast<T>(value); };
+  auto value_of = [=](S value, int c) {
+    if constexpr (centered)
+      return static_cast<T>(value) - center[c];
+    else
+      return static_cast<T>(value);
+  };
   if (col_stride != 1 || cols < V || begin % V) {  // column by column
     for (int c = 0; c < cols; ++c) {
       const S* from = data + c * col_stride;
       T* to = at(0, begin + c);
-      for (int r = r0; r < r1; ++r) to[r * V] = less(from[row(r) * row_stride], c);
+      for (int r = r0; r < r1; ++r) to[r * V] = value_of(from[row(r) * row_stride], c);
     }
     return;
   }
@@ -136,25 +142,27 @@ void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, co
     const S* from = data + row(r) * row_stride;
     T* to = at(r, begin);
     for (int c = 0; c < whole; c += V, to += ld * V) {
-      Vec<T> v;
-      if constexpr (std::is_same_v<T, S>) {
-        v = load(from + c);
-      } else {
-        for (int lane = 0; lane < V; ++lane) v[lane] = static_cast<T>(from[c + lane]);
-      }
-      store(to, center ? v - load(center + c) : v);
+      if constexpr (std::is_same_v<T, S> && centered)
+        store(to, load(from + c) - load(center + c));
+      else if constexpr (std::is_same_v<T, S>)
+        store(to, load(from + c));
+      else
+        for (int lane = 0; lane < V; ++lane) to[lane] = value_of(from[c + lane], c + lane);
     }
-    for (int c = whole; c < cols; ++c) to[c - whole] = less(from[c], c);
+    for (int c = whole; c < cols; ++c) to[c - whole] = value_of(from[c], c);
   }
 }
 
 // The same for all tables, one after the other.
-template <class T, class Row>
-void pack_tables(T* panels, std::ptrdiff_t ld, const Columns& x, const T* center, Row row, int r0, int r1) {
+template <class T, class Center, class Row>
+void pack_tables(T* panels, std::ptrdiff_t ld, const Columns& x, Center center, Row row, int r0, int r1) {
   int begin = 0;
   for (const Design& table : x.tables) {
     with_data(table, [&](const auto* data) {
-      pack_table(panels, ld, begin, table, data, center ? center + begin : nullptr, row, r0, r1);
+      if constexpr (std::is_null_pointer_v<Center>)
+        pack_table(panels, ld, begin, table, data, nullptr, row, r0, r1);
+      else
+        pack_table(panels, ld, begin, table, data, center + begin, row, r0, r1);
     });
     begin += table.cols;
   }

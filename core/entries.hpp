@@ -12,9 +12,9 @@
 #include <span>
 
 #include "batch.hpp"
+#include "layout.hpp"
 #include "random.hpp"
 #include "team.hpp"
-#include "thin.hpp"
 
 namespace linnet {
 
@@ -151,6 +151,46 @@ void thin_entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename B
     for (int o = 0; o < outputs; ++o) {
       T& sum = g[o * g_ld + e.column - i0];
       sum = fused(d[(o / V * d_ld + e.row) * V + o % V], e.value, sum);
+    }
+  }
+}
+
+// The gradient sums of some inputs of a layer, as Pass::gradient emits them.
+template <class T, class Emit>
+void gradient_of_entries(const LayerLayout<T>& place, const std::vector<Entry<T>>* rows, int count, Part inputs,
+                         const T* d, std::ptrdiff_t d_ld, ByBlock<T>& entries, T* tile, Emit& emit) {
+  constexpr int V = lanes<T>, C = Tile<T>::panels;
+  if constexpr (requires { emit.takes_row; }) {
+    if (place.thin && count == 1 && emit.takes_row) {
+      for (const Entry<T>& e : rows[0]) {
+        if (e.column < inputs.first || e.column >= inputs.last) continue;
+        for (int o = 0; o < place.outputs; ++o)
+          emit.row(place.row(o) + e.column, &e.value, d[o / V * d_ld * V + o % V], 1);
+      }
+      return;
+    }
+  }
+  bool skips_zeros = false;
+  if constexpr (requires { emit.skips_zeros; }) skips_zeros = emit.skips_zeros;
+  // few inputs together where that leaves out zeros
+  const int thin_block = skips_zeros ? Thin<T>::line : thin_gradient_inputs;
+  const int block = place.thin ? thin_block : skips_zeros ? 4 : gradient_rows;
+  const int panels = panels_of<T>(place.outputs);
+  entries.sort(rows, count, inputs, block);
+  for (int i = inputs.first, b = 0; i < inputs.last; i += block, ++b) {
+    if (skips_zeros && entries[b].empty()) continue;
+    const int n = std::min(block, inputs.last - i);
+    if (place.thin) {
+      thin_entries_gradient(tile, block, entries[b], d, d_ld, i, place.outputs);
+      for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
+      continue;
+    }
+    for (int p = 0; p < panels; p += C) {
+      const int width = std::min(C, panels - p);
+      if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
+        for (int c = 0; c < width; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
+      entries_gradient(tile, block, entries[b], d + p * d_ld * V, d_ld, i, width);
+      for (int c = 0; c < width; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);
     }
   }
 }

@@ -49,6 +49,9 @@ struct LayerLayout {
   std::ptrdiff_t biases() const { return row(outputs); }  // of a thin layer
 };
 
+// Inputs whose gradient is handed over together.
+constexpr int gradient_rows = 32, thin_gradient_inputs = 128;
+
 // Neighbouring parameters of one kind.
 struct Stretch {
   int layer;

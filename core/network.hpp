@@ -8,6 +8,7 @@
 #include "batch.hpp"
 #include "buffer.hpp"
 #include "entries.hpp"
+#include "head_panels.hpp"
 #include "interrupt.hpp"
 #include "layout.hpp"
 #include "random.hpp"
@@ -23,27 +24,26 @@ struct PassMode {
   std::uint64_t position = 0;  // of the chunk's first row in the epoch
 };
 
-// Forward and backward over chunks of at most `capacity` rows by a team of up to `threads`; `by_entries` for rows that
-// are mostly zero. Every member calls the same methods with its rank; a method leaves all members free to go on only
-// where it says so.
+// Forward and backward over chunks of at most `capacity` rows of columns like x by a team of up to `threads`. Every
+// member calls the same methods with its rank; a method leaves all members free to go on only where it says so.
 template <class T>
 class Pass {
  public:
   static constexpr int chunk_rows = 512;                   // a larger batch is summed chunk by chunk
   static constexpr int row_grain = std::max(lanes<T>, 4);  // members take multiples of it
 
-  Pass(const Network& net, int capacity, int threads, bool by_entries)
+  Pass(const Network& net, const Columns& x, int capacity, int threads)
       : net_(net),
         layout_(net),
         capacity_(capacity),
-        by_entries_(by_entries),
+        by_entries_(mostly_zero(x)),
         rows_by_thread_(true),
         loss_(capacity + lanes<T>) {
     constexpr int V = lanes<T>;
     // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
-    if (by_entries)
+    if (by_entries_)
       entries_.resize(capacity), by_block_.resize(threads);
     else if (thin())
       rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
@@ -57,7 +57,7 @@ class Pass {
       z_.push_back(matrix(layer.outputs));
       h_.push_back(keeps_z ? matrix(layer.outputs) : Buffer<T>());
       d_.push_back(matrix(layer.outputs));
-      const bool dropped = layer.dropout > 0 && !(by_entries && &layer == &net.layers.front());
+      const bool dropped = layer.dropout > 0 && !(by_entries_ && &layer == &net.layers.front());
       dropped_.push_back(dropped ? matrix(layer.inputs) : Buffer<T>());
       transposed_offset_.push_back(transposed);
       if (&layer != &net.layers.front()) transposed += panels_of<T>(layer.inputs) * V * panels_of<T>(layer.outputs) * V;
@@ -82,8 +82,8 @@ class Pass {
     plan_gradient();
   }
 
-  // Whether it can take chunks of so many rows.
-  bool takes(int rows, bool by_entries) const { return rows <= capacity_ && by_entries == by_entries_; }
+  // Whether it can take chunks of so many rows of x.
+  bool takes(const Columns& x, int rows) const { return rows <= capacity_ && mostly_zero(x) == by_entries_; }
   const Network& network() const { return net_; }
   const T* losses() const { return loss_.get(); }
 
@@ -173,7 +173,7 @@ class Pass {
           emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
       }
       if (l == 0 && by_entries_) {
-        gradient_of_entries(rank, rows, inputs, emit);
+        gradient_of_entries(place, entries_.data(), rows, inputs, d, ld_, by_block_[rank], tile, emit);
         continue;
       }
       if constexpr (requires { emit.takes_row; }) {
@@ -213,22 +213,18 @@ class Pass {
   }
 
   // The last layer's output of the chunk, row by row: the mean, or z itself.
-  void output(T* out, int outputs, int r0, int r1, bool mean, int rank) {
-    for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* z, int r) {
-      if (mean) mean_lanes(net_.head, z, z, outputs);
-      for (int lane = 0; lane < std::min(lanes<T>, r1 - r); ++lane)
-        for (int k = 0; k < outputs; ++k) out[std::ptrdiff_t{r + lane} * outputs + k] = z[k * lanes<T> + lane];
-      return false;
-    });
+  void output(T* out, int r0, int r1, bool mean, int rank) {
+    read_output(net_, output_matrix(), ld_, r0, r1, mean, lanes_[rank].get(), out);
   }
 
  private:
-  static constexpr int row_block = 64;      // rows that pass a small network together
-  static constexpr int gradient_rows = 32;  // inputs whose gradient is handed over together
-  static constexpr int thin_gradient_inputs = 128;
+  static constexpr int row_block = 64;                     // rows that pass a small network together
   static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed together
 
   bool thin() const { return layout_.layers.front().thin; }
+
+  // Whether the rows have so few entries that the first layer is done sooner when it takes them one by one.
+  bool mostly_zero(const Columns& x) const { return x.entries_per_row() * (thin() ? 40 : 16) < x.cols(); }
 
   const T* output_matrix() const { return h_.back().get() ? h_.back().get() : z_.back().get(); }
 
@@ -299,24 +295,6 @@ class Pass {
     }
   }
 
-  // Calls work(block, r) for groups of V rows with the columns of `panels` as vectors, a row a lane; the block is
-  // written back when work returns true.
-  template <class Work>
-  void for_lanes(const T* panels, int cols, int r0, int r1, int rank, Work&& work) {
-    constexpr int V = lanes<T>;
-    T* block = lanes_[rank].get();
-    for (int r = r0; r < r1; r += V) {
-      for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(block + p * V * V, panels + (p * ld_ + r) * V);
-      if (work(block, r)) store_lanes(const_cast<T*>(panels), block, cols, r);
-    }
-  }
-
-  void store_lanes(T* panels, T* block, int cols, int r) {
-    constexpr int V = lanes<T>;
-    for (int k = cols; k < panels_of<T>(cols) * V; ++k) store(block + k * V, Vec<T>{});  // padding stays zero
-    for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(panels + (p * ld_ + r) * V, block + p * V * V);
-  }
-
   void forward(const T* packed, int l, const PassMode& mode, Part rows, Part panels, int rank, Interrupt* interrupt) {
     constexpr int V = lanes<T>;
     const LayerSpec& layer = net_.layers[l];
@@ -345,7 +323,7 @@ class Pass {
     }
     const bool done = relu && !place.thin;
     if (layer.activation == Activation::softmax) {
-      for_lanes(z, layer.outputs, rows.first, rows.last, rank, [&](T* block, int) {
+      for_lanes(z, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int) {
         softmax_lanes(block, block, layer.outputs);
         return true;
       });
@@ -358,107 +336,13 @@ class Pass {
     drop_inputs(l + 1, h, mode, rows, panels);
   }
 
-  // The first layer's gradient, from entries.
-  template <class Emit>
-  void gradient_of_entries(int rank, int rows, Part inputs, Emit& emit) {
-    constexpr int V = lanes<T>, C = Tile<T>::panels;
-    const LayerLayout<T>& place = layout_.layers[0];
-    const T* d = d_[0].get();
-    T* tile = tile_[rank].get();
-    if constexpr (requires { emit.takes_row; }) {
-      if (place.thin && rows == 1 && emit.takes_row) {
-        for (const Entry<T>& e : entries_[0]) {
-          if (e.column < inputs.first || e.column >= inputs.last) continue;
-          for (int o = 0; o < place.outputs; ++o)
-            emit.row(place.row(o) + e.column, &e.value, d[o / V * ld_ * V + o % V], 1);
-        }
-        return;
-      }
-    }
-    bool skips_zeros = false;
-    if constexpr (requires { emit.skips_zeros; }) skips_zeros = emit.skips_zeros;
-    // inputs whose gradient is handed over together: few where that saves work
-    const int block =
-        place.thin ? (skips_zeros ? Thin<T>::line : thin_gradient_inputs) : (skips_zeros ? 4 : gradient_rows);
-    const int panels = panels_of<T>(place.outputs);
-    ByBlock<T>& entries = by_block_[rank];
-    entries.sort(entries_.data(), rows, inputs, block);
-    for (int i = inputs.first, b = 0; i < inputs.last; i += block, ++b) {
-      if (skips_zeros && entries[b].empty()) continue;
-      const int n = std::min(block, inputs.last - i);
-      if (place.thin) {
-        thin_entries_gradient(tile, block, entries[b], d, ld_, i, place.outputs);
-        for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
-        continue;
-      }
-      for (int p = 0; p < panels; p += C) {
-        const int count = std::min(C, panels - p);
-        if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
-          for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
-        entries_gradient(tile, block, entries[b], d + p * ld_ * V, ld_, i, count);
-        for (int c = 0; c < count; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);
-      }
-    }
-  }
-
   // Loss and dloss/dz of the last layer.
   void head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1, int rank) {
-    constexpr int V = lanes<T>;
-    const int l = static_cast<int>(net_.layers.size()) - 1, outputs = net_.outputs();
-    const LayerSpec& layer = net_.layers[l];
     if (!batch.t.labels && !batch.t.values) return;
-    if (net_.head.family == Family::custom) return custom_head(batch, mode, fitted, r0, r1);
-    T* scratch = lanes_[rank].get() + panels_of<T>(outputs) * V * V;
-    for_lanes(output_matrix(), outputs, r0, r1, rank, [&](T* block, int r) {
-      std::int64_t row[V];
-      for (int lane = 0; lane < V; ++lane) row[lane] = batch.row(std::min(r + lane, batch.rows - 1));
-      Vec<T> weight = broadcast(T(1));
-      if (batch.weights)
-        for (int lane = 0; lane < V; ++lane) weight[lane] = batch.weights[row[lane]];
-      if (batch.offset)
-        for (int k = 0; k < outputs; ++k)
-          for (int lane = 0; lane < V; ++lane) block[k * V + lane] += batch.offset[row[lane] * outputs + k];
-      if (fitted) {
-        mean_lanes(net_.head, scratch, block, outputs);
-        for (int lane = 0; lane < std::min(V, r1 - r); ++lane)
-          for (int k = 0; k < outputs; ++k) fitted[row[lane] * outputs + k] = scratch[k * V + lane];
-      }
-      const Vec<T> loss = with_targets(net_.head, batch.t, row, outputs, scratch, [&](auto&& target) {
-        return family_lanes<T>(net_.head, block, block, outputs, target, weight);
-      });
-      store(loss_.get() + r, loss);
-      if (mode.gradient) store_lanes(d_[l].get(), block, outputs, r);
-      return false;
-    });
-    if (mode.gradient) through_activation(l, layer, {r0, r1}, {0, panels_of<T>(outputs)}, rank);
-  }
-
-  // The same for a loss from outside.
-  void custom_head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1) {
-    constexpr int V = lanes<T>;
-    const int outputs = net_.outputs(), rows = r1 - r0;
-    const std::size_t size = static_cast<std::size_t>(rows) * outputs;
-    std::vector<double> z(size), t(size), dz(size), loss(rows);
-    auto each = [&](auto&& f) {  // f(place in a matrix by rows, place in the panels, row of the table, output)
-      for (int r = 0; r < rows; ++r)
-        for (int k = 0; k < outputs; ++k)
-          f(std::ptrdiff_t{r} * outputs + k, (k / V * ld_ + r0 + r) * V + k % V, batch.row(r0 + r), k);
-    };
-    each([&](std::ptrdiff_t i, std::ptrdiff_t at, std::int64_t row, int k) {
-      z[i] = output_matrix()[at];
-      t[i] = batch.t.values[row * outputs + k];
-      if (batch.offset) z[i] += batch.offset[row * outputs + k];
-      if (fitted) fitted[row * outputs + k] = static_cast<T>(z[i]);
-    });
-    net_.custom(z.data(), t.data(), rows, outputs, loss.data(), dz.data());
-    auto weight = [&](std::int64_t row) { return batch.weights ? static_cast<double>(batch.weights[row]) : 1.0; };
-    for (int r = 0; r < rows; ++r) loss_[r0 + r] = static_cast<T>(loss[r] * weight(batch.row(r0 + r)));
-    if (!mode.gradient) return;
-    each([&](std::ptrdiff_t i, std::ptrdiff_t at, std::int64_t row, int) {
-      d_.back()[at] = static_cast<T>(dz[i] * weight(row));
-    });
-    through_activation(static_cast<int>(net_.layers.size()) - 1, net_.layers.back(), {r0, r1},
-                       {0, panels_of<T>(outputs)}, 0);
+    const int l = static_cast<int>(net_.layers.size()) - 1;
+    const HeadPanels<T> to{output_matrix(), mode.gradient ? d_[l].get() : nullptr, ld_, loss_.get(), fitted};
+    head_rows_of(net_, batch, to, r0, r1, lanes_[rank].get());
+    if (mode.gradient) through_activation(l, net_.layers[l], {r0, r1}, {0, panels_of<T>(net_.outputs())}, rank);
   }
 
   // wt = the transposed weights of layer l: `inputs` panels, each with the outputs of `outputs` panels as rows.
@@ -518,7 +402,7 @@ class Pass {
     const T* h = h_[l].get() ? h_[l].get() : z;
     if (layer.activation == Activation::softmax) {
       T* p = lanes_[rank].get() + panels_of<T>(layer.outputs) * V * V;
-      for_lanes(d, layer.outputs, rows.first, rows.last, rank, [&](T* block, int r) {
+      for_lanes(d, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int r) {
         for (int q = 0; q < panels_of<T>(layer.outputs); ++q) transpose_square(p + q * V * V, h + (q * ld_ + r) * V);
         softmax_backward_lanes(block, p, layer.outputs);
         return true;

@@ -25,8 +25,7 @@ void Objective<T>::set_theta(const T* theta) {
 template <class T>
 Pass<T>& Objective<T>::pass(const Columns& x, std::int64_t rows) {
   const int wanted = static_cast<int>(std::min<std::int64_t>(rows, Pass<T>::chunk_rows));
-  if (!pass_ || !pass_->takes(wanted, x.mostly_zero()))
-    pass_ = std::make_unique<Pass<T>>(net_, wanted, threads_, x.mostly_zero());
+  if (!pass_ || !pass_->takes(x, wanted)) pass_ = std::make_unique<Pass<T>>(net_, x, wanted, threads_);
   return *pass_;
 }
 
@@ -75,7 +74,7 @@ void Objective<T>::predict(const Columns& x, std::int64_t first_row, std::int64_
       pass.run(team, rank, packed_.get(), batch, {}, nullptr);
       team.barrier();
       const Part mine = part_of(batch.rows, Pass<T>::row_grain, rank, threads_);
-      pass.output(out + first * outputs, outputs, mine.first, mine.last, mean, rank);
+      pass.output(out + first * outputs, mine.first, mine.last, mean, rank);
       team.barrier();
     }
   });

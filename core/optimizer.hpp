@@ -169,19 +169,19 @@ double squared_norm(const T* w, const T* g, std::ptrdiff_t count, double scale, 
 template <class T>
 double penalty_value(const T* w, std::ptrdiff_t count, Penalty penalty) {
   constexpr int parts = 8;
-  double absolute[parts] = {}, squared[parts] = {};
-  auto add = [&](std::ptrdiff_t i, int part) {
-    const double v = w[i];
-    absolute[part] += v < 0 ? -v : v;
-    squared[part] += v * v;
+  auto sum_of = [=](auto f) {
+    double sum[parts] = {};
+    std::ptrdiff_t i = 0;
+    for (; i + parts <= count; i += parts)
+#pragma GCC unroll 8
+      for (int part = 0; part < parts; ++part) sum[part] += f(static_cast<double>(w[i + part]));
+    for (; i < count; ++i) sum[0] += f(static_cast<double>(w[i]));
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
   };
-  std::ptrdiff_t i = 0;
-  for (; i + parts <= count; i += parts)
-    for (int part = 0; part < parts; ++part) add(i + part, part);
-  for (; i < count; ++i) add(i, 0);
-  double sum = 0;
-  for (int part = 0; part < parts; ++part) sum += penalty.l1 * absolute[part] + penalty.l2 * squared[part] / 2;
-  return sum;
+  double value = 0;
+  if (penalty.l1 != 0) value += penalty.l1 * sum_of([](double v) { return std::abs(v); });
+  if (penalty.l2 != 0) value += penalty.l2 * sum_of([](double v) { return v * v; }) / 2;
+  return value;
 }
 
 }  // namespace linnet

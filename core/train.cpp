@@ -90,8 +90,7 @@ void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weight
   shuffle_ = shuffle;
   scale_ = scale;
   const int rows = std::min(batch_rows, Pass<T>::chunk_rows);
-  if (!pass_ || !pass_->takes(rows, x.mostly_zero()))
-    pass_ = std::make_unique<Pass<T>>(net_, rows, most_threads_, x.mostly_zero());
+  if (!pass_ || !pass_->takes(x, rows)) pass_ = std::make_unique<Pass<T>>(net_, x, rows, most_threads_);
   order_.clear();
   if (shuffle) order_.resize(x.rows);
   if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0) sums_ = Buffer<T>(packed_[0].size());

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from linnet import config, errors
+    from linnet import config, errors, theory
     from linnet.config import get_threads, set_threads, show_config, threads
     from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
     from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
@@ -68,10 +68,11 @@ __all__ = [
     "resume",
     "set_threads",
     "show_config",
+    "theory",
     "threads",
 ]
 
-_MODULES = ("config", "errors")
+_MODULES = ("config", "errors", "theory")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
     "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),

@@ -71,7 +71,6 @@ def lasso_step(
 ) -> int: ...
 
 class Columns:
-    mostly_zero: bool
     def __init__(
         self,
         rows: int,

@@ -17,7 +17,7 @@ from linnet.model.network import Network
 
 from .agreement import assert_agrees
 from .cases import ALL_HEADS, DTYPES, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of
-from .designs import DESIGNS, MOSTLY_ZERO, as_dense, make_columns, make_pair, sorted_rows
+from .designs import DESIGNS, as_dense, make_columns, make_pair, sorted_rows
 from .test_determinism import Accuracy
 from .test_training import OPTIMIZERS
 
@@ -97,6 +97,17 @@ def test_threads_change_nothing(kind: str, hidden: str, batch: int, dtype: str) 
     for threads in (2, 3, 8):
         assert trained(network, rows, replace(plan, threads=threads), dtype, held) == one, f"{threads} threads"
     assert trained(network, dense, replace(plan, threads=2), dtype)[0] == one[0]
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("hidden", ["none", "panels"])
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_threads_change_nothing_in_plain_steps(kind: str, hidden: str, batch: int) -> None:
+    rows, dense = make_pair(kind, CASE, 25, "float32", seed_of(kind, hidden))
+    network, plan = network_for(rows, CASE, HIDDEN[hidden]), Plan(SGD(0.05), batch_size=batch)
+    one = trained(network, dense, replace(plan, threads=1), "float32")
+    for threads in (1, 2, 3, 8):
+        assert trained(network, rows, replace(plan, threads=threads), "float32") == one, f"{threads} threads"
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -226,7 +237,3 @@ def test_wide_rows_take_no_memory_for_zeros() -> None:
     for _ in Training(network, np.zeros(network.size, np.float32), rows, Plan(Adam(0.01), batch_size=n), rows):
         pass
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
-
-
-def test_the_kinds_are_what_they_are_called() -> None:
-    assert {kind for kind in DESIGNS if make_columns(kind, 50, 1).to_core().mostly_zero} == set(MOSTLY_ZERO)

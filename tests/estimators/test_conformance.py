@@ -18,6 +18,9 @@ ESTIMATORS = (
     linnet.TweedieRegressor(),
     linnet.TweedieRegressor(power=1.5),
     linnet.Perceptron(max_iter=20),
+    linnet.MLPClassifier(max_iter=50),
+    linnet.MLPClassifier(solver="lbfgs", max_iter=50),
+    linnet.MLPRegressor(max_iter=50),
 )
 # A row of weight 2 takes one step twice as long; the same row twice takes two steps at different times.
 NOT_SO = {"Perceptron": {"check_sample_weight_equivalence_on_dense_data"}}

@@ -281,6 +281,8 @@ class Encoder:
 
 
 def _as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
+    if isinstance(x, np.ndarray):
+        return None
     names = [str(column) for column in getattr(x, "columns", ())]
     if hasattr(x, "set_axis") and names:
         if len({*names}) < len(names):

@@ -239,6 +239,9 @@ def check_form(estimator: BaseEstimator, X: object, *, reset: bool) -> None:
     """Set or compare scikit-learn's attributes for the number and the names of columns."""
     if getattr(X, "ndim", 2) < 2:
         return  # what is wrong with it is said elsewhere
+    unnamed = isinstance(X, np.ndarray) and not hasattr(estimator, "feature_names_in_")
+    if unnamed and not reset and X.shape[1] == getattr(estimator, "n_features_in_", None):  # type: ignore[attr-defined]
+        return  # nothing else to compare, and scikit-learn takes its time for that
     try:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except ValueError as error:

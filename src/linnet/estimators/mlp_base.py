@@ -10,15 +10,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_number, check_whole
 from linnet.data.columns import Columns, Encoder
+from linnet.data.missing import Missing
 from linnet.data.prepare import Preparer
 from linnet.data.rows import Rows
 from linnet.data.table import Array
+from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, FitWarning
 from linnet.estimators import tabular
 from linnet.estimators.linear_model import as_offset, check_form
@@ -30,6 +31,7 @@ from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective
 from linnet.fit.progress import follow, watching
+from linnet.fit.schedules import Cosine
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.model.activations import Activation
 from linnet.model.heads import Head, Normal
@@ -64,6 +66,9 @@ class Run:
 class MultilayerPerceptron(BaseEstimator, ABC):
     """A network with scikit-learn's parameters and attributes."""
 
+    _missing: Missing
+    threads: int | None
+    n_outputs_: int
     _encoder: Encoder | Preparer
     _network: Network
     _theta: Theta
@@ -139,7 +144,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         params = self._params
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        early = bool(params["early_stopping"])
+        early = bool(params["early_stopping"]) and params["solver"] != "lbfgs"
         if params["preset"] is not None:
             tabular.check_preset(params, incremental=incremental)
         elif incremental and early:
@@ -176,7 +181,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
         self._network = network
         self.n_layers_, self.n_outputs_ = len(network.layers) + 1, outputs
-        self.out_activation_ = {"sigmoid": "logistic"}.get(head.output.name, head.output.name)
+        self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(head.output.name, head.output.name)
         wanted = self._default_metric if eval_metric is None and early else eval_metric
         metrics = as_metrics(wanted, head, outputs)
         state = self._state if incremental else OptimizerState(epochs=self._state.epochs)
@@ -207,10 +212,14 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         columns = self._encode(eval_set[0])
         _, _, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
         rows = Rows(columns, **targets)
-        return rows if len(eval_set) == 2 else rows.weighted(self._row_weights(rows, eval_set[2]))
+        if len(eval_set) == 2:
+            return rows
+        return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
 
     def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
         """Some rows to train on and others for validation, with the same mix of classes."""
+        from sklearn.model_selection import train_test_split  # slow to load, and often not needed
+
         params = self._params
         part = check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
         classes = rows.labels
@@ -244,7 +253,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             records.close()
         if training.interrupted:
             warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
-        elif not once and run.fitting is None and training.stop_reason.startswith("all "):
+        elif not (once or run.monitored or isinstance(training.plan.optimizer.schedule, Cosine)) and training.ran_out:
             warnings.warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
@@ -340,7 +349,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
                 FullBatch(run.network, run.rows, params["threads"]),
                 run.theta,
                 gradient_tolerance=tol,
-                max_iter=check_whole(params["max_iter"], "max_iter", at_least=1),
+                max_iter=min(check_whole(params[name], name, at_least=1) for name in ("max_iter", "max_fun")),
                 watch=watch,
             )
         self._theta, self.loss_, self.n_iter_ = found.theta, found.value, found.iterations
@@ -412,8 +421,8 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         columns = self._encode(X)
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
-        objective = Objective(network, self._theta.dtype, self._params["threads"], rows=len(columns))
-        if not getattr(self, "_members", ()):
+        objective = self._objective(len(columns))
+        if not self._members:
             return objective.predict(self._theta, columns, offset=shift, mean=mean)
         z = sum(objective.predict(theta, columns, offset=shift, mean=False).astype(np.float64) for theta in self._members)
         z = np.asarray(z) / len(self._members)
@@ -422,7 +431,20 @@ class MultilayerPerceptron(BaseEstimator, ABC):
     @property
     def members_(self) -> list[list[Block]]:
         """The weights and biases of each layer of each network: one, or those of a preset's ensemble."""
-        return [self._network.blocks(theta) for theta in getattr(self, "_members", None) or [self._theta]]
+        return [self._network.blocks(theta) for theta in self._members or [self._theta]]
+
+    def _objective(self, rows: int) -> Objective:
+        """The network ready to predict; for a single row it is kept, since making it takes longer than using it."""
+        ready: Objective | None = self.__dict__.get("_ready")
+        if rows == 1 and ready and ready.network is self._network and ready.dtype == self._theta.dtype:
+            return ready
+        objective = Objective(self._network, self._theta.dtype, self.threads, rows=rows)
+        if rows == 1:
+            self._ready = objective
+        return objective
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in super().__getstate__().items() if name != "_ready"}
 
     @staticmethod
     def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
@@ -452,15 +474,21 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
     def _learn(self, X: object) -> Columns:
-        encoder = Encoder() if self._params["preset"] is None else Preparer()
-        columns = encoder.learn(X)
+        if self._params["preset"] is not None:
+            preparer = Preparer()
+            columns = preparer.learn(X)
+            check_form(self, X, reset=True)
+            self._missing, self._encoder = Missing(), preparer
+            return columns
+        missing, encoder = Missing(), Encoder()
+        columns = encoder.learn(missing.learn(X))
         check_form(self, X, reset=True)
-        self._encoder = encoder
+        self._missing, self._encoder = missing, encoder
         return columns
 
     def _encode(self, X: object) -> Columns:
         check_form(self, X, reset=False)
-        return self._encoder.encode(X)
+        return self._encoder.encode(self._missing.fill(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_theta")

@@ -7,11 +7,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_number
 from linnet.data.rows import Rows
@@ -166,10 +168,11 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """Return the probability of each class, or of "yes" for each label."""
-        mean = self._output(X).astype(np.float64)
-        if mean.shape[1] == 1 and not self._multilabel:
-            return np.hstack([1 - mean, mean])
-        return mean
+        check_is_fitted(self)
+        if not self._multilabel and len(self.classes_) == 2:  # z has the digits of both
+            z = self._output(X, mean=False).astype(np.float64)
+            return np.hstack([expit(-z), expit(z)])
+        return self._output(X).astype(np.float64)
 
     def predict_log_proba(self, X: object) -> NDArray[np.float64]:
         """Return the logarithm of the probability of each class, with all its digits."""
@@ -237,7 +240,8 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         wrong = known[places] != target
         if wrong.any():
             row = int(wrong.argmax())
-            raise DataError(f"{name} has the class {target[row]!r} in row {row}, but the model knows {known.tolist()}")
+            unknown = target[row : row + 1].tolist()[0]
+            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model knows {known.tolist()}")
         return known, places.astype(np.int32)
 
     def _row_weights(self, rows: Rows, sample_weight: object) -> Array | None:

@@ -195,10 +195,10 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
 
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
         target = one_target(y)
-        if fresh:
-            self._one_target = target.ndim == 1
         outputs = 1 if target.ndim == 1 else target.shape[1]
-        if not fresh and outputs != self.n_outputs_:
+        if fresh:
+            self._one_target, self.n_outputs_ = target.ndim == 1, outputs
+        elif outputs != self.n_outputs_:
             raise ConfigError(f"{name} has {outputs} targets, but the model has {self.n_outputs_}")
         head = self._head()
         values = as_values(target, outputs, np.float64, rows=rows, name=name)
@@ -252,6 +252,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = self.loss in ("poisson", "gamma")
         return tags
 
 

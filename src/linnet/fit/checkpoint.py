@@ -114,8 +114,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
 
 def resumed(saved: Saved, network: Network, rows: Rows, plan: Plan, validation: Rows | None = None) -> Training:
     """Return the run that goes on from a checkpoint. Only `threads` may differ; other changes are refused by name."""
-    check_settings(saved.settings, settings_of(network, plan))
     check_data(saved.data, digests_of(rows, validation))
+    check_settings(saved.settings, settings_of(network, plan))
     if saved.build != _build():
         warnings.warn(
             f"the checkpoint was written by {saved.build} and goes on with {_build()}: the result may differ in the "

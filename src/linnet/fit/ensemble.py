@@ -36,6 +36,11 @@ class Ensemble:
         """The first member's parameters."""
         return self.members[0].theta
 
+    @property
+    def ran_out(self) -> bool:
+        """Whether the epochs ended before the training did: members keep their best epoch, so never."""
+        return False
+
     def state(self) -> OptimizerState:
         """The first member's optimizer."""
         return self.members[0].state()

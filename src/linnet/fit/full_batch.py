@@ -13,6 +13,8 @@ from linnet.fit.newton import Solution, Watch, unwatched
 from linnet.fit.objective import Objective, penalty
 from linnet.model.network import Network
 
+_NOTHING = 2e-5  # of the gradient's tolerance: a gain this small, in units of the objective, ends the search
+
 
 class FullBatch:
     """Mean loss plus penalty, in float64; weights of rows count relative to their mean."""
@@ -47,7 +49,7 @@ class FullBatch:
 def minimise(
     problem: FullBatch, theta: Floats, *, gradient_tolerance: float, max_iter: int, watch: Watch = unwatched
 ) -> Solution:
-    """L-BFGS from theta until no entry of the gradient is larger than the tolerance."""
+    """L-BFGS from theta until no entry of the gradient is larger than the tolerance, or nothing is left to gain."""
     if any(layer.l1 for layer in problem.network.layers):
         raise ConfigError("L-BFGS needs an objective without corners: use another solver with an l1 penalty")
     if any(layer.dropout for layer in problem.network.layers):
@@ -56,7 +58,7 @@ def minimise(
         problem,
         theta,
         lambda gradient: gradient.copy(),
-        tolerance=0.0,
+        tolerance=_NOTHING * gradient_tolerance,
         gradient_tolerance=gradient_tolerance,
         max_iter=max_iter,
         watch=watch,

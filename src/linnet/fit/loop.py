@@ -198,6 +198,15 @@ class Training:
         self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None
 
     @property
+    def _all_done(self) -> str:
+        return f"all {self.plan.epochs} epochs done"
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the run ended because all its epochs were done."""
+        return self.stop_reason == self._all_done
+
+    @property
     def steps(self) -> int:
         """Steps of an epoch."""
         return -(-len(self.rows) // min(self.plan.batch_size, len(self.rows)))
@@ -321,7 +330,7 @@ class Training:
         loss, previous = numbers["loss"], memory.loss
         if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
             return f"converged: the loss changed by less than {plan.tolerance:g} of itself"
-        return f"all {plan.epochs} epochs done" if record.epoch >= memory.first + plan.epochs else None
+        return self._all_done if record.epoch >= memory.first + plan.epochs else None
 
     def _diverged(self, what: str) -> FitError:
         self.stop_reason = "diverged"

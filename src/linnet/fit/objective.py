@@ -47,9 +47,9 @@ class Objective:
         part = np.empty(self.network.size) if gradient else None
         loss = weight = 0.0
         columns = as_columns(rows.x)
-        x = columns.to_core()
-        for first, count in self._slices(columns, x, 3):
-            sums = self._core.sums(x, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
+        native = columns.to_core()
+        for first, count in self._slices(columns, 3):
+            sums = self._core.sums(native, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
             loss, weight = loss + sums[0], weight + sums[1]
             if total is not None and part is not None:
                 total += part
@@ -67,15 +67,14 @@ class Objective:
         out = np.empty((len(x), self.network.outputs), self.dtype)
         columns = as_columns(x)
         native = columns.to_core()
-        for first, count in self._slices(columns, native, 1):
+        for first, count in self._slices(columns, 1):
             self._core.predict(native, first, count, mean, out[first : first + count])
         return out
 
-    def _slices(self, columns: Columns, x: core.Columns, passes: int) -> Iterator[tuple[int, int]]:
-        per_row = self.network.products_per_row
-        if x.mostly_zero:
-            inputs, outputs = self.network.shapes[0]
-            per_row -= int((inputs - columns.entries_per_row) * outputs)
+    def _slices(self, columns: Columns, passes: int) -> Iterator[tuple[int, int]]:
+        inputs, outputs = self.network.shapes[0]
+        read = min(inputs, 1 + int(16 * columns.entries_per_row))  # an entry taken by itself takes its time
+        per_row = self.network.products_per_row - (inputs - read) * outputs
         size = max(1, _SLICE_PRODUCTS // (passes * per_row * _CHUNK)) * _CHUNK
         for first in range(0, columns.rows, size):
             yield first, min(size, columns.rows - first)

@@ -1,0 +1,430 @@
+"""MLPClassifier and MLPRegressor: scikit-learn's meaning, and what goes beyond it."""
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn import neural_network as theirs
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits, make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+
+from linnet import (
+    SGD,
+    Cosine,
+    LinearRegression,
+    LogisticRegression,
+    MLPClassifier,
+    MLPRegressor,
+    PoissonRegressor,
+    theory,
+)
+from linnet.errors import ConfigError, DataError, FitError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X, Y = load_digits(return_X_y=True)
+X = X[:600] / 16
+Y = Y[:600]
+XR, YR = load_diabetes(return_X_y=True)
+XR, YR = XR * 20, YR / 100
+XM, YM = make_multilabel_classification(n_samples=150, random_state=0)
+XM = XM / 10
+
+
+def take_over(mine: Any, other: Any) -> None:
+    for to, coef in zip(mine.coefs_, other.coefs_, strict=True):
+        to[:] = coef
+    for to, intercept in zip(mine.intercepts_, other.intercepts_, strict=True):
+        to[:] = intercept
+
+
+CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, Any]]] = {
+    "many classes": (MLPClassifier, theirs.MLPClassifier, X, Y, {}),
+    "two classes": (MLPClassifier, theirs.MLPClassifier, X, np.where(Y > 4, "high", "low"), {"activation": "tanh"}),
+    "labels": (MLPClassifier, theirs.MLPClassifier, XM, YM, {"activation": "logistic"}),
+    "numbers": (MLPRegressor, theirs.MLPRegressor, XR, YR, {"hidden_layer_sizes": (20, 10)}),
+    "several numbers": (MLPRegressor, theirs.MLPRegressor, XR, np.c_[YR, -YR], {"activation": "identity"}),
+    "counts": (MLPRegressor, theirs.MLPRegressor, XR, np.round(YR), {"loss": "poisson"}),
+}
+
+
+@pytest.mark.parametrize("solver", ["adam", "sgd"])
+@pytest.mark.parametrize("name", CASES)
+def test_training_agrees_with_scikit_learn(name: str, solver: str) -> None:
+    """From the same parameters, all rows a step (so that penalties agree): the same losses and predictions."""
+    ours, other, x, y, params = CASES[name]
+    how = {"hidden_layer_sizes": (15,), "alpha": 0.1, "solver": solver, "learning_rate_init": 0.003, "tol": 0.0}
+    how |= {"batch_size": len(x), "shuffle": False, "max_iter": 1, "random_state": 0, "warm_start": True} | params
+    a, b = ours(**how).fit(x, y), other(**how).fit(x, y)
+    take_over(a, b)
+    for model in (a, b):
+        model.set_params(max_iter=30, n_iter_no_change=100).fit(x, y)
+    losses, expected = np.array(a.loss_curve_[1:]), np.array(b.loss_curve_[1:])
+    if name == "several numbers":  # theirs reports the mean over targets, whose gradient is another
+        np.testing.assert_allclose(a.predict(x), b.predict(x), rtol=1e-9, atol=1e-9)
+        return
+    if name == "counts":  # theirs has a constant in it
+        losses, expected = np.diff(losses), np.diff(expected)
+    np.testing.assert_allclose(losses, expected, rtol=1e-9)
+    for method in ("predict_proba", "predict"):
+        if hasattr(b, method) and getattr(b, method)(x[:1]).dtype.kind == "f":
+            np.testing.assert_allclose(getattr(a, method)(x), getattr(b, method)(x), rtol=1e-7, atol=1e-9)
+    assert (np.asarray(a.predict(x)) == b.predict(x)).mean() > 0.99 or y.dtype.kind == "f"
+    for attribute in ("n_layers_", "n_outputs_", "out_activation_", "n_iter_", "t_", "n_features_in_"):
+        assert getattr(a, attribute) == getattr(b, attribute), attribute
+    assert len(a.loss_curve_) == len(b.loss_curve_)
+    if name != "counts":
+        assert a.best_loss_ == pytest.approx(b.best_loss_, rel=1e-9)
+    if hasattr(b, "classes_"):
+        np.testing.assert_array_equal(a.classes_, b.classes_)
+
+
+def test_every_parameter_of_scikit_learn_with_its_default() -> None:
+    for ours, other in ((MLPClassifier, theirs.MLPClassifier), (MLPRegressor, theirs.MLPRegressor)):
+        assert other().get_params().items() <= ours().get_params().items()
+
+
+def test_without_hidden_layers_the_linear_models() -> None:
+    how: dict[str, Any] = {"hidden_layer_sizes": (), "solver": "lbfgs", "tol": 1e-8, "max_iter": 2000}
+    mlp = MLPClassifier(**how, alpha=2.0).fit(X, Y)
+    exact = LogisticRegression(C=0.5).fit(X, Y)
+    np.testing.assert_allclose(mlp.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+    counts, exposure = np.round(YR), np.linspace(0.5, 2, len(YR))
+    mlp2 = MLPRegressor("poisson", **how, alpha=1e-8).fit(XR, counts, exposure=exposure)
+    glm = PoissonRegressor(alpha=0).fit(XR, counts, exposure=exposure)
+    np.testing.assert_allclose(mlp2.predict(XR, exposure=exposure), glm.predict(XR, exposure=exposure), rtol=1e-4)
+    line = MLPRegressor(**how, alpha=0.0).fit(XR, YR)
+    np.testing.assert_allclose(line.predict(XR), LinearRegression().fit(XR, YR).predict(XR), rtol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+def test_weights_count_rows(solver: str) -> None:
+    weights = np.random.default_rng(0).integers(0, 3, 150)
+    how: dict[str, Any] = {"hidden_layer_sizes": (8,), "solver": solver, "max_iter": 30, "random_state": 1, "alpha": 1}
+    how |= {"batch_size": 1000, "tol": 1e-9}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weighted = MLPClassifier(**how).fit(X[:150], Y[:150], weights)
+        repeated = MLPClassifier(**how).fit(X[:150].repeat(weights, axis=0), Y[:150].repeat(weights))
+        by_class = MLPClassifier(**how, class_weight={1: 2.0}).fit(X[:150], Y[:150])
+        by_row = MLPClassifier(**how).fit(X[:150], Y[:150], 1.0 + (Y[:150] == 1))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+    np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
+
+
+def test_the_penalty_has_the_strength_it_says_at_any_batch_size() -> None:
+    ends = []
+    for batch in (20, 60, 300):
+        model = MLPRegressor(hidden_layer_sizes=(), alpha=300.0, batch_size=batch, max_iter=1500, tol=0, random_state=0)
+        model.set_params(learning_rate_init=0.01, learning_rate="cosine", n_iter_no_change=10**6)
+        ends.append(model.fit(XR[:300], YR[:300]).predict(XR))
+    np.testing.assert_allclose(ends[0], ends[2], atol=0.03)
+    np.testing.assert_allclose(ends[1], ends[2], atol=0.03)
+
+
+def test_same_bytes_for_any_number_of_threads_and_for_epochs_one_by_one() -> None:
+    how: dict[str, Any] = {"hidden_layer_sizes": (300, 20), "dropout": [0.3, 0.1], "random_state": 5, "batch_size": 64}
+    ends = [MLPClassifier(**how, max_iter=3, threads=threads).fit(X, Y) for threads in (1, 2, 3)]
+    assert len({model.predict_proba(X).tobytes() for model in ends}) == 1
+    piecemeal = MLPClassifier(**how)
+    for _ in range(3):
+        piecemeal.partial_fit(X, Y)
+    np.testing.assert_array_equal(piecemeal.coefs_[0], ends[0].coefs_[0])
+
+
+def test_partial_fit_of_classes_to_come() -> None:
+    model = MLPClassifier((10,), random_state=0)
+    few = Y < 3
+    model.partial_fit(X[few], Y[few], classes=np.arange(10))
+    model.partial_fit(X, Y)
+    assert model.predict_proba(X).shape == (600, 10)
+    with pytest.raises(DataError, match="the class 11 in row 0"):
+        model.partial_fit(X[:1], np.array([11]))
+    with pytest.raises(AttributeError, match="partial_fit"):
+        _ = MLPClassifier(solver="lbfgs").partial_fit
+
+
+def test_early_stopping_on_rows_of_ones_own() -> None:
+    model = MLPClassifier((20,), early_stopping=True, n_iter_no_change=4, max_iter=300, random_state=0)
+    model.fit(X[:400], Y[:400], eval_set=(X[400:], Y[400:]), eval_metric=["macro_f1", "accuracy"])
+    assert model.stop_reason_.startswith("val_macro_f1 did not improve for 5 epochs")
+    assert set(model.history_) == {"loss", "val_loss", "val_macro_f1", "val_accuracy", "learning_rate", "seconds"}
+    assert all(len(values) == model.n_iter_ for values in model.history_.values())
+    assert model.best_validation_score_ == max(model.history_["val_macro_f1"])
+    best = int(np.argmax(model.history_["val_macro_f1"]))
+    assert model.score(X[400:], Y[400:]) == pytest.approx(model.history_["val_accuracy"][best])
+    errors = MLPRegressor(early_stopping=True, max_iter=40, random_state=0).fit(XR, YR, eval_metric="rmse")
+    assert errors.best_validation_score_ == min(errors.history_["val_rmse"])
+    with pytest.raises(ConfigError, match="eval_metric needs eval_set"):
+        MLPRegressor().fit(XR, YR, eval_metric="rmse")
+    with pytest.raises(ConfigError, match="eval_set must be"):
+        MLPRegressor().fit(XR, YR, eval_set=XR)
+
+
+def test_rows_held_out_are_those_of_scikit_learn() -> None:
+    model = MLPClassifier((20,), early_stopping=True, max_iter=5, random_state=0).fit(X, Y)
+    assert model.validation_scores_ is not None
+    assert len(model.validation_scores_) == model.n_iter_
+    assert model.best_loss_ is None
+    assert model.t_ == 540 * model.n_iter_
+    regressor = MLPRegressor(hidden_layer_sizes=(20,), early_stopping=True, max_iter=5, random_state=0).fit(XR, YR)
+    assert regressor.validation_scores_ == regressor.history_["val_r2"]
+
+
+def test_records_as_they_come() -> None:
+    model = MLPClassifier((5,), max_iter=10, random_state=0)
+    seen = []
+    for record in model.fit_stream(X, Y):
+        seen.append(record.numbers["loss"])
+        if record.epoch == 3:
+            break
+    assert model.loss_curve_ == seen
+    assert model.stop_reason_ == "left early"
+    assert model.predict(X).shape == (600,)
+    with pytest.raises(ConfigError, match="no epochs to follow"):
+        MLPClassifier(solver="lbfgs").fit_stream(X, Y)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"solver": "adamw", "weight_decay": 0.1, "learning_rate": "cosine", "learning_rate_init": 0.01},
+        {"solver": "rmsprop", "learning_rate": "exponential", "learning_rate_init": 0.005},
+        {"solver": "adagrad", "learning_rate_init": 0.1, "learning_rate": "step"},
+        {"solver": SGD(Cosine(0.2, epochs=40), momentum=0.9), "clip_norm": 1.0},
+        {"solver": "sgd", "learning_rate": "invscaling", "learning_rate_init": 0.5, "power_t": 0.1},
+        {"solver": "sgd", "learning_rate": "adaptive", "learning_rate_init": 0.1, "n_iter_no_change": 2},
+        {"activation": ["gelu", "selu"], "dropout": 0.1, "label_smoothing": 0.1, "l1": 0.01},
+        {"activation": ("silu", "softplus"), "class_weight": "balanced", "clip_norm": 0.5, "learning_rate_init": 0.01},
+    ],
+    ids=str,
+)
+def test_everything_that_theirs_lacks_learns(params: dict[str, Any]) -> None:
+    model = MLPClassifier(**{"hidden_layer_sizes": (30, 20), "max_iter": 40, "random_state": 0, **params}).fit(X, Y)
+    assert model.score(X, Y) > 0.9
+    assert clone(model).get_params() == model.get_params() or isinstance(params.get("solver"), SGD)
+
+
+def test_adaptive_rates_fall_until_they_are_the_lowest() -> None:
+    model = MLPClassifier((5,), solver="sgd", learning_rate="adaptive", tol=10.0, n_iter_no_change=1, random_state=0)
+    model.fit(X, Y)
+    rates = model.history_["learning_rate"]
+    assert rates[0] == 0.001
+    assert rates[-1] == pytest.approx(1e-6)
+    assert "lowest learning rate" in model.stop_reason_
+
+
+def test_label_smoothing_is_what_it_says() -> None:
+    """The best constant prediction under smoothing e is (1 - e) share + e / classes."""
+    y = np.repeat([0, 1, 2], [70, 20, 10])
+    x = np.zeros((100, 1))
+    how: dict[str, Any] = {
+        "hidden_layer_sizes": (),
+        "solver": "lbfgs",
+        "alpha": 0.0,
+        "label_smoothing": 0.3,
+        "tol": 1e-9,
+    }
+    p = MLPClassifier(**how).fit(x, y).predict_proba(x[:1])[0]
+    np.testing.assert_allclose(p, 0.7 * np.array([0.7, 0.2, 0.1]) + 0.1, atol=1e-6)
+    p2 = MLPClassifier(**how).fit(x, y > 0).predict_proba(x[:1])[0, 1]
+    assert p2 == pytest.approx(0.7 * 0.3 + 0.15, abs=1e-6)
+
+
+LOSSES: dict[str, tuple[Any, Any]] = {
+    "squared_error": (lambda y, t: (y - t) ** 2 / 2, np.mean),
+    "absolute_error": (lambda y, t: np.abs(y - t), np.median),
+    "huber": (lambda y, t: np.where(np.abs(y - t) < 1, (y - t) ** 2 / 2, np.abs(y - t) - 0.5), None),
+    "quantile": (lambda y, t: np.maximum(0.1 * (y - t), -0.9 * (y - t)), lambda t: np.quantile(t, 0.9)),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_in_plain_numpy_is_as_good_as_one_of_ours(name: str) -> None:
+    function, best = LOSSES[name]
+    how: dict[str, Any] = {"hidden_layer_sizes": (10,), "random_state": 0, "max_iter": 30, "tol": 0, "quantile": 0.9}
+    ours, own = MLPRegressor(name, **how).fit(XR, YR), MLPRegressor(function, **how).fit(XR, YR)
+    np.testing.assert_allclose(own.loss_curve_, ours.loss_curve_, rtol=1e-5)
+    np.testing.assert_allclose(own.predict(XR), ours.predict(XR), atol=1e-4)
+    if best is not None:
+        flat = MLPRegressor(
+            name, (), quantile=0.9, learning_rate_init=0.02, learning_rate="cosine", max_iter=2000, tol=0
+        )
+        flat.set_params(n_iter_no_change=10**6, tol=0, random_state=0).fit(np.zeros((len(YR), 1)), YR)
+        assert flat.predict([[0.0]])[0] == pytest.approx(best(YR), abs=0.03)
+
+
+def test_losses_that_are_none() -> None:
+    with pytest.raises(ConfigError, match="number for each prediction"):
+        MLPRegressor(lambda y, t: np.mean(y - t)).fit(XR, YR)
+    with pytest.raises(ConfigError, match="did you mean 'huber'"):
+        MLPRegressor("hubber").fit(XR, YR)
+    with pytest.raises(DataError, match="row 3: counts must be at least 0"):
+        MLPRegressor("poisson").fit(XR, np.where(np.arange(len(YR)) == 3, -1, YR))
+    with pytest.raises(DataError, match="amounts must be above 0"):
+        MLPRegressor("gamma").fit(XR, 0 * YR)
+    with pytest.raises(ConfigError, match="exposure needs a loss with the log link"):
+        MLPRegressor().fit(XR, YR, exposure=YR)
+
+
+def test_exposure_is_an_offset_on_the_log_scale() -> None:
+    exposure = np.linspace(0.1, 3, len(YR))
+    how: dict[str, Any] = {"hidden_layer_sizes": (10,), "random_state": 0, "max_iter": 20}
+    a = MLPRegressor("poisson", **how).fit(XR, np.round(YR), exposure=exposure)
+    b = MLPRegressor("poisson", **how).fit(XR, np.round(YR), offset=np.log(exposure))
+    np.testing.assert_array_equal(a.predict(XR), b.predict(XR))
+    np.testing.assert_allclose(a.predict(XR, exposure=2 * exposure), 2 * a.predict(XR, exposure=exposure), rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma"])
+def test_intervals_and_samples(loss: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (4000, 1))
+    mean = np.exp(1 + x[:, 0])
+    y = {
+        "squared_error": mean + rng.normal(size=4000),
+        "absolute_error": mean + rng.laplace(size=4000),
+        "poisson": rng.poisson(mean),
+        "gamma": rng.gamma(2, mean / 2),
+    }[loss]
+    model = MLPRegressor(loss, (20,), random_state=0, max_iter=60).fit(x, y)
+    low, high = model.predict_interval(x, 0.8)
+    inside = float(((low <= y) & (y <= high)).mean())
+    assert 0.77 < inside < (0.92 if loss == "poisson" else 0.83)  # a count is never quite 80 %
+    drawn = model.sample(x, random_state=1)
+    assert drawn.shape == y.shape
+    assert drawn.mean() == pytest.approx(y.mean(), rel=0.05)
+    assert drawn.std() == pytest.approx(y.std(), rel=0.15)
+    with pytest.raises(ConfigError, match="has no distribution"):
+        MLPRegressor("huber", max_iter=2).fit(x, y).predict_interval(x)
+
+
+def test_samples_of_classes_have_the_predicted_frequencies() -> None:
+    model = MLPClassifier((10,), max_iter=5, random_state=0).fit(X, Y)
+    p = model.predict_proba(X[:1])[0]
+    drawn = model.sample(np.repeat(X[:1], 20_000, axis=0), random_state=0)
+    np.testing.assert_allclose(np.bincount(drawn, minlength=10) / 20_000, p, atol=0.012)
+    labels = MLPClassifier((10,), max_iter=5, random_state=0).fit(XM, YM)
+    drawn = labels.sample(np.repeat(XM[:1], 20_000, axis=0), random_state=0)
+    np.testing.assert_allclose(drawn.mean(axis=0), labels.predict_proba(XM[:1])[0], atol=0.012)
+
+
+def test_hidden_features_and_derivatives() -> None:
+    model = MLPClassifier((12, 7), ["tanh", "relu"], max_iter=20, random_state=0, alpha=0.5).fit(X, Y)
+    first, second = model.activations(X)
+    np.testing.assert_allclose(first, np.tanh(X @ model.coefs_[0] + model.intercepts_[0]), atol=1e-5)
+    np.testing.assert_allclose(second, np.maximum(first @ model.coefs_[1] + model.intercepts_[1], 0), atol=1e-5)
+    p = model.predict_proba(X)
+    expected = second.T @ (p - np.eye(10)[Y]) / len(X) + 0.5 / len(X) * model.coefs_[2]
+    np.testing.assert_allclose(model.gradients(X, Y)[2][0], expected, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), second @ model.coefs_[2] + model.intercepts_[2], atol=1e-4)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ours, _, x, y, params = CASES[name]
+    model = ours(**{"hidden_layer_sizes": (6, 5), **params, "activation": "gelu", "max_iter": 5, "alpha": 1, "l1": 0.1})
+    found = theory.gradient_check(model.fit(x, y), x[:100], y[:100])
+    assert found.worst < 1e-5
+    printed = capsys.readouterr().out
+    assert printed.count("layer") == 6
+    assert "layer 3 biases" in printed
+
+
+def test_the_gradient_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = MLPClassifier((6,), "tanh", max_iter=5, random_state=0).fit(X, Y)
+    problem, theta = model.objective(X, Y)
+    honest = problem.at
+
+    def wrong(theta: Any) -> Any:
+        point = honest(theta)
+        assert point.gradient is not None
+        point.gradient[400] *= 1.01
+        return point
+
+    monkeypatch.setattr(problem, "at", wrong)
+    monkeypatch.setattr(model, "objective", lambda *_: (problem, theta))
+    assert theory.gradient_check(model, X, Y, most=10**6, verbose=False).worst > 1e-4
+
+
+def test_a_model_is_kept_by_pickle() -> None:
+    model = MLPClassifier((10,), max_iter=3, random_state=0).fit(X, Y)
+    model.predict_proba(X[:1])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.partial_fit(X, Y).coefs_[0], model.partial_fit(X, Y).coefs_[0])
+
+
+def test_parameters_can_be_written_to() -> None:
+    model = MLPClassifier((10,), max_iter=3, random_state=0).fit(X, Y)
+    for coef in model.coefs_:
+        coef[:] = 0
+    for intercept in model.intercepts_:
+        intercept[:] = 0
+    np.testing.assert_allclose(model.predict_proba(X[:1]), 0.1, rtol=1e-6)
+
+
+def test_sparse_input_is_not_made_dense_and_gives_the_same() -> None:
+    how: dict[str, Any] = {"hidden_layer_sizes": (10,), "max_iter": 3, "random_state": 0}
+    dense = MLPClassifier(**how).fit(X, Y)
+    for kind in (scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array):
+        sparse = MLPClassifier(**how).fit(kind(X), Y)
+        np.testing.assert_array_equal(sparse.coefs_[0], dense.coefs_[0])
+        np.testing.assert_array_equal(sparse.predict_proba(kind(X)), dense.predict_proba(X))
+
+
+def test_a_run_that_diverges_or_fails_leaves_the_model_as_it_was() -> None:
+    model = MLPRegressor(hidden_layer_sizes=(10,), random_state=0, max_iter=5).fit(XR, YR)
+    before = model.predict(XR)
+    with pytest.raises(FitError, match="lower learning_rate"):
+        model.set_params(solver="sgd", learning_rate_init=1e20).fit(XR * 1e6, YR)
+    np.testing.assert_array_equal(model.predict(XR), before)
+    with pytest.raises(DataError):
+        model.fit(XR, np.full(len(YR), np.nan))
+    np.testing.assert_array_equal(model.predict(XR), before)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"hidden_layer_sizes": (10, 0)}, "hidden_layer_sizes must be > 0"),
+        ({"activation": ["relu", "tanh"]}, "activation must be one for all or one a hidden layer, 1 in all"),
+        ({"activation": "rleu"}, "did you mean 'relu'"),
+        ({"dropout": 1.0}, "dropout must be"),
+        ({"dropout": [0.1, 0.2]}, "dropout must be one for all"),
+        ({"solver": "adm"}, "unknown solver"),
+        ({"learning_rate": "cos"}, "unknown learning_rate"),
+        ({"learning_rate_init": 0}, "learning_rate_init must be"),
+        ({"alpha": -1}, "alpha must be"),
+        ({"l1": 1, "solver": "lbfgs"}, "without corners"),
+        ({"dropout": 0.5, "solver": "lbfgs"}, "knows no dropout"),
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"validation_fraction": 1.5, "early_stopping": True}, "validation_fraction must be"),
+        ({"label_smoothing": 1}, "label_smoothing must be"),
+        ({"clip_norm": -1}, "clip_norm must be"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_parameters_that_mean_nothing(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        MLPClassifier(**{"hidden_layer_sizes": (5,), **params}).fit(X, Y)
+
+
+def test_convergence_is_told() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"Maximum iterations \(2\) reached"):
+        MLPClassifier((5,), max_iter=2).fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="lbfgs failed to converge after 2 iterations"):
+        MLPClassifier((5,), max_iter=2, solver="lbfgs").fit(X, Y)
+    with pytest.warns(UserWarning, match="batch_size=9999 is more than there are rows"):
+        MLPClassifier((5,), max_iter=2, batch_size=9999).fit(X, Y)
+    model = MLPClassifier((5,), solver="lbfgs", alpha=1.0, max_iter=3000, random_state=0).fit(X, Y)
+    assert model.stop_reason_ == "converged"
+    assert log_loss(Y, model.predict_proba(X)) < 0.5

@@ -1,0 +1,150 @@
+"""Checkpoints of a multilayer perceptron, and linnet.resume after a kill."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+
+import linnet
+from linnet import SGD, Checkpoint, Cosine, LeakyReLU, MLPClassifier, MLPRegressor
+from linnet.errors import ConfigError, DataError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X, Y = load_digits(return_X_y=True)
+X, Y = X[:500] / 16, Y[:500]
+MODELS: dict[str, dict[str, Any]] = {
+    "adam": {"hidden_layer_sizes": (20,), "dropout": 0.2, "max_iter": 12},
+    "patience": {"hidden_layer_sizes": (12, 6), "early_stopping": True, "n_iter_no_change": 3, "max_iter": 40},
+    "objects": {
+        "hidden_layer_sizes": (10,),
+        "activation": [LeakyReLU(0.3)],
+        "solver": SGD(Cosine(0.3, epochs=10, warmup=1), momentum=0.8, nesterov=True, clip_norm=2.0),
+        "class_weight": {3: 2.0},
+        "max_iter": 10,
+    },
+    "adaptive": {
+        "hidden_layer_sizes": (10,),
+        "solver": "sgd",
+        "learning_rate": "adaptive",
+        "n_iter_no_change": 1,
+        "tol": 0.05,
+        "max_iter": 15,
+    },
+}
+
+
+def left_after(epochs: int, model: Any, *data: Any, **how: Any) -> None:
+    for record in model.fit_stream(*data, **how):
+        if record.epoch == epochs:
+            break
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", [0, None])
+def test_a_run_that_was_left_ends_where_it_would_have_ended(name: str, seed: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    interrupted = MLPClassifier(**MODELS[name], random_state=seed, checkpoint=Checkpoint(path, epochs=1))
+    left_after(4, interrupted, X, Y)
+    resumed = linnet.resume(path, X, Y)
+    whole = MLPClassifier(**MODELS[name], random_state=seed)
+    if seed is None:
+        whole._prepare(X, Y, None, seed=interrupted._seed)
+        whole._train(whole._prepare(X, Y, None, seed=interrupted._seed), once=False)
+    else:
+        whole.fit(X, Y)
+    assert resumed.n_iter_ == whole.n_iter_ > 4
+    assert resumed.loss_curve_ == whole.loss_curve_
+    assert resumed.stop_reason_ == whole.stop_reason_
+    assert resumed.validation_scores_ == whole.validation_scores_
+    for a, b in zip(resumed.coefs_ + resumed.intercepts_, whole.coefs_ + whole.intercepts_, strict=True):
+        np.testing.assert_array_equal(a, b)
+    again = linnet.resume(path, X, Y)  # a run that is over has nothing left to do
+    np.testing.assert_array_equal(again.predict_proba(X), whole.predict_proba(X))
+    assert again.n_iter_ == whole.n_iter_
+
+
+def test_data_frames_and_everything_fit_takes(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    frame = pd.DataFrame({"a": X[:, 20], "b": np.where(Y % 2, "odd", "even"), "c": np.where(Y == 1, np.nan, X[:, 30])})
+    how = {"exposure": 1 + X[:, 40], "eval_set": (frame[:50], Y[:50]), "eval_metric": "mae"}
+    params: dict[str, Any] = {"loss": "poisson", "hidden_layer_sizes": (5,), "max_iter": 9, "random_state": 1}
+    weights = 1 + X[:, 50]
+    left_after(3, MLPRegressor(**params, checkpoint=Checkpoint(path, epochs=2)), frame, Y, weights, **how)
+    resumed = linnet.resume(path, frame, Y, weights, **how)
+    whole = MLPRegressor(**params).fit(frame, Y, weights, **how)
+    np.testing.assert_array_equal(resumed.predict(frame), whole.predict(frame))
+    np.testing.assert_array_equal(resumed.history_["val_mae"], whole.history_["val_mae"])
+
+
+def test_what_has_changed_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    left_after(2, MLPClassifier(**MODELS["adam"], random_state=0, checkpoint=Checkpoint(path, epochs=1)), X, Y)
+    with pytest.raises(DataError, match="X has other values"):
+        linnet.resume(path, X + 1, Y)
+    with pytest.raises(DataError, match="y has other values"):
+        linnet.resume(path, X, Y[::-1])
+    with pytest.raises(DataError, match="the classes were"):
+        linnet.resume(path, X, np.array(list("abcdefghij"))[Y])
+    with pytest.raises(DataError, match="weights was not given, now it is"):
+        linnet.resume(path, X, Y, np.ones(len(Y)) * 2)
+    with pytest.raises(ConfigError, match=r"dropout was 0\.2, now 0\.3"):
+        linnet.resume(path, X, Y, model=MLPClassifier(**{**MODELS["adam"], "dropout": 0.3}))
+    with pytest.raises(ConfigError, match="it was MLPClassifier, now MLPRegressor"):
+        linnet.resume(path, X, Y, model=MLPRegressor())
+    with pytest.raises(FileNotFoundError):
+        linnet.resume(tmp_path / "none", X, Y)
+
+
+def test_a_function_has_to_be_given_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+
+    def loss(y: Any, t: Any) -> Any:
+        return np.log(np.cosh(y - t))
+
+    params: dict[str, Any] = {"loss": loss, "hidden_layer_sizes": (5,), "max_iter": 6, "random_state": 0}
+    left_after(2, MLPRegressor(**params, checkpoint=Checkpoint(path, epochs=1)), X, Y)
+    with pytest.raises(ConfigError, match=r"loss was .*, which no file can hold: give the model"):
+        linnet.resume(path, X, Y)
+    resumed = linnet.resume(path, X, Y, model=MLPRegressor(**params, checkpoint=path))
+    np.testing.assert_array_equal(resumed.predict(X), MLPRegressor(**params).fit(X, Y).predict(X))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_again_and_again(tmp_path: Path) -> None:
+    """A process that trains is killed at random moments until the run is done: the bytes of one that was left alone."""
+    path = tmp_path / "run.ckpt"
+    params: dict[str, Any] = {"hidden_layer_sizes": (30,), "dropout": 0.2, "max_iter": 60, "random_state": 0}
+    params |= {"tol": 0.0, "n_iter_no_change": 1000, "threads": 1}
+    expected = MLPClassifier(**params).fit(X, Y).predict_proba(X)
+    rng, kills = np.random.default_rng(0), 0
+    while True:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                if path.exists():
+                    linnet.resume(path, X, Y)
+                else:
+                    MLPClassifier(**params, checkpoint=Checkpoint(path, epochs=1)).fit(X, Y)
+                status = 0
+            finally:
+                os._exit(status)
+        time.sleep(float(rng.uniform(0.005, 0.08)))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            assert os.WEXITSTATUS(status) == 0
+            break
+        kills += 1
+        assert kills < 500
+    assert kills > 0
+    np.testing.assert_array_equal(linnet.resume(path, X, Y).predict_proba(X), expected)
+    assert {entry.name for entry in tmp_path.iterdir()} <= {"run.ckpt", "run.ckpt.previous"}
