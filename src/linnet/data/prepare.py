@@ -12,7 +12,9 @@ Where half the values are the same, half the range takes the place of the quarti
 linear encodings, arXiv 2203.05556) let the first layer bend at every quantile of a column.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,21 +42,26 @@ class Numbers:
         """Rows x columns with NaN in the gaps -> rows x (columns, gaps, bins)."""
         missing = np.isnan(x)
         filled = np.where(missing, self.centre, x)
-        parts = [smooth_clip((filled - self.centre) * self.scale), missing[:, self.gaps]]
+        parts: list[Array] = [smooth_clip((filled - self.centre) * self.scale), missing[:, self.gaps]]
         for column, edges in zip(filled.T, self.edges, strict=True):
             if len(edges) > 2:
                 parts.append(((column[:, None] - edges[:-1]) / np.diff(edges)).clip(0, 1))
-        return np.hstack(parts, dtype=np.float32, casting="same_kind") if len(parts) else np.empty((len(x), 0))
+        return np.hstack(parts, dtype=np.float32, casting="same_kind")
 
-    @property
-    def count(self) -> int:
-        """Columns that come out."""
-        return len(self.centre) + len(self.gaps) + sum(len(edges) - 1 for edges in self.edges if len(edges) > 2)
+    def names(self, columns: Sequence[str]) -> list[str]:
+        """Names of the columns that come out of those."""
+        bins = [
+            f"{column} from {low:g} to {high:g}"
+            for column, edges in zip(columns, self.edges, strict=True)
+            if len(edges) > 2
+            for low, high in pairwise(edges)
+        ]
+        return [*columns, *(f"{columns[index]} missing" for index in self.gaps), *bins]
 
 
 def smooth_clip(u: Floats) -> Floats:
     """u / sqrt(1 + (u/3)²): about u near 0, never beyond ±3."""
-    return u / np.sqrt(1 + np.square(u / 3))
+    return np.asarray(u / np.sqrt(1 + np.square(u / 3)))
 
 
 def learn_numbers(x: Floats, bins: int) -> Numbers:
@@ -114,33 +121,45 @@ class Preparer:
             self.largest = np.zeros(columns.sparse_columns)
             np.maximum.at(self.largest, indices, np.abs(values))
             self.largest[self.largest == 0] = 1.0
-        self.codes = tuple(
-            _common(codes, levels) for codes, levels in zip(columns.codes, columns.levels, strict=True)
-        )
+        self.codes = tuple(_common(codes, levels) for codes, levels in zip(columns.codes, columns.levels, strict=True))
         return self._prepare(columns, name)
 
     def encode(self, x: object, name: str = "X") -> Columns:
         """Prepare another table the same way."""
         return self._prepare(self.encoder.encode(x, name), name)
 
+    @property
+    def coefficient_names(self) -> list[str]:
+        """A name for every prepared column, in the order of Columns."""
+        names = self.encoder.names or tuple(f"x{index}" for index in range(self.encoder.width))
+        leveled = {level.column for level in self.encoder.levels}
+        numbers = [name for name in names if name not in leveled]
+        found = numbers if self.numbers is None else self.numbers.names(numbers)
+        for level, new in zip(self.encoder.levels, self.codes, strict=True):
+            kept = zip(level.values, new[:-1], strict=True)
+            found += [f"{level.column}={value}" for value, code in kept if code >= 0]
+        return found
+
     def _prepare(self, columns: Columns, name: str) -> Columns:
-        tables, sparse = [], columns.sparse
+        tables, sparse = columns.tables, columns.sparse
         if self.numbers is not None:
-            tables.append(self.numbers.apply(_joined(columns.tables, name)))
-        if sparse is not None and self.largest is not None:
+            dense = _joined(tables, name) if sparse is None else columns.entries().toarray()
+            tables, sparse = (self.numbers.apply(dense),), None
+        elif self.largest is not None and sparse is not None:
             starts, indices, values = sparse
             sparse = starts, indices, (values / self.largest[indices]).astype(np.float32)
+        elif self.largest is not None:
+            tables = ((_joined(tables, name) / self.largest).astype(np.float32),)
         kept = [(new[codes], int(new.max()) + 1) for codes, new in zip(columns.codes, self.codes, strict=True)]
         kept = [(codes, levels) for codes, levels in kept if levels]
         return Columns(
             columns.rows,
-            tuple(tables),
+            tables,
             sparse,
-            columns.sparse_columns,
+            0 if sparse is None else columns.sparse_columns,
             tuple(codes for codes, _ in kept),
             tuple(levels for _, levels in kept),
         )
-
 
 
 def bins_for(rows: int, columns: int) -> int:

@@ -73,6 +73,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
     _network: Network
     _theta: Theta
     _members: list[Theta]  # of a preset's ensemble, _theta the first of them
+    _range: tuple[Array, Array]  # of an ensemble's predictions
     _state: OptimizerState
     _seed: int
 
@@ -263,10 +264,15 @@ class MultilayerPerceptron(BaseEstimator, ABC):
 
     def _training(self, run: Run, *, once: bool) -> Training | Ensemble:
         if run.fitting is not None:
-            self.n_iter_, self.validation_scores_ = 0, None if run.monitored is None else []
-            self.best_loss_ = self.best_validation_score_ = None
+            self._begin(best=run.monitored is not None)
             return run.fitting.ensemble
         return Training(run.network, run.theta, run.rows, self._plan(run, once=once), run.validation, run.state)
+
+    def _begin(self, *, best: bool) -> None:
+        self.n_iter_: int = 0
+        self.validation_scores_: list[float] | None = [] if best else None
+        self.best_validation_score_: float | None = None
+        self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
 
     def _plan(self, run: Run, *, once: bool) -> Plan:
         params = self._params
@@ -289,10 +295,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
             stopping=None if once else stopping,
             plateau=plateau if adaptive and not once else None,
         )
-        self.n_iter_: int = 0
-        self.validation_scores_: list[float] | None = [] if best else None
-        self.best_validation_score_: float | None = None
-        self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
+        self._begin(best=best)
         return plan
 
     def _records(
@@ -424,7 +427,9 @@ class MultilayerPerceptron(BaseEstimator, ABC):
         objective = self._objective(len(columns))
         if not self._members:
             return objective.predict(self._theta, columns, offset=shift, mean=mean)
-        z = sum(objective.predict(theta, columns, offset=shift, mean=False).astype(np.float64) for theta in self._members)
+        z = sum(
+            objective.predict(theta, columns, offset=shift, mean=False).astype(np.float64) for theta in self._members
+        )
         z = np.asarray(z) / len(self._members)
         return network.head.mean(z).clip(*self._range) if mean else z
 
@@ -496,6 +501,7 @@ class MultilayerPerceptron(BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._params["preset"] is not None
         tags.non_deterministic = False
         return tags
 
