@@ -45,6 +45,10 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     after a crash; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
     gives the same bytes for any number of threads.
 
+    `preset="tabular"` takes the place of parameters left at their defaults by what is best for most tables: robustly
+    scaled columns with gaps filled in, an ensemble of small networks that hold out different rows, calibrated
+    probabilities (see linnet.estimators.tabular). `members_` has its networks; `coefs_` are the first one's.
+
     X may be an array, a sparse matrix or a data frame with numbers, categories, text, booleans and missing values.
     Learned: `coefs_`, `intercepts_`, `classes_`, `loss_curve_`, `validation_scores_`, `history_` (every number of every
     epoch) and `stop_reason_`.

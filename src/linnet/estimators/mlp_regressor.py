@@ -54,7 +54,8 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     | a function | f(y, t) in plain NumPy, of predictions and targets | z |
 
     `loss=lambda y, t: np.log(np.cosh(y - t))` is differentiated by linnet.theory.graph; it gets arrays of rows x
-    targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's.
+    targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's; with
+    `preset="tabular"` targets are standardised in training, and predictions stay within their range.
     """
 
     _default_metric = "r2"
