@@ -6,7 +6,7 @@ column of zeros and ones is never built for more than a few rows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -156,11 +156,12 @@ class Level:
 class Encoder:
     """Makes Columns of what users have; what it saw first (`learn`) is what it takes afterwards (`encode`).
 
-    With `missing`, data frames may have gaps: in numbers they become the median of the column, with a column of zeros
-    and ones that says where, and in text and categories a level of their own. Else a gap is an error.
+    `gaps`, values that are missing: "refuse" them; "fill" them in data frames: in numbers by the median of the column,
+    with a column of zeros and ones that says where, in text and categories by a level of their own; "keep" them:
+    numbers stay NaN, and rows have no level.
     """
 
-    missing: bool = False
+    gaps: Literal["refuse", "fill", "keep"] = "refuse"
     kind: str = ""  # "array", "sparse" or "frame"
     width: int = 0  # columns of the table
     names: tuple[str, ...] | None = None  # of the table's columns
@@ -180,13 +181,13 @@ class Encoder:
             self.levels = tuple(
                 Level(column, levels_of(frame[column], name)) for column in self.names if has_levels(frame[column])
             )
-            if self.missing and len(frame):
+            if self.gaps == "fill" and len(frame):
                 self._learn_gaps(frame, name)
             return self._encode_frame(frame, name)
         if (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
             return self._encode_sparse(matrix, name)
-        table = as_table(x, name=name)
+        table = as_table(x, name=name, gaps=self.gaps == "keep")
         self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
         return Columns(len(table), tables=(table,))
 
@@ -200,7 +201,7 @@ class Encoder:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         if (matrix := _as_sparse(x, name)) is not None:
             return self._encode_sparse(matrix, name)
-        table = as_table(x, columns=self.width, name=name)
+        table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep")
         return Columns(len(table), tables=(table,))
 
     def encode_rows(self, rows: Sequence[Any]) -> Columns:
@@ -328,13 +329,14 @@ class Encoder:
                 codes.append(self._codes(frame[column], by_column[column], name))
                 continue
             values = numbers(frame[column], name)
-            if self.missing:
+            if self.gaps == "fill":
                 gaps = np.isnan(values)
                 values = self._without_gaps(values, gaps, column)
                 marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
-            else:
+            elif self.gaps == "refuse":
                 check_whole(frame[column], name, "fill in or drop missing values first")
-            check_finite(values[:, None], f"column {column!r} of {name}")
+            if self.gaps != "keep":
+                check_finite(values[:, None], f"column {column!r} of {name}")
             tables.append(values[:, None])
         never_seen, filled = "levels never seen in training, which have no effect", "gaps where training had none"
         for what, counts in ((never_seen, self.unseen), (f"{filled}, filled with the median", self.filled)):
@@ -352,7 +354,7 @@ class Encoder:
         return np.where(gaps, self.medians[column], values)
 
     def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
-        if not self.missing:
+        if self.gaps == "refuse":
             check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
         if (given := pandas_categories(series)) is not None:
@@ -364,7 +366,7 @@ class Encoder:
             known = series.drop_nulls()
             if len(known):
                 codes[~series.is_null().to_numpy()] = self._codes_of_known(known, places, name)
-        if unseen := int((codes < 0).sum()):
+        if unseen := int((codes < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0):
             self.unseen[series.name] = unseen
         return codes
 

@@ -13,10 +13,10 @@ Array = NDArray[Any]
 _READ_IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 
 
-def as_table(x: object, *, columns: int | None = None, name: str = "x") -> Array:
+def as_table(x: object, *, columns: int | None = None, name: str = "x", gaps: bool = False) -> Array:
     """Return x as rows x columns of float32, float64 or uint8, a view of the caller's memory where that is possible.
 
-    `columns`: how many there must be, if known.
+    `columns`: how many there must be, if known. `gaps`: NaN and infinity may stay.
     """
     if hasattr(x, "tocsr"):
         raise DataError(f"{name} is a sparse matrix, and sparse data is not supported here: use {name}.toarray()")
@@ -32,7 +32,8 @@ def as_table(x: object, *, columns: int | None = None, name: str = "x") -> Array
         raise empty(table.shape, name)
     if columns is not None and table.shape[1] != columns:
         raise DataError(f"{name} has {table.shape[1]} columns, but the model takes {columns}")
-    check_finite(table, name, names)
+    if not gaps:
+        check_finite(table, name, names)
     return table
 
 

@@ -1,5 +1,6 @@
 """What both multilayer perceptrons share: how they are trained, and what they tell of it."""
 
+import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
@@ -13,18 +14,22 @@ from sklearn.utils import check_random_state
 
 from linnet.checks import check_number, check_whole
 from linnet.data.rows import Rows
+from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, FitError, FitWarning
+from linnet.estimators import tabular
 from linnet.estimators.mlp_fitted import FittedNetwork
 from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer, written
 from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
+from linnet.fit.ensemble import Ensemble
 from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.fit.progress import follow, watching
 from linnet.fit.schedules import Cosine
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.model.activations import Activation
+from linnet.model.heads import Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 
@@ -50,6 +55,11 @@ class Run:
     metrics: list[NamedMetric]
     monitor: str | None  # what early stopping watches
     state: OptimizerState
+    fitting: tabular.Fitting | None = None  # of a preset's ensemble
+
+    def members(self, training: Training | Ensemble) -> list[Theta]:
+        """The parameters of every network, as they are now."""
+        return [training.theta] if self.fitting is None else self.fitting.members()
 
     @property
     def greater(self) -> bool:
@@ -65,7 +75,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
     history_: dict[str, list[float]]
     _state: OptimizerState
     _seed: int
-    _run: Training | None = None  # the one that has the model's parameters
+    _run: Training | Ensemble | None = None  # the one that has the model's parameters
 
     # ---- what the two kinds decide ----
 
@@ -107,9 +117,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         before = dict(self.__dict__)
         try:  # now, so that errors come before the first record is asked for
             run = self._prepare(X, y, sample_weight, **how)
-            training = Training(
-                run.network, run.theta, run.rows, self._plan(run, once=False), run.validation, run.state
-            )
+            training = self._training(run, once=False)
             begun = dict(self.__dict__)
         finally:
             self.__dict__ = before  # until then the model is what it was
@@ -151,7 +159,9 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         early = bool(params["early_stopping"]) and not full_batch
         if full_batch and (incremental or eval_set is not None or params["checkpoint"] is not None):
             raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
-        if incremental and early:
+        if params["preset"] is not None:
+            tabular.check_preset(params, incremental=incremental)
+        elif incremental and early:
             raise ConfigError("partial_fit does not support early_stopping=True")
         check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
         fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
@@ -170,8 +180,10 @@ class MultilayerPerceptron(FittedNetwork, ABC):
                 raise ConfigError(
                     "with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then"
                 )
-        elif early:
+        elif early and params["preset"] is None:
             rows, validation = self._hold_out(rows)
+        if params["preset"] is not None:
+            return self._prepare_ensemble(rows, validation, head, outputs, eval_metric)
         if eval_metric is not None and validation is None:
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
         all_at_once = full_batch or batch_size(params, len(rows)) == len(rows)
@@ -189,8 +201,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
             self._take(network, self._parameters())
             self.loss_curve_ = [*self.loss_curve_]  # what a fit that fails leaves alone
             self.history_ = {name: [*numbers] for name, numbers in self.history_.items()}
-        self.n_layers_, self.n_outputs_ = len(network.layers) + 1, outputs
-        self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(head.output.name, head.output.name)
+        self._describe(network)
         self._metrics_given = written(eval_metric)
         wanted = several_metrics(self._default_metric if eval_metric is None and early else eval_metric)
         metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
@@ -202,6 +213,25 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         self._solver = solver
         state = self._state if same_solver else OptimizerState()
         return Run(network, self._theta.astype(dtype), rows, validation, metrics, monitor, state)
+
+    def _prepare_ensemble(
+        self, rows: Rows, validation: Rows | None, head: Head, outputs: int, eval_metric: Metrics
+    ) -> Run:
+        metrics = as_metrics([metric for metric in several_metrics(eval_metric) if metric != "loss"], head, outputs)
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
+        fitting = tabular.prepare(self._params, defaults, rows, validation, head, outputs, metrics, self._seed)
+        self.t_, self.loss_curve_, self.history_, self._state = 0, [], {}, OptimizerState()
+        self._metrics_given = written(eval_metric)
+        self._take(fitting.network, *fitting.members())
+        self._range = fitting.range
+        self._describe(fitting.network)
+        monitor = None if fitting.monitored is None else f"val_{fitting.monitored.name}"
+        return Run(fitting.network, self._theta, rows, validation, metrics, monitor, self._state, fitting)
+
+    def _describe(self, network: Network) -> None:
+        self.n_layers_, self.n_outputs_ = len(network.layers) + 1, network.outputs
+        output = network.head.output.name
+        self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(output, output)
 
     def _evaluation(self, eval_set: object, offset: object, exposure: object) -> Rows:
         if isinstance(eval_set, list) and len(eval_set) == 1:  # as other libraries have it
@@ -235,11 +265,10 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         return rows[np.sort(train)], rows[np.sort(held)]
 
     def _train(self, run: Run, *, once: bool, saved: Saved | None = None) -> None:
-        plan = self._plan(run, once=once)
         if saved is None:
-            training = Training(run.network, run.theta, run.rows, plan, run.validation, run.state)
+            training = self._training(run, once=once)
         else:
-            training = resumed(saved, run.network, run.rows, plan, run.validation)
+            training = resumed(saved, run.network, run.rows, self._plan(run, once=once), run.validation)
             for record in saved.history:
                 self._note(record, run)
         records = self._records(training, run, saved)
@@ -253,13 +282,26 @@ class MultilayerPerceptron(FittedNetwork, ABC):
             records.close()
         if training.interrupted:
             warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
-        elif not (once or run.monitor or isinstance(plan.optimizer.schedule, Cosine)) and training.ran_out:
+        elif not (once or run.monitor or isinstance(training.plan.optimizer.schedule, Cosine)) and training.ran_out:
             warnings.warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
                 NotConvergedWarning,
                 stacklevel=4,
             )
+
+    def _training(self, run: Run, *, once: bool) -> Training | Ensemble:
+        if run.fitting is not None:
+            self._begin(best=run.monitor is not None)
+            return run.fitting.ensemble
+        return Training(run.network, run.theta, run.rows, self._plan(run, once=once), run.validation, run.state)
+
+    def _begin(self, *, best: bool) -> None:
+        self.n_iter_: int = 0
+        self.stop_reason_: str = "in progress"
+        self.validation_scores_: list[float] | None = [] if best else None
+        self.best_validation_score_: float | None = None
+        self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
 
     def _plan(self, run: Run, *, once: bool) -> Plan:
         params = self._params
@@ -285,20 +327,16 @@ class MultilayerPerceptron(FittedNetwork, ABC):
             stopping=None if once else stopping,
             plateau=plateau if adaptive and not once else None,
         )
-        self.n_iter_: int = 0
-        self.stop_reason_: str = "in progress"
-        self.validation_scores_: list[float] | None = [] if best else None
-        self.best_validation_score_: float | None = None
-        self.best_loss_: float | None = None if best else min([*self.loss_curve_, np.inf])
+        self._begin(best=best)
         return plan
 
     def _records(
-        self, training: Training, run: Run, saved: Saved | None = None
+        self, training: Training | Ensemble, run: Run, saved: Saved | None = None
     ) -> Generator[Slice | Epoch, None, None]:
         """The run's records; the model takes over its parameters and numbers epoch by epoch."""
         checkpoint = self._params["checkpoint"]
         records = training.records()
-        if checkpoint is not None:
+        if checkpoint is not None and isinstance(training, Training):
             if not isinstance(checkpoint, Checkpoint):
                 checkpoint = Checkpoint(checkpoint, seconds=1.0)
             records = checkpointed(training, checkpoint, saved=saved, model=self._description())
@@ -306,13 +344,13 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         try:
             for record in records:
                 if isinstance(record, Epoch) and self._run is training:
-                    self._take(run.network, training.theta)
+                    self._take(run.network, *run.members(training))
                     self._note(record, run)
                 yield record
         finally:
             records.close()
             if self._run is training and training.stop_reason != "diverged":  # and no later run has begun
-                self._take(run.network, training.theta)
+                self._take(run.network, *run.members(training))
                 self._state = training.state()
                 self.stop_reason_ = training.stop_reason
                 self._after(run)
@@ -374,6 +412,13 @@ class MultilayerPerceptron(FittedNetwork, ABC):
 
     def _after(self, run: Run) -> None:
         """Take note of what else a fit shows."""
+        if run.fitting is not None:
+            held, z = run.fitting.finish()
+            self._take(run.network, *run.fitting.members())
+            self._measure(held, run.network.head.mean(z))
+
+    def _measure(self, rows: Rows, mean: Array) -> None:
+        """Take note of how predictions of held-out rows went."""
 
     def _description(self) -> dict[str, Any]:
         """What a checkpoint keeps besides the run, to make the model again."""

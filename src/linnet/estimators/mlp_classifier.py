@@ -44,6 +44,10 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     after a crash; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
     gives the same bytes for any number of threads.
 
+    `preset="tabular"` takes the place of parameters left at their defaults by what is best for most tables: robustly
+    scaled columns with gaps filled in, an ensemble of small networks that hold out different rows, calibrated
+    probabilities (see linnet.estimators.tabular). `members_` has its networks; `coefs_` are the first one's.
+
     X may be an array, a sparse matrix or a data frame with numbers, categories, text, booleans and missing values.
     Learned: `coefs_`, `intercepts_`, `classes_`, `loss_curve_`, `validation_scores_`, `history_` (every number of every
     epoch) and `stop_reason_`.
@@ -85,6 +89,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         label_smoothing: float = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        preset: str | None = None,
         threads: int | None = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -117,6 +122,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         self.label_smoothing = label_smoothing
         self.class_weight = class_weight
         self.checkpoint = checkpoint
+        self.preset = preset
         self.threads = threads
 
     def fit(

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.columns import Columns, Encoder
+from linnet.data.prepare import Preparer
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError
@@ -15,7 +16,7 @@ from linnet.estimators.linear_model import as_offset, check_form
 from linnet.fit.full_batch import FullBatch
 from linnet.fit.objective import Objective
 from linnet.model.heads import Head, Normal
-from linnet.model.network import Network, Theta
+from linnet.model.network import Block, Network, Theta
 
 _NOT_KEPT = ("_ready", "_views")  # by pickle
 
@@ -25,9 +26,11 @@ class FittedNetwork(BaseEstimator):
 
     threads: int | None
     n_outputs_: int
-    _encoder: Encoder
+    _encoder: Encoder | Preparer
     _network: Network
     _theta: Theta
+    _members: list[Theta]  # of a preset's ensemble; _theta is the first
+    _range: tuple[Array, Array]  # of an ensemble's predictions
 
     @abstractmethod
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
@@ -69,9 +72,11 @@ class FittedNetwork(BaseEstimator):
         network = self._network.without_dropout()
         return FullBatch(network, rows, self.threads), self._parameters().astype(np.float64)
 
-    def _take(self, network: Network, theta: Theta) -> None:
-        """Make these the model's parameters: `coefs_` and `intercepts_` are views of them."""
-        self._network, self._theta = network, theta
+    def _take(self, network: Network, theta: Theta, *others: Theta) -> None:
+        """Make these the model's parameters, of one network or several: `coefs_` and `intercepts_` are views of the
+        first one's.
+        """
+        self._network, self._theta, self._members = network, theta, [theta, *others]
         blocks = network.blocks(theta)
         self.coefs_: list[Array] = [block.weights for block in blocks]
         self.intercepts_: list[Array] = [block.biases for block in blocks]
@@ -82,7 +87,7 @@ class FittedNetwork(BaseEstimator):
         shown = [*self.coefs_, *self.intercepts_]
         views = self.__dict__.get("_views", ())
         if len(shown) != len(views) or any(mine is not view for mine, view in zip(shown, views, strict=True)):
-            self._take(self._network, self._theta.copy())
+            self._take(self._network, self._theta.copy(), *self._members[1:])
             for mine, view in zip(shown, self._views, strict=True):
                 view[:] = mine
         return self._theta
@@ -92,7 +97,18 @@ class FittedNetwork(BaseEstimator):
         columns = self._encode(X)
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
-        return self._objective(len(columns)).predict(self._parameters(), columns, offset=shift, mean=mean)
+        first, objective = self._parameters(), self._objective(len(columns))
+        if self.__dict__.get("preset") is None:
+            return objective.predict(first, columns, offset=shift, mean=mean)
+        outputs = [objective.predict(theta, columns, offset=shift, mean=False) for theta in self._members]
+        z = np.mean(np.asarray(outputs, np.float64), axis=0)
+        return network.head.mean(z).clip(*self._range) if mean else z
+
+    @property
+    def members_(self) -> list[list[Block]]:
+        """The weights and biases of each layer of each network: one, or those of a preset's ensemble."""
+        self._parameters()
+        return [self._network.blocks(theta) for theta in self._members]
 
     def _objective(self, rows: int) -> Objective:
         """The network ready to predict; for a single row it is kept, since making it takes longer than using it."""
@@ -115,7 +131,7 @@ class FittedNetwork(BaseEstimator):
         return {**self.get_params(deep=False)}
 
     def _learn(self, X: object) -> Columns:
-        encoder = Encoder(missing=True)
+        encoder = Encoder(gaps="fill") if self._params["preset"] is None else Preparer()
         columns = encoder.learn(X)
         check_form(self, X, reset=True)
         self._encoder = encoder
@@ -134,5 +150,6 @@ class FittedNetwork(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._params["preset"] is not None
         tags.non_deterministic = False
         return tags

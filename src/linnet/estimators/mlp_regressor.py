@@ -55,7 +55,8 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     | a function | f(y, t) in plain NumPy, of predictions and targets | z |
 
     `loss=lambda y, t: np.log(np.cosh(y - t))` is differentiated by linnet.theory.graph; it gets arrays of rows x
-    targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's.
+    targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's; with
+    `preset="tabular"` targets are standardised in training, and predictions stay within their range.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        preset: str | None = None,
         threads: int | None = None,
     ) -> None:
         self.loss = loss
@@ -125,6 +127,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         self.huber_delta = huber_delta
         self.quantile = quantile
         self.checkpoint = checkpoint
+        self.preset = preset
         self.threads = threads
 
     def fit(
@@ -239,15 +242,19 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         return row_weights(sample_weight, len(rows))
 
     def _after(self, run: Run) -> None:
-        """Measure the spread of targets around their means."""
+        if run.fitting is not None:
+            super()._after(run)
+            return
         rows = run.rows if run.validation is None else run.validation
         mean = Objective(run.network, self._theta.dtype, rows=len(rows)).predict(
             self._theta, rows.x, offset=rows.offset
         )
+        self._measure(rows, mean.astype(np.float64))
+
+    def _measure(self, rows: Rows, mean: Floats) -> None:
+        """Measure the spread of targets around their means."""
         assert rows.values is not None
-        self.dispersion_ = dispersion(
-            run.network.head, mean.astype(np.float64), rows.values.astype(np.float64), rows.weights
-        )
+        self.dispersion_ = dispersion(self._network.head, mean, rows.values.astype(np.float64), rows.weights)
 
     def _spread(self) -> Floats:
         if not hasattr(self, "dispersion_"):

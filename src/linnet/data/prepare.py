@@ -1,0 +1,181 @@
+"""Columns as a network likes them best, whatever their units: centred, scaled, clipped smoothly, without gaps.
+
+| column | becomes |
+|---|---|
+| numbers x | u / sqrt(1 + (u/3)²), u = (x - median) / (upper quartile - lower quartile) |
+| the same | for each bin [a, b] between quantiles: (x - a) / (b - a), kept within 0 and 1 |
+| numbers with gaps | the median in the gaps, and a column that is 1 there |
+| levels | one column each; rare and unseen levels and gaps have none |
+| sparse numbers | x / the largest |x| of the column |
+
+Where half the values are the same, half the range takes the place of the quartiles' distance. The bins (piecewise
+linear encodings, arXiv 2203.05556) let the first layer bend at every quantile of a column.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.columns import Columns, Encoder
+from linnet.data.table import Array
+from linnet.errors import DataError
+
+Floats = NDArray[np.float64]
+
+_RARE = 3  # rows; a level with fewer has no column of its own
+_SAMPLE = 20_000  # rows that quantiles are taken of
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What was learned of the dense columns."""
+
+    centre: Floats
+    scale: Floats
+    gaps: NDArray[np.intp]  # columns with missing values
+    edges: tuple[Floats, ...]  # of each column's bins; fewer than 3 where it has none
+
+    def apply(self, x: Floats) -> NDArray[np.float32]:
+        """Rows x columns with NaN in the gaps -> rows x (columns, gaps, bins)."""
+        missing = np.isnan(x)
+        filled = np.where(missing, self.centre, x)
+        parts: list[Array] = [smooth_clip((filled - self.centre) * self.scale), missing[:, self.gaps]]
+        for column, edges in zip(filled.T, self.edges, strict=True):
+            if len(edges) > 2:
+                parts.append(((column[:, None] - edges[:-1]) / np.diff(edges)).clip(0, 1))
+        return np.hstack(parts, dtype=np.float32, casting="same_kind")
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        """Names of the columns that come out of those."""
+        bins = [
+            f"{column} from {low:g} to {high:g}"
+            for column, edges in zip(columns, self.edges, strict=True)
+            if len(edges) > 2
+            for low, high in pairwise(edges)
+        ]
+        return [*columns, *(f"{columns[index]} missing" for index in self.gaps), *bins]
+
+
+def smooth_clip(u: Floats) -> Floats:
+    """u / sqrt(1 + (u/3)²): about u near 0, never beyond ±3."""
+    return np.asarray(u / np.sqrt(1 + np.square(u / 3)))
+
+
+def learn_numbers(x: Floats, bins: int) -> Numbers:
+    """Learn medians, quartiles and the edges of so many bins from rows x columns with NaN in the gaps."""
+    gaps = np.flatnonzero(np.isnan(x).any(axis=0))
+    step = -(-len(x) // _SAMPLE)
+    centre, scale, edges = np.zeros(x.shape[1]), np.ones(x.shape[1]), []
+    for index, column in enumerate(x.T):
+        known = np.sort(column[~np.isnan(column)])
+        if len(known) == 0:
+            edges.append(np.empty(0))
+            continue
+        low, centre[index], high = np.quantile(known, [0.25, 0.5, 0.75])
+        spread = high - low or (known[-1] - known[0]) / 2
+        with np.errstate(over="ignore"):
+            scale[index] = 1 / spread if spread > 0 and np.isfinite(1 / spread) else 1.0
+        edges.append(bin_edges(known[:: min(step, len(known))], bins))
+    return Numbers(centre, scale, gaps, tuple(edges))
+
+
+def bin_edges(known: Floats, bins: int) -> Floats:
+    """The quantiles that bound so many bins of a column, or all distinct values where there are no more.
+
+    A value that fills a bin alone counts for no more than one: the others share the rest of the bins.
+    """
+    if bins < 2:
+        return np.empty(0)
+    distinct, counts = np.unique(known, return_counts=True)
+    if len(distinct) > bins + 1:
+        mass = np.cumsum(np.minimum(counts, len(known) / bins))
+        wanted = np.linspace(0, mass[-1], bins + 1)
+        distinct = distinct[np.unique(np.searchsorted(mass, wanted).clip(max=len(distinct) - 1))]
+    with np.errstate(divide="ignore", over="ignore"):
+        wide = np.isfinite(1 / np.diff(distinct))
+    return distinct[np.append(wide, True)] if len(distinct) else distinct
+
+
+@dataclass(slots=True)
+class Preparer:
+    """An Encoder that also prepares what it encodes, by what it saw first."""
+
+    bins: int | None = None  # of a column of numbers; None: by the number of rows
+    encoder: Encoder = field(default_factory=lambda: Encoder(gaps="keep"))
+    numbers: Numbers | None = None
+    codes: tuple[NDArray[np.int32], ...] = ()  # for each column of levels: old code -> new, the last for none
+    largest: Array | None = None  # of the sparse columns
+
+    def learn(self, x: object, name: str = "X") -> Columns:
+        """Take note of the table's form and numbers, and prepare it."""
+        columns = self.encoder.learn(x, name)
+        if columns.tables:
+            table = _joined(columns.tables, name)
+            bins = bins_for(*table.shape) if self.bins is None else self.bins
+            self.numbers = learn_numbers(table, bins)
+        if columns.sparse is not None:
+            _, indices, values = columns.sparse
+            self.largest = np.zeros(columns.sparse_columns)
+            np.maximum.at(self.largest, indices, np.abs(values))
+            self.largest[self.largest == 0] = 1.0
+        self.codes = tuple(_common(codes, levels) for codes, levels in zip(columns.codes, columns.levels, strict=True))
+        return self._prepare(columns, name)
+
+    def encode(self, x: object, name: str = "X") -> Columns:
+        """Prepare another table the same way."""
+        return self._prepare(self.encoder.encode(x, name), name)
+
+    @property
+    def coefficient_names(self) -> list[str]:
+        """A name for every prepared column, in the order of Columns."""
+        names = self.encoder.names or tuple(f"x{index}" for index in range(self.encoder.width))
+        leveled = {level.column for level in self.encoder.levels}
+        numbers = [name for name in names if name not in leveled]
+        found = numbers if self.numbers is None else self.numbers.names(numbers)
+        for level, new in zip(self.encoder.levels, self.codes, strict=True):
+            kept = zip(level.values, new[:-1], strict=True)
+            found += [f"{level.column}={value}" for value, code in kept if code >= 0]
+        return found
+
+    def _prepare(self, columns: Columns, name: str) -> Columns:
+        tables, sparse = columns.tables, columns.sparse
+        if self.numbers is not None:
+            dense = _joined(tables, name) if sparse is None else columns.entries().toarray()
+            tables, sparse = (self.numbers.apply(dense),), None
+        elif self.largest is not None and sparse is not None:
+            starts, indices, values = sparse
+            sparse = starts, indices, (values / self.largest[indices]).astype(np.float32)
+        elif self.largest is not None:
+            tables = ((_joined(tables, name) / self.largest).astype(np.float32),)
+        kept = [(new[codes], int(new.max()) + 1) for codes, new in zip(columns.codes, self.codes, strict=True)]
+        kept = [(codes, levels) for codes, levels in kept if levels]
+        return Columns(
+            columns.rows,
+            tables,
+            sparse,
+            0 if sparse is None else columns.sparse_columns,
+            tuple(codes for codes, _ in kept),
+            tuple(levels for _, levels in kept),
+        )
+
+
+def bins_for(rows: int, columns: int) -> int:
+    """How many bins a column gets."""
+    return int(np.clip(rows // 100, 0, 16))
+
+
+def _joined(tables: tuple[Array, ...], name: str) -> Floats:
+    table = np.hstack([np.asarray(part, np.float64) for part in tables])
+    if np.isinf(table).any():
+        row, column = np.argwhere(np.isinf(table))[0]
+        raise DataError(f"{name} contains infinity in row {row}, column {column} of the numbers: drop or cap it first")
+    return table
+
+
+def _common(codes: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
+    """New numbers for the levels that are not rare, -1 for the others and, at the end, for rows without any."""
+    often = np.bincount(codes + 1, minlength=levels + 1)[1:] >= _RARE
+    return np.append(np.where(often, np.cumsum(often) - 1, -1), -1).astype(np.int32)

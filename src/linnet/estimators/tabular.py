@@ -1,0 +1,286 @@
+"""preset="tabular": what a practitioner would do by hand for a table, as settings, members and a last touch.
+
+The columns are prepared (linnet.data.prepare), targets standardised. Every member of a small ensemble holds out another
+part of the rows and keeps the epoch that predicts it best. Those held-out predictions, of every row where members are
+as many as parts, calibrate the probabilities: one temperature T, the z of all members divided by it. The ensemble's z
+is the mean of its members'. Predictions of numbers are kept within the range of the training targets.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.checks import check_whole
+from linnet.config import get_threads
+from linnet.data.columns import as_columns
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import ConfigError, unknown_name
+from linnet.estimators.mlp_settings import batch_size, make_network, make_optimizer
+from linnet.evaluate.metrics import NamedMetric
+from linnet.fit.ensemble import Ensemble
+from linnet.fit.loop import Plan, Training
+from linnet.fit.objective import Objective
+from linnet.fit.schedules import Cosine
+from linnet.fit.stopping import EarlyStopping
+from linnet.model.heads import Floats, Head
+from linnet.model.initialise import initial_theta
+from linnet.model.network import Network, Theta
+
+_ROWS_TO_SEE = 220_000  # by each member, over all its epochs
+PRESETS = ("tabular",)
+_SCALED = ("normal", "laplace", "huber", "quantile", "custom")  # heads whose targets can have any unit
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings by the number of rows: `params` take the place of parameters left at their defaults."""
+
+    params: Mapping[str, Any]
+    members: int
+    parts: int  # one of which each member holds out
+    warmup: float = 1.0  # epochs
+
+
+def recipe(rows: int, classes: bool) -> Recipe:
+    """The settings for so many rows, of classes or of numbers."""
+    epochs = int(np.clip(_ROWS_TO_SEE / rows, 25, 100))
+    params = {
+        "hidden_layer_sizes": (128, 128),
+        "activation": "silu" if classes else "gelu",
+        "solver": "adamw",
+        "alpha": 0.0,
+        "batch_size": 128,
+        "learning_rate_init": 0.012 if classes else 0.02,
+        "max_iter": epochs,
+        "n_iter_no_change": max(8, epochs // 4),
+        "tol": 0.0,
+        "dropout": 0.1,
+        "weight_decay": 0.02,
+    }
+    return Recipe(params, members=4 if rows < 100_000 else 2, parts=8)
+
+
+def check_preset(params: Mapping[str, Any], *, incremental: bool) -> None:
+    """Refuse what does not go together with a preset."""
+    if params["preset"] not in PRESETS:
+        raise unknown_name("preset", params["preset"], PRESETS)
+    if incremental:
+        raise ConfigError("partial_fit does not go with preset='tabular', whose members hold out parts of all rows")
+    for name, wrong in (("solver", "lbfgs"), ("warm_start", True)):
+        if params[name] == wrong:
+            raise ConfigError(f"{name}={wrong!r} does not go with preset={params['preset']!r}")
+    if params["checkpoint"] is not None:
+        raise ConfigError(f"checkpoint does not go with preset={params['preset']!r}")
+
+
+def with_preset(params: Mapping[str, Any], defaults: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, with the preset's choice where one is at its default."""
+    return {**params, **{name: value for name, value in chosen.items() if params[name] == defaults[name]}}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Where targets lie and how far they spread: they are trained on as (t - centre) / spread, by output."""
+
+    centre: Floats
+    spread: Floats
+
+    def head(self, head: Head) -> Head:
+        """The same head for standardised targets."""
+        if head.family == "huber":
+            return replace(head, power=head.power / float(self.spread.mean()))
+        if head.function is None:
+            return head
+        function = head.function
+
+        def scaled(z: Floats, t: Floats) -> tuple[Floats, Floats]:
+            loss, slope = function(z * self.spread + self.centre, t * self.spread + self.centre)
+            return loss, slope * self.spread
+
+        return replace(head, function=scaled)
+
+    def rows(self, rows: Rows) -> Rows:
+        """The same rows with standardised targets."""
+        if rows.values is None:
+            return rows
+        values = ((rows.values - self.centre) / self.spread).astype(rows.values.dtype)
+        offset = None if rows.offset is None else (rows.offset / self.spread).astype(rows.values.dtype)
+        return replace(rows, values=values, offset=offset)
+
+    def metric(self, metric: NamedMetric) -> NamedMetric:
+        """The same metric, in the target's own unit."""
+
+        def compute(mean: Array, rows: Rows) -> float:
+            values = None if rows.values is None else rows.values * self.spread + self.centre
+            return metric(mean * self.spread + self.centre, replace(rows, values=values))
+
+        return replace(metric, compute=compute)
+
+    def undo(self, network: Network, theta: Theta, factor: float = 1.0) -> Theta:
+        """The parameters that predict in the target's own unit, times a factor."""
+        theta = theta.copy()
+        weights, biases = network.blocks(theta)[-1]
+        weights *= (self.spread * factor).astype(theta.dtype)
+        biases[:] = (biases * self.spread + self.centre) * factor
+        return theta
+
+
+def unit_of(head: Head, rows: Rows, outputs: int) -> Unit:
+    """Mean and deviation of the targets, 0 and 1 where their unit has a meaning to the head."""
+    if head.family not in _SCALED or rows.values is None:
+        return Unit(np.zeros(outputs), np.ones(outputs))
+    centre = np.average(rows.values, axis=0, weights=rows.weights)
+    spread = np.sqrt(np.average(np.square(rows.values - centre), axis=0, weights=rows.weights))
+    return Unit(centre, np.where(spread > 0, spread, 1.0))
+
+
+def split(rows: Rows, parts: int, count: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to train on and rows to hold out for `count` members, each holding out another of the parts.
+
+    The classes, or small and large targets, are spread evenly over the parts.
+    """
+    random = np.random.default_rng(seed).permutation(len(rows))
+    by = rows.labels if rows.labels is not None else None
+    if by is None and rows.values is not None:
+        by = rows.values[:, 0]
+    order = random if by is None else random[np.argsort(by[random], kind="stable")]
+    part = np.empty(len(rows), np.intp)
+    part[order] = np.arange(len(rows)) % parts
+    return [(np.flatnonzero(part != index), np.flatnonzero(part == index)) for index in range(count)]
+
+
+@dataclass(slots=True)
+class Fitting:
+    """An ensemble about to be trained, and what it takes to finish it."""
+
+    network: Network  # as it predicts, in the user's units
+    rows: Rows
+    held: Sequence[Rows]  # of each member
+    unit: Unit
+    range: tuple[Floats, Floats]  # of predictions
+    ensemble: Ensemble
+    monitored: NamedMetric | None
+    sharpness: float = 1.0  # what z is multiplied by
+
+    def members(self) -> list[Theta]:
+        """The members' parameters in the user's units."""
+        return [self.unit.undo(self.network, member.theta, self.sharpness) for member in self.ensemble.members]
+
+    def finish(self) -> tuple[Rows, Floats]:
+        """Calibrate; return held-out rows and their z, each from a member that has not seen it."""
+        members = self.members()
+        parts = self.held or [self.rows]
+        z = np.vstack([self._z(theta, part) for theta, part in zip(members, parts, strict=False)])
+        rows = joined(parts)
+        if self.held and self.network.head.family in ("bernoulli", "categorical"):
+            self.sharpness = inverse_temperature(self.network.head, z, rows)
+        return rows, z * self.sharpness
+
+    def _z(self, theta: Theta, rows: Rows) -> Floats:
+        objective = Objective(self.network, theta.dtype, rows=len(rows))
+        return objective.predict(theta, rows.x, offset=rows.offset, mean=False).astype(np.float64)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Targets and weights of several parts, without their columns."""
+    names = [name for name in ("labels", "values", "weights") if getattr(parts[0], name) is not None]
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return Rows(np.empty((sum(map(len, parts)), 0)), **whole)
+
+
+def inverse_temperature(head: Head, z: Floats, rows: Rows) -> float:
+    """The factor of z with the least loss, between 1/4 and 1.1: few mistakes are no proof that there will be fewer."""
+    t = rows.labels if rows.labels is not None else np.asarray(rows.values, np.float64)
+    weights = np.ones(len(z)) if rows.weights is None else rows.weights
+    factors = np.geomspace(0.25, 1.1, 41)
+    for _ in range(3):  # each look is twenty times as close
+        losses = [float(np.dot(weights, head.loss(z * factor, t))) for factor in factors]
+        best = int(np.argmin(losses))
+        factors = np.linspace(factors[max(0, best - 1)], factors[min(40, best + 1)], 41)
+    return float(factors[20])
+
+
+def prepare(
+    params: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    rows: Rows,
+    validation: Rows | None,
+    head: Head,
+    outputs: int,
+    metrics: Sequence[NamedMetric],
+    seed: int,
+) -> Fitting:
+    """Make the members of an ensemble for these rows."""
+    chosen = recipe(len(rows), head.family not in _SCALED)
+    params = with_preset(params, defaults, chosen.params)
+    if params["learning_rate"] == defaults["learning_rate"]:
+        schedule = Cosine(params["learning_rate_init"], epochs=params["max_iter"], warmup=chosen.warmup)
+        params["learning_rate"] = schedule
+    unit = unit_of(head, rows, outputs)
+    network = make_network(params, as_columns(rows.x).count, outputs, unit.head(head), rows.weight_sum)
+    rows = rows.computed_in("float32")
+    if rows.weights is not None:
+        rows = rows[np.flatnonzero(rows.weights)]
+    held: list[Rows] = []
+    pairs: list[tuple[Rows, Rows | None]] = [(rows, None)]
+    if validation is not None:
+        held = [validation.computed_in("float32")] * chosen.members
+        pairs = [(rows, part) for part in held]
+    elif len(rows) > 1:
+        parts = min(chosen.parts, len(rows))
+        cuts = split(rows, parts, min(chosen.members, parts), seed)
+        held = [rows[cut] for _, cut in cuts]
+        pairs = [(rows[train], part) for (train, _), part in zip(cuts, held, strict=True)]
+    metrics = [unit.metric(metric) for metric in metrics] if held else []
+    monitored = metrics[0] if metrics else NamedMetric("loss", lambda mean, rows: np.nan, greater_is_better=False)
+    start = np.zeros(outputs) if head.family in _SCALED else first_guess(head, rows, outputs)
+    trainings = []
+    for index, (train, hold) in enumerate(pairs):
+        plan = Plan(
+            optimizer=make_optimizer(params, len(train)),
+            epochs=check_whole(params["max_iter"], "max_iter", at_least=1),
+            batch_size=batch_size({**params, "batch_size": min(params["batch_size"], len(train))}, len(train)),
+            shuffle=bool(params["shuffle"]),
+            seed=seed + index,
+            threads=1,
+            metrics=metrics,
+            weighted_metrics=True,
+            metrics_in_training=False,
+            rate_name="learning_rate_init",
+            stopping=EarlyStopping(
+                f"val_{monitored.name}" if held else "loss", params["n_iter_no_change"], params["tol"]
+            ),
+        )
+        theta = initial_theta(network, seed + index, "float32", ["glorot_uniform"] * len(network.layers))
+        network.blocks(theta)[-1].biases[:] = start
+        inside = None if hold is None else unit.rows(hold)
+        trainings.append(Training(network, theta, unit.rows(train), plan, inside))
+    low, high = np.full(outputs, -np.inf), np.full(outputs, np.inf)
+    if head.family in _SCALED and rows.values is not None:
+        low, high = rows.values.min(axis=0).astype(np.float64), rows.values.max(axis=0).astype(np.float64)
+    return Fitting(
+        network=replace(network, head=head),
+        rows=rows,
+        held=held,
+        unit=unit,
+        range=(low, high),
+        ensemble=Ensemble(trainings, params["threads"] or get_threads()),
+        monitored=monitored if held else None,
+    )
+
+
+def first_guess(head: Head, rows: Rows, outputs: int) -> Floats:
+    """The z that predicts the mean target for every row."""
+    if rows.labels is not None:
+        mean = np.bincount(rows.labels, weights=rows.weights, minlength=outputs) / rows.weight_sum
+    else:
+        mean = np.average(np.asarray(rows.values), axis=0, weights=rows.weights)
+    mean = np.maximum(mean, 1e-3)
+    if head.family == "bernoulli":
+        mean = np.minimum(mean, 1 - 1e-3)
+        return np.asarray(np.log(mean / (1 - mean)))
+    return np.asarray(np.log(mean))

@@ -1,0 +1,102 @@
+"""Several trainings side by side: the members of an ensemble.
+
+Every member trains in one thread; as many run at a time as there are threads. After each epoch they wait for each
+other, and one record tells the mean of their numbers. A member that is done stays at its last numbers. The result does
+not depend on the number of threads.
+"""
+
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from time import perf_counter
+
+import numpy as np
+
+from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.model.network import Theta
+
+
+class Ensemble:
+    """Trainings of one plan as if they were one; `theta` is the first member's."""
+
+    def __init__(self, members: Sequence[Training], threads: int) -> None:
+        self.members = list(members)
+        self.interrupted = False
+        self.stop_reason = "not started"
+        self._threads = min(threads, len(self.members))
+        self._stop = Event()
+
+    @property
+    def plan(self) -> Plan:
+        """The first member's plan."""
+        return self.members[0].plan
+
+    @property
+    def theta(self) -> Theta:
+        """The first member's parameters."""
+        return self.members[0].theta
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the epochs ended before the training did: members keep their best epoch, so never."""
+        return False
+
+    def state(self) -> OptimizerState:
+        """The first member's optimizer."""
+        return self.members[0].state()
+
+    def interrupt(self) -> None:
+        """Note that Ctrl-C ended the run."""
+        self.interrupted = True
+        self.stop_reason = "interrupted"
+
+    def records(self) -> Generator[Slice | Epoch, None, None]:
+        """Train all members, yielding the mean of their records at every epoch."""
+        streams = [member.records() for member in self.members]
+        last: list[Epoch | None] = [None] * len(streams)
+
+        def advance(index: int) -> Epoch | None:
+            for record in streams[index]:
+                if isinstance(record, Epoch):
+                    return record
+                if self._stop.is_set():
+                    break
+            return None
+
+        busy, pool = list(range(len(streams))), ThreadPoolExecutor(self._threads)
+        try:
+            for epoch in range(1, self.plan.epochs + 2):
+                began = perf_counter()
+                found = list(pool.map(advance, busy) if self._threads > 1 else map(advance, busy))
+                for index, record in zip(busy, found, strict=True):
+                    last[index] = record or last[index]
+                busy = [index for index, record in zip(busy, found, strict=True) if record]
+                if not busy:
+                    break
+                yield _mean(epoch, [record for record in last if record], perf_counter() - began)
+            self.stop_reason = _told(self.members)
+        except KeyboardInterrupt:
+            self.interrupt()
+        except GeneratorExit:
+            if not self.interrupted:
+                self.stop_reason = "left early"
+            raise
+        except BaseException:
+            self.stop_reason = "diverged"
+            raise
+        finally:
+            self._stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            for stream in streams:
+                stream.close()
+
+
+def _mean(epoch: int, records: Sequence[Epoch], seconds: float) -> Epoch:
+    numbers = {name: float(np.mean([record.numbers[name] for record in records])) for name in records[0].numbers}
+    return Epoch(epoch, numbers, max(record.learning_rate for record in records), seconds)
+
+
+def _told(members: Sequence[Training]) -> str:
+    if len(members) == 1:
+        return members[0].stop_reason
+    return "; ".join(f"member {index}: {member.stop_reason}" for index, member in enumerate(members, 1))

@@ -1,0 +1,268 @@
+"""preset="tabular": columns are prepared, members agree whatever the threads, and it predicts better."""
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.utils.estimator_checks import check_estimator
+
+import linnet
+from linnet.data.prepare import Preparer, bin_edges, learn_numbers, smooth_clip
+from linnet.data.rows import Rows
+from linnet.errors import ConfigError, DataError, DataWarning
+from linnet.estimators.tabular import inverse_temperature, split
+from linnet.model.heads import Bernoulli
+
+DATA = Path(os.environ.get("LINNET_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+QUICK: dict[str, Any] = {"preset": "tabular", "max_iter": 12, "hidden_layer_sizes": (8,), "random_state": 0}
+
+
+def frame(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
+    random = np.random.default_rng(seed)
+    size, colour = random.normal(size=rows), random.choice(["red", "green", "blue"], rows)
+    y = 3 * np.sin(2 * size) + 2 * (colour == "red") + 0.1 * random.normal(size=rows)
+    table = pd.DataFrame({"size": size, "colour": colour, "big": size > 1})
+    table.loc[random.random(rows) < 0.1, "size"] = np.nan
+    table.loc[random.random(rows) < 0.1, "colour"] = None
+    return table, y
+
+
+# ---- the columns ----
+
+
+def test_numbers_are_centred_scaled_and_clipped() -> None:
+    x = np.array([[0.0], [1.0], [2.0], [3.0], [100.0]])
+    out = learn_numbers(x, bins=0).apply(x)
+    u = (x[:, 0] - 2) / 2  # median 2, quartiles 1 and 3
+    np.testing.assert_allclose(out[:, 0], u / np.sqrt(1 + (u / 3) ** 2), rtol=1e-6)
+    assert np.abs(smooth_clip(np.array([-1e9, 1e9]))).max() <= 3
+
+
+def test_scale_falls_back_to_half_the_range_and_then_to_one() -> None:
+    mostly, constant = np.array([0.0] * 9 + [4.0]), np.full(10, 7.0)
+    learned = learn_numbers(np.column_stack([mostly, constant]), bins=4)
+    np.testing.assert_allclose(learned.scale, [1 / 2, 1])
+    assert np.isfinite(learned.apply(np.array([[1.0, 8.0]]))).all()
+
+
+def test_gaps_become_the_median_and_a_column_that_says_so() -> None:
+    x = np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0]])
+    learned = learn_numbers(x, bins=0)
+    assert learned.apply(x).tolist()[1] == [0, 0, 1]
+    assert learned.apply(np.array([[2.0, np.nan]])).tolist() == [[0, 0, 0]]  # a column that had no gaps may have some
+
+
+def test_bins_are_piecewise_linear_between_quantiles() -> None:
+    x = np.arange(101.0)[:, None]
+    learned = learn_numbers(x, bins=4)
+    np.testing.assert_array_equal(learned.edges[0], [0, 25, 50, 75, 100])
+    np.testing.assert_allclose(learned.apply(np.array([[60.0]]))[0, 1:], [1, 1, 0.4, 0])
+
+
+def test_a_value_that_fills_many_bins_leaves_the_others_theirs() -> None:
+    known = np.concatenate([np.zeros(900), np.arange(1.0, 101.0)])
+    np.testing.assert_array_equal(bin_edges(known, 8), [0, 16, 44, 72, 100])  # plain quantiles: all 0 but the last
+    np.testing.assert_array_equal(bin_edges(np.array([1.0, 2.0, 2.0, 5.0]), 8), [1, 2, 5])
+
+
+def test_levels_rare_unseen_or_missing_have_no_column() -> None:
+    table = pd.DataFrame({"x": ["a"] * 5 + ["b"] * 5 + ["c", None]})
+    preparer = Preparer()
+    learned = preparer.learn(table)
+    assert learned.levels == (2,)
+    assert preparer.coefficient_names == ["x=a", "x=b"]
+    assert learned.codes[0].tolist() == [0] * 5 + [1] * 5 + [-1, -1]
+    with pytest.warns(DataWarning, match="never seen"):
+        assert preparer.encode(pd.DataFrame({"x": ["z", "b"]})).codes[0].tolist() == [-1, 1]
+
+
+def test_sparse_columns_stay_sparse() -> None:
+    random = np.random.default_rng(0)
+    x = scipy.sparse.csr_array(random.random((300, 40)) * (random.random((300, 40)) < 0.1))
+    columns = Preparer().learn(x * 50)
+    assert not columns.tables
+    assert columns.sparse is not None
+    assert np.abs(columns.sparse[2]).max() == 1
+    y = np.asarray(x.sum(axis=1)).ravel() > 2
+    for learned, other in ((x, x.toarray()), (x.toarray(), x)):
+        model = linnet.MLPClassifier(**QUICK).fit(learned, y)
+        np.testing.assert_allclose(model.predict_proba(other), model.predict_proba(learned), rtol=1e-5)
+
+
+def test_infinity_is_refused() -> None:
+    x = np.ones((10, 2))
+    x[3, 1] = np.inf
+    with pytest.raises(DataError, match="row 3, column 1"):
+        linnet.MLPRegressor(**QUICK).fit(x, np.arange(10.0))
+
+
+# ---- the ensemble ----
+
+
+def test_members_hold_out_different_rows_with_the_same_mix() -> None:
+    labels = np.repeat([0, 1], [80, 16]).astype(np.int32)
+    cuts = split(Rows(np.zeros((96, 1)), labels=labels), 8, 8, seed=0)
+    assert sorted(np.concatenate([held for _, held in cuts])) == list(range(96))
+    for train, held in cuts:
+        assert not set(train) & set(held)
+        assert labels[held].sum() == 2
+
+
+def test_temperature_undoes_too_much_confidence() -> None:
+    random = np.random.default_rng(0)
+    z = random.normal(size=(4000, 1)) * 2
+    t = (random.random((4000, 1)) < 1 / (1 + np.exp(-z))).astype(float)
+    rows = Rows(np.zeros((4000, 0)), values=t)
+    assert inverse_temperature(Bernoulli(), 2 * z, rows) == pytest.approx(0.5, rel=0.1)
+
+
+def test_same_bytes_for_any_number_of_threads() -> None:
+    x, y = frame()
+    found = [linnet.MLPRegressor(**QUICK, threads=threads).fit(x, y).predict(x) for threads in (1, 2, 3)]
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def test_a_frame_with_gaps_and_all_that_a_fit_shows() -> None:
+    x, y = frame()
+    model = linnet.MLPRegressor(**QUICK).fit(x, y)
+    assert len(model.members_) > 1
+    assert len(model._encoder.coefficient_names) == len(model.coefs_[0])
+    np.testing.assert_array_equal(model.coefs_[0], model.members_[0][0].weights)
+    assert len(model.loss_curve_) == model.n_iter_ == len(model.history_["val_loss"]) <= 12
+    assert model.stop_reason_.startswith("member 1: ")
+    assert model.validation_scores_ == model.history_["val_loss"]
+    low, high = model.predict_interval(x)
+    assert ((low < y) & (y < high)).mean() > 0.8
+    assert model.sample(x, random_state=0).shape == y.shape
+    assert y.min() <= model.predict(x).min() <= model.predict(x).max() <= y.max()
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(x).tobytes() == model.predict(x).tobytes()
+
+
+def test_targets_of_any_unit() -> None:
+    x, y = frame()
+    plain = linnet.MLPRegressor(**QUICK).fit(x, y).predict(x)
+    scaled = linnet.MLPRegressor(**QUICK).fit(x, 1e6 * y + 1e7).predict(x)
+    np.testing.assert_allclose(scaled, 1e6 * plain + 1e7, rtol=1e-3, atol=2e4)
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "huber", "quantile", "poisson", lambda y, t: (y - t) ** 2])
+def test_every_loss_of_the_regressor(loss: Any) -> None:
+    x, y = frame()
+    t = np.round(np.abs(y))
+    model = linnet.MLPRegressor(loss, **QUICK).fit(x, t)
+    assert np.corrcoef(model.predict(x), t)[0, 1] > 0.2
+
+
+def test_several_targets_and_labels() -> None:
+    x, y = frame()
+    both = np.column_stack([y, -y])
+    assert linnet.MLPRegressor(**QUICK).fit(x, both).predict(x).shape == both.shape
+    labels = (both > 0).astype(int)
+    assert linnet.MLPClassifier(**QUICK).fit(x, labels).predict_proba(x).shape == labels.shape
+
+
+def test_probabilities_agree_with_the_decision_function() -> None:
+    x, y = frame()
+    for classes in (np.where(y > 0, "yes", "no"), np.digitize(y, [-1, 1])):
+        model = linnet.MLPClassifier(**QUICK).fit(x, classes)
+        p = model.predict_proba(x)
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        np.testing.assert_allclose(np.exp(model.predict_log_proba(x)), p, rtol=1e-6)
+        assert (model.predict(x) == model.classes_[p.argmax(axis=1)]).all()
+
+
+def test_weights_count() -> None:
+    x, y = frame()
+    labels = y > 0
+    plain = linnet.MLPClassifier(**QUICK).fit(x, labels).predict_proba(x)[:, 1].mean()
+    heavy = linnet.MLPClassifier(**QUICK).fit(x, labels, np.where(labels, 10.0, 1.0)).predict_proba(x)[:, 1].mean()
+    balanced = linnet.MLPClassifier(**QUICK, class_weight={True: 10.0, False: 1.0}).fit(x, labels)
+    assert heavy > plain + 0.1
+    assert balanced.predict_proba(x)[:, 1].mean() == pytest.approx(heavy, abs=1e-6)
+
+
+def test_own_validation_rows_and_metrics_in_the_targets_unit() -> None:
+    x, y = frame(480)
+    model = linnet.MLPRegressor(**QUICK).fit(
+        x[:240], 100 * y[:240], eval_set=(x[240:], 100 * y[240:]), eval_metric="rmse"
+    )
+    rmse = np.sqrt(np.mean((model.predict(x[240:]) - 100 * y[240:]) ** 2))
+    assert rmse == pytest.approx(min(model.history_["val_rmse"]), rel=0.25)
+
+
+def test_records_as_they_come() -> None:
+    x, y = frame()
+    model = linnet.MLPRegressor(**QUICK)
+    for record in model.fit_stream(x, y):
+        if record.epoch == 3:
+            break
+    assert model.n_iter_ == 3
+    assert np.isfinite(model.predict(x)).all()
+
+
+def test_explicit_parameters_win() -> None:
+    x, y = frame()
+    model = linnet.MLPRegressor(preset="tabular", hidden_layer_sizes=(5, 4), max_iter=2, random_state=0).fit(x, y)
+    assert [weights.shape[1] for weights in model.coefs_] == [5, 4, 1]
+    assert model.n_iter_ == 2
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    x, y = frame()
+    with pytest.raises(ConfigError, match="partial_fit"):
+        linnet.MLPRegressor(preset="tabular").partial_fit(x, y)
+    wrongs: list[dict[str, Any]] = [
+        {"solver": "lbfgs"},
+        {"warm_start": True},
+        {"checkpoint": "run.ckpt"},
+        {"preset": "tables"},
+    ]
+    for wrong in wrongs:
+        with pytest.raises(ConfigError):
+            linnet.MLPRegressor(**({"preset": "tabular"} | wrong)).fit(x, y)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 9])
+def test_very_few_rows(rows: int) -> None:
+    x, y = np.arange(2.0 * rows).reshape(rows, 2), np.arange(float(rows))
+    assert np.isfinite(linnet.MLPRegressor(**QUICK).fit(x, y).predict(x)).all()
+
+
+def test_better_than_the_plain_network_on_a_real_table() -> None:
+    path = DATA / "credit_g" / "credit_g.csv.gz"
+    if not path.exists():
+        pytest.skip(f"credit_g is not in {DATA}: set LINNET_DATA to the folder of data sets")
+    table = pd.read_csv(path)
+    x, y = table.drop(columns="class"), table["class"].to_numpy()
+    train, test = np.arange(len(y)) % 4 > 0, np.arange(len(y)) % 4 == 0
+    plain = linnet.MLPClassifier(early_stopping=True, random_state=0).fit(x[train], y[train])
+    strong = linnet.MLPClassifier(preset="tabular", random_state=0).fit(x[train], y[train])
+    losses = [log_loss(y[test], model.predict_proba(x[test])) for model in (plain, strong)]
+    assert losses[1] < losses[0] - 0.02
+
+
+@pytest.mark.parametrize("kind", [linnet.MLPClassifier, linnet.MLPRegressor])
+def test_scikit_learns_checks(kind: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(kind(preset="tabular", max_iter=20), on_fail=None, on_skip=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed == {
+        # what is held out differs between a row of weight 2 and the same row twice
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+        # there is a partial_fit, which says why it cannot be
+        "check_estimators_partial_fit_n_features",
+        "check_fit_score_takes_y",
+        "check_n_features_in_after_fitting",
+    }
