@@ -1,7 +1,7 @@
 """The tables that quality is measured on: real ones, small and medium, with no column that leaks the target.
 
-Both kinds are in alphabetical order; the preset's settings were chosen on every other table (`chosen_on`), the others
-were only looked at in the end.
+Both kinds are in alphabetical order; the preset's settings were chosen on every other table (`chosen_on`), not on
+those between.
 """
 
 from __future__ import annotations
