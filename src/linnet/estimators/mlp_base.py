@@ -160,7 +160,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         if full_batch and (incremental or eval_set is not None or params["checkpoint"] is not None):
             raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
         if params["preset"] is not None:
-            tabular.check_preset(params, incremental=incremental)
+            tabular.check_preset(params)
         elif incremental and early:
             raise ConfigError("partial_fit does not support early_stopping=True")
         check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
@@ -435,5 +435,5 @@ class MultilayerPerceptron(FittedNetwork, ABC):
 
 
 def goes_by_batches(model: Any) -> bool:
-    """Whether the solver has epochs, so that there is a partial_fit."""
-    return bool(model.solver != "lbfgs")
+    """Whether the solver has epochs and there is one network, so that there is a partial_fit."""
+    return bool(model.solver != "lbfgs" and model.preset is None)

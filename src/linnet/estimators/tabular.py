@@ -64,12 +64,10 @@ def recipe(rows: int, classes: bool) -> Recipe:
     return Recipe(params, members=4 if rows < 100_000 else 2, parts=8)
 
 
-def check_preset(params: Mapping[str, Any], *, incremental: bool) -> None:
+def check_preset(params: Mapping[str, Any]) -> None:
     """Refuse what does not go together with a preset."""
     if params["preset"] not in PRESETS:
         raise unknown_name("preset", params["preset"], PRESETS)
-    if incremental:
-        raise ConfigError("partial_fit does not go with preset='tabular', whose members hold out parts of all rows")
     for name, wrong in (("solver", "lbfgs"), ("warm_start", True)):
         if params[name] == wrong:
             raise ConfigError(f"{name}={wrong!r} does not go with preset={params['preset']!r}")
