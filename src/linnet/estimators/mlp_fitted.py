@@ -24,6 +24,7 @@ _NOT_KEPT = ("_ready", "_views")  # by pickle
 class FittedNetwork(BaseEstimator):
     """Parameters, predictions and derivatives of a network that was trained."""
 
+    preset: str | None
     threads: int | None
     n_outputs_: int
     _encoder: Encoder | Preparer
@@ -98,7 +99,7 @@ class FittedNetwork(BaseEstimator):
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
         first, objective = self._parameters(), self._objective(len(columns))
-        if self.__dict__.get("preset") is None:
+        if self.preset is None:
             return objective.predict(first, columns, offset=shift, mean=mean)
         outputs = [objective.predict(theta, columns, offset=shift, mean=False) for theta in self._members]
         z = np.mean(np.asarray(outputs, np.float64), axis=0)
@@ -131,7 +132,7 @@ class FittedNetwork(BaseEstimator):
         return {**self.get_params(deep=False)}
 
     def _learn(self, X: object) -> Columns:
-        encoder = Encoder(gaps="fill") if self._params["preset"] is None else Preparer()
+        encoder = Encoder(gaps="fill") if self.preset is None else Preparer()
         columns = encoder.learn(X)
         check_form(self, X, reset=True)
         self._encoder = encoder
@@ -150,6 +151,6 @@ class FittedNetwork(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._params["preset"] is not None
+        tags.input_tags.allow_nan = self.preset is not None
         tags.non_deterministic = False
         return tags
