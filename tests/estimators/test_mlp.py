@@ -9,9 +9,6 @@ import pytest
 import scipy.sparse
 from sklearn import neural_network as theirs
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_digits, make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
 
 from linnet import (
     SGD,
@@ -23,17 +20,11 @@ from linnet import (
     PoissonRegressor,
     theory,
 )
-from linnet.errors import ConfigError, DataError, FitError
+from linnet.errors import ConfigError, DataError
+
+from .mlp_cases import CASES, XR, YR, X, Y
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-X, Y = load_digits(return_X_y=True)
-X = X[:600] / 16
-Y = Y[:600]
-XR, YR = load_diabetes(return_X_y=True)
-XR, YR = XR * 20, YR / 100
-XM, YM = make_multilabel_classification(n_samples=150, random_state=0)
-XM = XM / 10
 
 
 def take_over(mine: Any, other: Any) -> None:
@@ -41,16 +32,6 @@ def take_over(mine: Any, other: Any) -> None:
         to[:] = coef
     for to, intercept in zip(mine.intercepts_, other.intercepts_, strict=True):
         to[:] = intercept
-
-
-CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, Any]]] = {
-    "many classes": (MLPClassifier, theirs.MLPClassifier, X, Y, {}),
-    "two classes": (MLPClassifier, theirs.MLPClassifier, X, np.where(Y > 4, "high", "low"), {"activation": "tanh"}),
-    "labels": (MLPClassifier, theirs.MLPClassifier, XM, YM, {"activation": "logistic"}),
-    "numbers": (MLPRegressor, theirs.MLPRegressor, XR, YR, {"hidden_layer_sizes": (20, 10)}),
-    "several numbers": (MLPRegressor, theirs.MLPRegressor, XR, np.c_[YR, -YR], {"activation": "identity"}),
-    "counts": (MLPRegressor, theirs.MLPRegressor, XR, np.round(YR), {"loss": "poisson"}),
-}
 
 
 @pytest.mark.parametrize("solver", ["adam", "sgd"])
@@ -137,59 +118,6 @@ def test_same_bytes_for_any_number_of_threads_and_for_epochs_one_by_one() -> Non
     np.testing.assert_array_equal(piecemeal.coefs_[0], ends[0].coefs_[0])
 
 
-def test_partial_fit_of_classes_to_come() -> None:
-    model = MLPClassifier((10,), random_state=0)
-    few = Y < 3
-    model.partial_fit(X[few], Y[few], classes=np.arange(10))
-    model.partial_fit(X, Y)
-    assert model.predict_proba(X).shape == (600, 10)
-    with pytest.raises(DataError, match="the class 11 in row 0"):
-        model.partial_fit(X[:1], np.array([11]))
-    with pytest.raises(AttributeError, match="partial_fit"):
-        _ = MLPClassifier(solver="lbfgs").partial_fit
-
-
-def test_early_stopping_on_rows_of_ones_own() -> None:
-    model = MLPClassifier((20,), early_stopping=True, n_iter_no_change=4, max_iter=300, random_state=0)
-    model.fit(X[:400], Y[:400], eval_set=(X[400:], Y[400:]), eval_metric=["macro_f1", "accuracy"])
-    assert model.stop_reason_.startswith("val_macro_f1 did not improve for 5 epochs")
-    assert set(model.history_) == {"loss", "val_loss", "val_macro_f1", "val_accuracy", "learning_rate", "seconds"}
-    assert all(len(values) == model.n_iter_ for values in model.history_.values())
-    assert model.best_validation_score_ == max(model.history_["val_macro_f1"])
-    best = int(np.argmax(model.history_["val_macro_f1"]))
-    assert model.score(X[400:], Y[400:]) == pytest.approx(model.history_["val_accuracy"][best])
-    errors = MLPRegressor(early_stopping=True, max_iter=40, random_state=0).fit(XR, YR, eval_metric="rmse")
-    assert errors.best_validation_score_ == min(errors.history_["val_rmse"])
-    with pytest.raises(ConfigError, match="eval_metric needs eval_set"):
-        MLPRegressor().fit(XR, YR, eval_metric="rmse")
-    with pytest.raises(ConfigError, match="eval_set must be"):
-        MLPRegressor().fit(XR, YR, eval_set=XR)
-
-
-def test_rows_held_out_are_those_of_scikit_learn() -> None:
-    model = MLPClassifier((20,), early_stopping=True, max_iter=5, random_state=0).fit(X, Y)
-    assert model.validation_scores_ is not None
-    assert len(model.validation_scores_) == model.n_iter_
-    assert model.best_loss_ is None
-    assert model.t_ == 540 * model.n_iter_
-    regressor = MLPRegressor(hidden_layer_sizes=(20,), early_stopping=True, max_iter=5, random_state=0).fit(XR, YR)
-    assert regressor.validation_scores_ == regressor.history_["val_r2"]
-
-
-def test_records_as_they_come() -> None:
-    model = MLPClassifier((5,), max_iter=10, random_state=0)
-    seen = []
-    for record in model.fit_stream(X, Y):
-        seen.append(record.numbers["loss"])
-        if record.epoch == 3:
-            break
-    assert model.loss_curve_ == seen
-    assert model.stop_reason_ == "left early"
-    assert model.predict(X).shape == (600,)
-    with pytest.raises(ConfigError, match="no epochs to follow"):
-        MLPClassifier(solver="lbfgs").fit_stream(X, Y)
-
-
 @pytest.mark.parametrize(
     "params",
     [
@@ -208,110 +136,6 @@ def test_everything_that_theirs_lacks_learns(params: dict[str, Any]) -> None:
     model = MLPClassifier(**{"hidden_layer_sizes": (30, 20), "max_iter": 40, "random_state": 0, **params}).fit(X, Y)
     assert model.score(X, Y) > 0.9
     assert clone(model).get_params() == model.get_params() or isinstance(params.get("solver"), SGD)
-
-
-def test_adaptive_rates_fall_until_they_are_the_lowest() -> None:
-    model = MLPClassifier((5,), solver="sgd", learning_rate="adaptive", tol=10.0, n_iter_no_change=1, random_state=0)
-    model.fit(X, Y)
-    rates = model.history_["learning_rate"]
-    assert rates[0] == 0.001
-    assert rates[-1] == pytest.approx(1e-6)
-    assert "lowest learning rate" in model.stop_reason_
-
-
-def test_label_smoothing_is_what_it_says() -> None:
-    """The best constant prediction under smoothing e is (1 - e) share + e / classes."""
-    y = np.repeat([0, 1, 2], [70, 20, 10])
-    x = np.zeros((100, 1))
-    how: dict[str, Any] = {
-        "hidden_layer_sizes": (),
-        "solver": "lbfgs",
-        "alpha": 0.0,
-        "label_smoothing": 0.3,
-        "tol": 1e-9,
-    }
-    p = MLPClassifier(**how).fit(x, y).predict_proba(x[:1])[0]
-    np.testing.assert_allclose(p, 0.7 * np.array([0.7, 0.2, 0.1]) + 0.1, atol=1e-6)
-    p2 = MLPClassifier(**how).fit(x, y > 0).predict_proba(x[:1])[0, 1]
-    assert p2 == pytest.approx(0.7 * 0.3 + 0.15, abs=1e-6)
-
-
-LOSSES: dict[str, tuple[Any, Any]] = {
-    "squared_error": (lambda y, t: (y - t) ** 2 / 2, np.mean),
-    "absolute_error": (lambda y, t: np.abs(y - t), np.median),
-    "huber": (lambda y, t: np.where(np.abs(y - t) < 1, (y - t) ** 2 / 2, np.abs(y - t) - 0.5), None),
-    "quantile": (lambda y, t: np.maximum(0.1 * (y - t), -0.9 * (y - t)), lambda t: np.quantile(t, 0.9)),
-}
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_a_loss_in_plain_numpy_is_as_good_as_one_of_ours(name: str) -> None:
-    function, best = LOSSES[name]
-    how: dict[str, Any] = {"hidden_layer_sizes": (10,), "random_state": 0, "max_iter": 30, "tol": 0, "quantile": 0.9}
-    ours, own = MLPRegressor(name, **how).fit(XR, YR), MLPRegressor(function, **how).fit(XR, YR)
-    np.testing.assert_allclose(own.loss_curve_, ours.loss_curve_, rtol=1e-5)
-    np.testing.assert_allclose(own.predict(XR), ours.predict(XR), atol=1e-4)
-    if best is not None:
-        flat = MLPRegressor(
-            name, (), quantile=0.9, learning_rate_init=0.02, learning_rate="cosine", max_iter=2000, tol=0
-        )
-        flat.set_params(n_iter_no_change=10**6, tol=0, random_state=0).fit(np.zeros((len(YR), 1)), YR)
-        assert flat.predict([[0.0]])[0] == pytest.approx(best(YR), abs=0.03)
-
-
-def test_losses_that_are_none() -> None:
-    with pytest.raises(ConfigError, match="number for each prediction"):
-        MLPRegressor(lambda y, t: np.mean(y - t)).fit(XR, YR)
-    with pytest.raises(ConfigError, match="did you mean 'huber'"):
-        MLPRegressor("hubber").fit(XR, YR)
-    with pytest.raises(DataError, match="row 3: counts must be at least 0"):
-        MLPRegressor("poisson").fit(XR, np.where(np.arange(len(YR)) == 3, -1, YR))
-    with pytest.raises(DataError, match="amounts must be above 0"):
-        MLPRegressor("gamma").fit(XR, 0 * YR)
-    with pytest.raises(ConfigError, match="exposure needs a loss with the log link"):
-        MLPRegressor().fit(XR, YR, exposure=YR)
-
-
-def test_exposure_is_an_offset_on_the_log_scale() -> None:
-    exposure = np.linspace(0.1, 3, len(YR))
-    how: dict[str, Any] = {"hidden_layer_sizes": (10,), "random_state": 0, "max_iter": 20}
-    a = MLPRegressor("poisson", **how).fit(XR, np.round(YR), exposure=exposure)
-    b = MLPRegressor("poisson", **how).fit(XR, np.round(YR), offset=np.log(exposure))
-    np.testing.assert_array_equal(a.predict(XR), b.predict(XR))
-    np.testing.assert_allclose(a.predict(XR, exposure=2 * exposure), 2 * a.predict(XR, exposure=exposure), rtol=1e-5)
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma"])
-def test_intervals_and_samples(loss: str) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, (4000, 1))
-    mean = np.exp(1 + x[:, 0])
-    y = {
-        "squared_error": mean + rng.normal(size=4000),
-        "absolute_error": mean + rng.laplace(size=4000),
-        "poisson": rng.poisson(mean),
-        "gamma": rng.gamma(2, mean / 2),
-    }[loss]
-    model = MLPRegressor(loss, (20,), random_state=0, max_iter=60).fit(x, y)
-    low, high = model.predict_interval(x, 0.8)
-    inside = float(((low <= y) & (y <= high)).mean())
-    assert 0.77 < inside < (0.92 if loss == "poisson" else 0.83)  # a count is never quite 80 %
-    drawn = model.sample(x, random_state=1)
-    assert drawn.shape == y.shape
-    assert drawn.mean() == pytest.approx(y.mean(), rel=0.05)
-    assert drawn.std() == pytest.approx(y.std(), rel=0.15)
-    with pytest.raises(ConfigError, match="has no distribution"):
-        MLPRegressor("huber", max_iter=2).fit(x, y).predict_interval(x)
-
-
-def test_samples_of_classes_have_the_predicted_frequencies() -> None:
-    model = MLPClassifier((10,), max_iter=5, random_state=0).fit(X, Y)
-    p = model.predict_proba(X[:1])[0]
-    drawn = model.sample(np.repeat(X[:1], 20_000, axis=0), random_state=0)
-    np.testing.assert_allclose(np.bincount(drawn, minlength=10) / 20_000, p, atol=0.012)
-    labels = MLPClassifier((10,), max_iter=5, random_state=0).fit(XM, YM)
-    drawn = labels.sample(np.repeat(XM[:1], 20_000, axis=0), random_state=0)
-    np.testing.assert_allclose(drawn.mean(axis=0), labels.predict_proba(XM[:1])[0], atol=0.012)
 
 
 def test_hidden_features_and_derivatives() -> None:
@@ -379,17 +203,6 @@ def test_sparse_input_is_not_made_dense_and_gives_the_same() -> None:
         np.testing.assert_array_equal(sparse.predict_proba(kind(X)), dense.predict_proba(X))
 
 
-def test_a_run_that_diverges_or_fails_leaves_the_model_as_it_was() -> None:
-    model = MLPRegressor(hidden_layer_sizes=(10,), random_state=0, max_iter=5).fit(XR, YR)
-    before = model.predict(XR)
-    with pytest.raises(FitError, match="lower learning_rate"):
-        model.set_params(solver="sgd", learning_rate_init=1e20).fit(XR * 1e6, YR)
-    np.testing.assert_array_equal(model.predict(XR), before)
-    with pytest.raises(DataError):
-        model.fit(XR, np.full(len(YR), np.nan))
-    np.testing.assert_array_equal(model.predict(XR), before)
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -418,18 +231,6 @@ def test_parameters_that_mean_nothing(params: dict[str, Any], message: str) -> N
         MLPClassifier(**{"hidden_layer_sizes": (5,), **params}).fit(X, Y)
 
 
-def test_convergence_is_told() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"Maximum iterations \(2\) reached"):
-        MLPClassifier((5,), max_iter=2).fit(X, Y)
-    with pytest.warns(ConvergenceWarning, match="lbfgs failed to converge after 2 iterations"):
-        MLPClassifier((5,), max_iter=2, solver="lbfgs").fit(X, Y)
-    with pytest.warns(UserWarning, match="batch_size=9999 is more than there are rows"):
-        MLPClassifier((5,), max_iter=2, batch_size=9999).fit(X, Y)
-    model = MLPClassifier((5,), solver="lbfgs", alpha=1.0, max_iter=3000, random_state=0).fit(X, Y)
-    assert model.stop_reason_ == "converged"
-    assert log_loss(Y, model.predict_proba(X)) < 0.5
-
-
 def test_the_tolerance_of_scikit_learn() -> None:
     """From the same parameters, with all rows a step: as many epochs, also at falling rates."""
     params: dict[str, Any]
@@ -456,133 +257,10 @@ def test_the_tolerance_of_scikit_learn() -> None:
         assert a.n_iter_ == b.n_iter_, params
 
 
-def test_the_best_epoch_is_kept_by_any_gain() -> None:
-    model = MLPClassifier((6,), early_stopping=True, tol=0.05, random_state=0, max_iter=100)
-    model.fit(X[:400], Y[:400], eval_set=(X[400:], Y[400:]))
-    assert model.score(X[400:], Y[400:]) == pytest.approx(model.best_validation_score_)
-
-
-def test_metrics_know_their_direction_and_heed_weights() -> None:
-    def mean_squared_error(t: Any, mean: Any) -> float:
-        return float(((t - mean[:, 0]) ** 2).mean())
-
-    model = MLPRegressor(early_stopping=True, random_state=0, max_iter=60)
-    model.fit(XR, YR, eval_set=(XR, YR), eval_metric=mean_squared_error)
-    assert model.best_validation_score_ == min(model.history_["val_mean_squared_error"])
-    weights = np.where(Y[400:] == 3, 50.0, 1.0)
-    judged = MLPClassifier((6,), max_iter=3, random_state=0)
-    judged.fit(X[:400], Y[:400], eval_set=(X[400:], Y[400:], weights), eval_metric=["accuracy", "macro_f1"])
-    assert judged.history_["val_accuracy"][-1] == pytest.approx(judged.score(X[400:], Y[400:], weights))
-
-
-def test_early_stopping_watches_the_loss_that_is_trained_on() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, (3000, 2))
-    y = x[:, 0] + rng.exponential(1, 3000)
-    model = MLPRegressor("quantile", quantile=0.9, early_stopping=True, random_state=0, learning_rate_init=0.01)
-    model.fit(x, y)
-    assert 0.86 < (y < model.predict(x)).mean() < 0.94
-    assert model.validation_scores_ == model.history_["val_loss"]
-    by_loss = MLPClassifier((8,), early_stopping=True, random_state=0, max_iter=20).fit(X, Y, eval_metric="loss")
-    assert by_loss.best_validation_score_ == min(by_loss.history_["val_loss"])
-
-
-def test_exposure_in_evaluation() -> None:
-    rng = np.random.default_rng(0)
-    x, exposure = rng.normal(size=(800, 2)), rng.uniform(50, 150, 800)
-    y = rng.poisson(exposure * np.exp(0.3 * x[:, 0]))
-    model = MLPRegressor("poisson", (8,), max_iter=40, random_state=0, learning_rate_init=0.01)
-    model.fit(x, y, exposure=exposure, eval_set=(x, y), eval_exposure=exposure, eval_metric="mae")
-    mae = np.abs(model.predict(x, exposure=exposure) - y).mean()
-    assert model.history_["val_mae"][-1] == pytest.approx(mae, rel=1e-5)
-    assert model.score(x, y, exposure=exposure) > 0.8
-    assert max(np.abs(g[0]).max() for g in model.gradients(x, y, exposure=exposure)) < 20
-    with pytest.raises(ConfigError, match="eval_exposure"):
-        model.fit(x, y, exposure=exposure, eval_set=(x, y))
-
-
-def test_classes_given_to_partial_fit_are_not_for_ever() -> None:
-    model = MLPClassifier((4,), random_state=0, max_iter=3).partial_fit(X[:50], Y[:50] % 2, classes=[0, 1, 2])
-    with pytest.raises(DataError, match="classes are"):
-        model.partial_fit(X[:50], Y[:50] % 2, classes=[0, 1])
-    assert model.fit(X[:50], Y[:50] % 2 + 5).classes_.tolist() == [5, 6]
-
-
-def test_a_warm_start_begins_its_schedule_anew() -> None:
-    model = MLPRegressor(learning_rate="cosine", warm_start=True, max_iter=10, random_state=0).fit(XR, YR)
-    before = model.coefs_[0].copy()
-    model.fit(XR, YR + 50)
-    assert model.history_["learning_rate"][10] == model.history_["learning_rate"][0]
-    assert np.abs(model.coefs_[0] - before).max() > 1e-4
-
-
-def test_streams_leave_no_trace_until_they_run() -> None:
-    model = MLPRegressor(hidden_layer_sizes=(5,), random_state=0, max_iter=5).fit(XR, YR)
-    before = model.predict(XR)
-    with pytest.raises(DataError):
-        model.fit_stream(XR[:, :2], np.full(len(YR), np.nan))
-    stream = model.fit_stream(XR, YR + 1)
-    np.testing.assert_array_equal(model.predict(XR), before)
-    next(stream)
-    model.fit(XR, YR)
-    after = model.predict(XR)
-    stream.close()  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(model.predict(XR), after)
-    with pytest.raises(FitError):
-        list(model.set_params(solver="sgd", learning_rate_init=1e20).fit_stream(XR * 1e6, YR))
-    np.testing.assert_array_equal(model.predict(XR), after)
-
-
-def test_a_fit_that_fails_leaves_no_records() -> None:
-    calls = []
-
-    def metric(t: Any, mean: Any) -> float:
-        calls.append(1)
-        if len(calls) > 2:
-            raise RuntimeError("no more")
-        return 0.0
-
-    model = MLPClassifier((4,), warm_start=True, max_iter=6, random_state=0).fit(X, Y)
-    with pytest.raises(RuntimeError, match="no more"):
-        model.fit(X, Y, eval_set=(X, Y), eval_metric=metric)
-    assert len(model.loss_curve_) == model.n_iter_ == len(model.history_["loss"]) == 6
-
-
-def test_another_solver_goes_on_with_a_fresh_memory() -> None:
-    model = MLPClassifier((4,), random_state=0).partial_fit(X, Y)
-    model.set_params(solver="sgd").partial_fit(X, Y)
-    model.set_params(solver="rmsprop").partial_fit(X, Y)
-    assert model.predict(X).shape == (600,)
-
-
-def test_lbfgs_has_no_epochs_but_can_be_counted() -> None:
-    with pytest.raises(ConfigError, match="not 'lbfgs'"):
-        MLPClassifier(solver="lbfgs").fit(X, Y, eval_set=(X, Y))
-    with pytest.raises(ConfigError, match="not 'lbfgs'"):
-        MLPClassifier(solver="lbfgs", checkpoint="run.ckpt").fit(X, Y)
-    few = MLPClassifier((5,), solver="lbfgs", max_fun=5, random_state=0).fit(X, Y)
-    assert few.n_iter_ < 5
-
-
 @pytest.mark.parametrize("weights", [{0: -1}, {0: np.nan}, {11: 1.0}, "even", dict.fromkeys(range(10), 0.0)], ids=str)
 def test_class_weights_that_mean_nothing(weights: Any) -> None:
     with pytest.raises((ConfigError, DataError), match=r"class_weight|weight 0"):
         MLPClassifier(class_weight=weights).fit(X, Y)
-
-
-def test_smoothed_labels_are_held_out_by_class() -> None:
-    y = np.arange(300) % 50 == 0
-    x = np.random.default_rng(0).normal(size=(300, 2))
-    seen = []
-
-    def yes(t: Any, mean: Any) -> float:
-        seen.append(int(t.sum()))
-        return 0.0
-
-    for seed in range(3):
-        model = MLPClassifier((2,), early_stopping=True, validation_fraction=1 / 3, label_smoothing=0.1, max_iter=1)
-        model.set_params(random_state=seed).fit(x, y, eval_metric=yes)
-    assert set(seen) == {2}
 
 
 def test_coefficients_may_be_put_in() -> None:

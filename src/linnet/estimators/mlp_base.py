@@ -1,40 +1,28 @@
 """What both multilayer perceptrons share: how they are trained, and what they tell of it."""
 
-import inspect
-import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from linnet.checks import check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.targets import as_weights
-from linnet.errors import ConfigError, DataError, FitError, FitWarning
-from linnet.estimators import tabular
-from linnet.estimators.mlp_fitted import FittedNetwork
-from linnet.estimators.mlp_settings import batch_size, is_adaptive, make_network, make_optimizer, written
-from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
+from linnet.errors import ConfigError, DataError, FitError, FitWarning, unknown_name, warn
+from linnet.estimators.mlp_prepare import OPTIONS, PreparedNetwork, Run
+from linnet.estimators.mlp_settings import is_adaptive, make_optimizer
+from linnet.estimators.written import written
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.full_batch import FullBatch, minimise
-from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.fit.loop import Epoch, Plan, Slice, Training
 from linnet.fit.progress import follow, watching
 from linnet.fit.schedules import Cosine
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.model.activations import Activation
-from linnet.model.heads import Head
-from linnet.model.initialise import initial_theta
-from linnet.model.network import Network, Theta
 
 Activations = str | Activation | Sequence[str | Activation]
-Metrics = MetricLike | Sequence[MetricLike] | None
 
 _LEAST_RATE = 1e-6  # where learning_rate="adaptive" gives up
 _FOR_EVER = 10**9
@@ -44,47 +32,10 @@ class NotConvergedWarning(FitWarning, ConvergenceWarning):
     """Training ended before it converged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a call of fit works on."""
-
-    network: Network
-    theta: Theta
-    rows: Rows
-    validation: Rows | None
-    metrics: list[NamedMetric]
-    monitor: str | None  # what early stopping watches
-    state: OptimizerState
-    fitting: tabular.Fitting | None = None  # of a preset's ensemble
-
-    def members(self, training: Training | Ensemble) -> list[Theta]:
-        """The parameters of every network, as they are now."""
-        return [training.theta] if self.fitting is None else self.fitting.members()
-
-    @property
-    def greater(self) -> bool:
-        """Whether more of what is watched is better."""
-        return any(f"val_{metric.name}" == self.monitor and metric.greater_is_better for metric in self.metrics)
-
-
-class MultilayerPerceptron(FittedNetwork, ABC):
+class MultilayerPerceptron(PreparedNetwork):
     """A network with scikit-learn's parameters and attributes."""
 
-    t_: int
-    loss_curve_: list[float]
-    history_: dict[str, list[float]]
-    _state: OptimizerState
-    _seed: int
     _run: Training | Ensemble | None = None  # the one that has the model's parameters
-
-    # ---- what the two kinds decide ----
-
-    @property
-    @abstractmethod
-    def _default_metric(self) -> str:
-        """What early stopping watches unless told."""
-
-    # ---- training ----
 
     def _fit(self, X: object, y: object, sample_weight: object, **how: Any) -> Self:
         """Fit, or leave everything as it was."""
@@ -102,6 +53,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
 
     def go_on(self, saved: Saved, X: object, y: object, sample_weight: object, **how: Any) -> None:
         """Train from a checkpoint to the end: see linnet.resume."""
+        check_options(how, "resume")
         run = self._prepare(X, y, sample_weight, seed=saved.model["seed"], **how)
         now = self._description()
         for name in ("classes", "columns", "metrics"):
@@ -111,12 +63,17 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         self.loss_curve_, self.t_ = [*earlier["loss_curve"]], earlier["t"]
         self._train(run, once=False, saved=saved)
 
-    def _fit_stream(self, X: object, y: object, sample_weight: object, **how: Any) -> Iterator[Epoch]:
+    def fit_stream(self, X: object, y: object, sample_weight: object = None, **options: Any) -> Iterator[Epoch]:
+        """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
+
+        Leaving the loop ends the training; the model keeps what it learned.
+        """
+        check_options(options, "fit_stream")
         if self._params["solver"] == "lbfgs":
             raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
         before = dict(self.__dict__)
         try:  # now, so that errors come before the first record is asked for
-            run = self._prepare(X, y, sample_weight, **how)
+            run = self._prepare(X, y, sample_weight, **options)
             training = self._training(run, once=False)
             begun = dict(self.__dict__)
         finally:
@@ -137,133 +94,6 @@ class MultilayerPerceptron(FittedNetwork, ABC):
 
         return records()
 
-    def _prepare(
-        self,
-        X: object,
-        y: object,
-        sample_weight: object,
-        *,
-        eval_set: object = None,
-        eval_metric: Metrics = None,
-        offset: object = None,
-        exposure: object = None,
-        eval_offset: object = None,
-        eval_exposure: object = None,
-        incremental: bool = False,
-        seed: int | None = None,
-    ) -> Run:
-        params = self._params
-        if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        full_batch = params["solver"] == "lbfgs"
-        early = bool(params["early_stopping"]) and not full_batch
-        if full_batch and (incremental or eval_set is not None or params["checkpoint"] is not None):
-            raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
-        if params["preset"] is not None:
-            tabular.check_preset(params)
-        elif incremental and early:
-            raise ConfigError("partial_fit does not support early_stopping=True")
-        check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
-        fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
-        if fresh:
-            self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
-        columns = self._learn(X) if fresh else self._encode(X)
-        head, outputs, targets = self._targets(y, columns.rows, "y", fresh=fresh)
-        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
-        rows = rows.weighted(self._row_weights(rows, sample_weight))
-        if rows.weights is not None and not rows.weights.any():
-            raise DataError("every row has weight 0: nothing is left to learn from")
-        validation = None
-        if eval_set is not None:
-            validation = self._evaluation(eval_set, eval_offset, eval_exposure)
-            if (rows.offset is None) != (validation.offset is None):
-                raise ConfigError(
-                    "with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then"
-                )
-        elif early and params["preset"] is None:
-            rows, validation = self._hold_out(rows)
-        if params["preset"] is not None:
-            return self._prepare_ensemble(rows, validation, head, outputs, eval_metric)
-        if eval_metric is not None and validation is None:
-            raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
-        all_at_once = full_batch or batch_size(params, len(rows)) == len(rows)
-        dtype = "float64" if all_at_once else "float32"  # the noise of batches drowns that of rounding
-        rows = rows.computed_in(dtype)
-        validation = None if validation is None else validation.computed_in(dtype)
-        network = make_network(params, columns.count, outputs, head, rows.weight_sum)
-        if fresh:
-            self._take(network, initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers)))
-            self._state = OptimizerState()
-            self.t_, self.loss_curve_, self.history_ = 0, [], {}
-        elif network.shapes != self._network.shapes:
-            raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
-        else:
-            self._take(network, self._parameters())
-            self.loss_curve_ = [*self.loss_curve_]  # what a fit that fails leaves alone
-            self.history_ = {name: [*numbers] for name, numbers in self.history_.items()}
-        self._describe(network)
-        self._metrics_given = written(eval_metric)
-        wanted = several_metrics(self._default_metric if eval_metric is None and early else eval_metric)
-        metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
-        monitor = None
-        if early:
-            monitor = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].name}"
-        solver = repr(params["solver"])
-        same_solver = incremental and getattr(self, "_solver", solver) == solver
-        self._solver = solver
-        state = self._state if same_solver else OptimizerState()
-        return Run(network, self._theta.astype(dtype), rows, validation, metrics, monitor, state)
-
-    def _prepare_ensemble(
-        self, rows: Rows, validation: Rows | None, head: Head, outputs: int, eval_metric: Metrics
-    ) -> Run:
-        metrics = as_metrics([metric for metric in several_metrics(eval_metric) if metric != "loss"], head, outputs)
-        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
-        fitting = tabular.prepare(self._params, defaults, rows, validation, head, outputs, metrics, self._seed)
-        self.t_, self.loss_curve_, self.history_, self._state = 0, [], {}, OptimizerState()
-        self._metrics_given = written(eval_metric)
-        self._take(fitting.network, *fitting.members())
-        self._range = fitting.range
-        self._describe(fitting.network)
-        monitor = None if fitting.monitored is None else f"val_{fitting.monitored.name}"
-        return Run(fitting.network, self._theta, rows, validation, metrics, monitor, self._state, fitting)
-
-    def _describe(self, network: Network) -> None:
-        self.n_layers_, self.n_outputs_ = len(network.layers) + 1, network.outputs
-        output = network.head.output.name
-        self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(output, output)
-
-    def _evaluation(self, eval_set: object, offset: object, exposure: object) -> Rows:
-        if isinstance(eval_set, list) and len(eval_set) == 1:  # as other libraries have it
-            eval_set = eval_set[0]
-        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
-            raise ConfigError("eval_set must be (X, y) or (X, y, sample_weight)")
-        columns = self._encode(eval_set[0], "eval_set's X")
-        head, outputs, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
-        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
-        if len(eval_set) == 2:
-            return rows
-        return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
-
-    def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Some rows to train on and others for validation, with the same mix of classes."""
-        from sklearn.model_selection import train_test_split  # slow to load, and often not needed
-
-        given = rows.targets()
-        classes = given if is_classifier(self) and given.ndim == 1 else None
-        try:
-            train, held = train_test_split(
-                np.arange(len(rows)),
-                test_size=self._params["validation_fraction"],
-                random_state=self._seed,
-                stratify=classes,
-            )
-        except ValueError as error:
-            raise DataError(f"no rows can be held out for early_stopping: {error}") from None
-        if len(held) < 2:
-            raise DataError("The validation set is too small: raise validation_fraction, or give eval_set")
-        return rows[np.sort(train)], rows[np.sort(held)]
-
     def _train(self, run: Run, *, once: bool, saved: Saved | None = None) -> None:
         if saved is None:
             training = self._training(run, once=once)
@@ -281,13 +111,12 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         finally:
             records.close()
         if training.interrupted:
-            warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
+            warn("training interrupted by user; the model is usable", UserWarning)
         elif not (once or run.monitor or isinstance(training.plan.optimizer.schedule, Cosine)) and training.ran_out:
-            warnings.warn(
+            warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
                 NotConvergedWarning,
-                stacklevel=4,
             )
 
     def _training(self, run: Run, *, once: bool) -> Training | Ensemble:
@@ -316,7 +145,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         plan = Plan(
             optimizer=make_optimizer(params, len(run.rows)),
             epochs=1 if once else check_whole(params["max_iter"], "max_iter", at_least=1),
-            batch_size=batch_size(params, len(run.rows)),
+            batch_size=run.batch_size,
             shuffle=bool(params["shuffle"]),
             seed=self._seed,
             threads=params["threads"],
@@ -394,7 +223,7 @@ class MultilayerPerceptron(FittedNetwork, ABC):
                 if problem.lowest is None:
                     raise
                 found = problem.so_far(len(losses))
-                warnings.warn("training interrupted by user; the model is usable", UserWarning, stacklevel=4)
+                warn("training interrupted by user; the model is usable", UserWarning)
         self._take(run.network, found.theta)
         self.loss_, self.n_iter_ = found.value, found.iterations
         self.t_ += found.iterations * len(run.rows)
@@ -403,11 +232,10 @@ class MultilayerPerceptron(FittedNetwork, ABC):
         self.stop_reason_ = "converged" if found.converged else f"all {found.iterations} iterations done"
         self._after(run)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
                 f"{found.gradient_norm:.3g}, but tol is {tol:g}: raise max_iter, or scale the data",
                 NotConvergedWarning,
-                stacklevel=4,
             )
 
     def _after(self, run: Run) -> None:
@@ -437,3 +265,10 @@ class MultilayerPerceptron(FittedNetwork, ABC):
 def goes_by_batches(model: Any) -> bool:
     """Whether the solver has epochs and there is one network, so that there is a partial_fit."""
     return bool(model.solver != "lbfgs" and model.preset is None)
+
+
+def check_options(given: Mapping[str, object], method: str) -> None:
+    """Refuse what fit does not take either."""
+    for name in given:
+        if name not in OPTIONS:
+            raise unknown_name(f"option of {method}", name, OPTIONS)

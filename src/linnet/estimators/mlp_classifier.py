@@ -1,7 +1,7 @@
 """MLPClassifier: scikit-learn's multilayer perceptron for classes on linnet's engine, with what it lacks."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -21,12 +21,12 @@ from linnet.data.targets import as_values
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.linear_model import one_target, row_weights
 from linnet.estimators.logistic import class_numbers, class_weights
-from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, goes_by_batches
+from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
+from linnet.estimators.mlp_prepare import Metrics
 from linnet.fit.checkpoint import Checkpoint
-from linnet.fit.loop import Epoch
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.schedules import Schedule
-from linnet.model.heads import Bernoulli, Categorical, Head
+from linnet.model.heads import Bernoulli, Categorical, Head, log_softmax
 
 
 class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
@@ -54,7 +54,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     """
 
     classes_: NDArray[Any]
-    _all_classes: NDArray[Any] | None = None  # given to partial_fit
+    _all_classes: NDArray[Any] | None = None  # given to partial_fit, while it runs
 
     def __init__(
         self,
@@ -141,31 +141,19 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         `n_iter_no_change` epochs, and the best parameters are kept. Without eval_set, early_stopping holds out part of
         the rows.
         """
-        self._all_classes = None
         return self._fit(X, y, sample_weight, eval_set=eval_set, eval_metric=eval_metric)
-
-    def fit_stream(
-        self,
-        X: object,
-        y: object,
-        sample_weight: object = None,
-        *,
-        eval_set: object = None,
-        eval_metric: Metrics = None,
-    ) -> Iterator[Epoch]:
-        """Train as `fit` does, yielding each epoch's record as it comes; leaving the loop ends the training."""
-        self._all_classes = None
-        return self._fit_stream(X, y, sample_weight, eval_set=eval_set, eval_metric=eval_metric)
 
     @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: object, y: object, sample_weight: object = None, classes: object = None) -> Self:
         """Go over these rows once, going on from where the model is. `classes`: all there will ever be."""
         known = None if classes is None else np.unique(np.asarray(classes))
-        if not hasattr(self, "_theta"):
-            self._all_classes = known
-        elif known is not None and not np.array_equal(known, self.classes_):
+        if known is not None and hasattr(self, "_theta") and not np.array_equal(known, self.classes_):
             raise DataError(f"classes are {known.tolist()}, but the model has {self.classes_.tolist()}")
-        return self._fit(X, y, sample_weight, incremental=True)
+        self._all_classes = known
+        try:
+            return self._fit(X, y, sample_weight, incremental=True)
+        finally:
+            self._all_classes = None
 
     def predict(self, X: object) -> NDArray[Any]:
         """Return the most probable class of each row, or 0 and 1 for each label."""
@@ -187,8 +175,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         z = self._output(X, mean=False).astype(np.float64)
         if self._multilabel:
             return np.asarray(-np.logaddexp(0, -z))
-        both = np.hstack([-np.logaddexp(0, z), -np.logaddexp(0, -z)]) if z.shape[1] == 1 else None
-        return both if both is not None else np.asarray(z - np.logaddexp.reduce(z, axis=1, keepdims=True))
+        return log_softmax(np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z)
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return the last layer's linear output z: one number a row for two classes, else one a class."""

@@ -18,7 +18,7 @@ from linnet.fit.objective import Objective
 from linnet.model.heads import Head, Normal
 from linnet.model.network import Block, Network, Theta
 
-_NOT_KEPT = ("_ready", "_views")  # by pickle
+_NOT_KEPT = ("_ready", "_run", "_views")  # by pickle
 
 
 class FittedNetwork(BaseEstimator):
@@ -99,7 +99,7 @@ class FittedNetwork(BaseEstimator):
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
         first, objective = self._parameters(), self._objective(len(columns))
-        if self.preset is None:
+        if not isinstance(self._encoder, Preparer):
             return objective.predict(first, columns, offset=shift, mean=mean)
         outputs = [objective.predict(theta, columns, offset=shift, mean=False) for theta in self._members]
         z = np.mean(np.asarray(outputs, np.float64), axis=0)

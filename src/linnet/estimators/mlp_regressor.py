@@ -1,7 +1,7 @@
 """MLPRegressor: scikit-learn's multilayer perceptron for numbers on linnet's engine, with what it lacks."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +16,9 @@ from linnet.data.table import Array
 from linnet.data.targets import as_values, check_values
 from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.linear_model import one_target, row_weights
-from linnet.estimators.mlp_base import Activations, Metrics, MultilayerPerceptron, Run, goes_by_batches
+from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
+from linnet.estimators.mlp_prepare import Metrics, Run
 from linnet.fit.checkpoint import Checkpoint
-from linnet.fit.loop import Epoch
 from linnet.fit.objective import Objective
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.schedules import Schedule
@@ -153,24 +153,6 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         how |= {"eval_offset": eval_offset, "eval_exposure": eval_exposure}
         return self._fit(X, y, sample_weight, **how)
 
-    def fit_stream(
-        self,
-        X: object,
-        y: object,
-        sample_weight: object = None,
-        *,
-        eval_set: object = None,
-        eval_metric: Metrics = None,
-        offset: object = None,
-        exposure: object = None,
-        eval_offset: object = None,
-        eval_exposure: object = None,
-    ) -> Iterator[Epoch]:
-        """Train as `fit` does, yielding each epoch's record as it comes; leaving the loop ends the training."""
-        how = {"eval_set": eval_set, "eval_metric": eval_metric, "offset": offset, "exposure": exposure}
-        how |= {"eval_offset": eval_offset, "eval_exposure": eval_exposure}
-        return self._fit_stream(X, y, sample_weight, **how)
-
     @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Go over these rows once, going on from where the model is."""
@@ -282,10 +264,11 @@ class _Differentiated:
         self._function = function
 
     def __call__(self, z: Floats, t: Floats) -> tuple[Floats, Floats]:
-        each = np.asarray(self._function(z, t), np.float64)
-        if each.shape not in (z.shape, z.shape[:1]):
+        each = np.asarray(self._function(z, t))
+        if each.dtype.kind not in "biuf" or each.shape not in (z.shape, z.shape[:1]):
             raise ConfigError(
-                f"a loss must give a number for each prediction, shape {z.shape}, or each row, got shape {each.shape}"
+                f"a loss must give a number for each prediction, shape {z.shape}, or each row, "
+                f"got {each.dtype} of shape {each.shape}"
             )
         slope = graph.grad(lambda y: np.sum(self._function(y, t)))(z)
         return each.sum(axis=1) if each.ndim == 2 else each, np.ascontiguousarray(slope, np.float64)

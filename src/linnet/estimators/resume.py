@@ -8,7 +8,7 @@ from linnet.errors import ConfigError
 from linnet.estimators.mlp_base import MultilayerPerceptron
 from linnet.estimators.mlp_classifier import MLPClassifier
 from linnet.estimators.mlp_regressor import MLPRegressor
-from linnet.estimators.mlp_settings import read_back, written
+from linnet.estimators.written import read_back, written
 from linnet.fit.checkpoint import Checkpoint, read_checkpoint
 
 _CLASSES: dict[str, type[MLPClassifier | MLPRegressor]] = {
@@ -49,9 +49,6 @@ def resume(
     written_before = read_back(kept["params"]["checkpoint"], "checkpoint")
     every = written_before if isinstance(written_before, Checkpoint) else Checkpoint(path, seconds=1.0)
     model.set_params(checkpoint=replace(every, path=os.fspath(path)))
-    unknown = how.keys() - {"eval_set", "eval_metric", "offset", "exposure", "eval_offset", "eval_exposure"}
-    if unknown:
-        raise ConfigError(f"resume does not know {', '.join(sorted(unknown))}: give what fit was given")
     model.go_on(saved, X, y, sample_weight, **how)
     return model
 

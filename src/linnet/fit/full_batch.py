@@ -49,6 +49,7 @@ class FullBatch:
 
     def left(self, point: Point, enough: float) -> float | None:
         """No bound is known: the problem is not convex."""
+        return None
 
     def so_far(self, iterations: int) -> Solution:
         """Where a search that was broken off has got to."""

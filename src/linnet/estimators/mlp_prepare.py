@@ -1,0 +1,199 @@
+"""From a call of fit to what it works on: rows to train on and to judge by, a network, and where it starts."""
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_random_state
+
+from linnet.checks import check_number
+from linnet.data.rows import Rows
+from linnet.data.targets import as_weights
+from linnet.errors import ConfigError, DataError
+from linnet.estimators import tabular
+from linnet.estimators.mlp_fitted import FittedNetwork
+from linnet.estimators.mlp_settings import batch_size, make_network
+from linnet.estimators.written import written
+from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
+from linnet.fit.ensemble import Ensemble
+from linnet.fit.loop import OptimizerState, Training
+from linnet.model.heads import Head
+from linnet.model.initialise import initial_theta
+from linnet.model.network import Network, Theta
+
+Metrics = MetricLike | Sequence[MetricLike] | None
+
+# What fit, fit_stream and resume take by name.
+OPTIONS = ("eval_set", "eval_metric", "offset", "exposure", "eval_offset", "eval_exposure")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a call of fit works on."""
+
+    network: Network
+    theta: Theta
+    rows: Rows
+    validation: Rows | None
+    metrics: list[NamedMetric]
+    monitor: str | None  # what early stopping watches
+    state: OptimizerState
+    batch_size: int = 1
+    fitting: tabular.Fitting | None = None  # of a preset's ensemble
+
+    def members(self, training: Training | Ensemble) -> list[Theta]:
+        """The parameters of every network, as they are now."""
+        return [training.theta] if self.fitting is None else self.fitting.members()
+
+    @property
+    def greater(self) -> bool:
+        """Whether more of what is watched is better."""
+        return any(f"val_{metric.name}" == self.monitor and metric.greater_is_better for metric in self.metrics)
+
+
+class PreparedNetwork(FittedNetwork):
+    """A network that knows what a call of fit means."""
+
+    t_: int
+    loss_curve_: list[float]
+    history_: dict[str, list[float]]
+    _state: OptimizerState
+    _solver: str  # whose state that is
+    _seed: int
+    _metrics_given: Any  # as a checkpoint keeps them
+
+    @property
+    @abstractmethod
+    def _default_metric(self) -> str:
+        """What early stopping watches unless told."""
+
+    def _prepare(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        *,
+        eval_set: object = None,
+        eval_metric: Metrics = None,
+        offset: object = None,
+        exposure: object = None,
+        eval_offset: object = None,
+        eval_exposure: object = None,
+        incremental: bool = False,
+        seed: int | None = None,
+    ) -> Run:
+        params = self._params
+        full_batch, preset = params["solver"] == "lbfgs", params["preset"] is not None
+        early = bool(params["early_stopping"]) and not (full_batch or preset)
+        self._check_call(params, y, by_epochs=incremental or eval_set is not None, incremental=incremental)
+        fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
+        if fresh:
+            self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
+        columns = self._learn(X) if fresh else self._encode(X)
+        head, outputs, targets = self._targets(y, columns.rows, "y", fresh=fresh)
+        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
+        rows = rows.weighted(self._row_weights(rows, sample_weight))
+        if rows.weights is not None and not rows.weights.any():
+            raise DataError("every row has weight 0: nothing is left to learn from")
+        validation = None if eval_set is None else self._evaluation(eval_set, eval_offset, eval_exposure)
+        if validation is not None and (rows.offset is None) != (validation.offset is None):
+            raise ConfigError("with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then")
+        if early and validation is None:
+            rows, validation = self._hold_out(rows)
+        if eval_metric is not None and validation is None and not preset:
+            raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
+        self._metrics_given = written(eval_metric)
+        wanted = several_metrics(self._default_metric if eval_metric is None and early else eval_metric)
+        metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
+        if preset:
+            return self._prepare_ensemble(rows, validation, head, outputs, metrics)
+        size = len(rows) if full_batch else batch_size(params, len(rows))
+        dtype = "float64" if size == len(rows) else "float32"  # the noise of batches drowns that of rounding
+        rows = rows.computed_in(dtype)
+        validation = None if validation is None else validation.computed_in(dtype)
+        self._set_out(make_network(params, columns.count, outputs, head, rows.weight_sum), dtype, fresh=fresh)
+        monitor = None
+        if early:
+            monitor = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].name}"
+        solver = repr(params["solver"])
+        state = self._state if incremental and not fresh and self._solver == solver else OptimizerState()
+        self._solver = solver
+        return Run(self._network, self._theta.astype(dtype), rows, validation, metrics, monitor, state, size)
+
+    def _check_call(self, params: dict[str, Any], y: object, *, by_epochs: bool, incremental: bool) -> None:
+        """Refuse what does not go together."""
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if params["solver"] == "lbfgs" and (by_epochs or params["checkpoint"] is not None):
+            raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
+        if params["preset"] is not None:
+            tabular.check_preset(params)
+        elif incremental and params["early_stopping"]:
+            raise ConfigError("partial_fit does not support early_stopping=True")
+        check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
+
+    def _set_out(self, network: Network, dtype: str, *, fresh: bool) -> None:
+        """Begin with first parameters and no records, or go on from those there are."""
+        if fresh:
+            self._take(network, initial_theta(network, self._seed, dtype, ["glorot_uniform"] * len(network.layers)))
+            self._state = OptimizerState()
+            self.t_, self.loss_curve_, self.history_ = 0, [], {}
+        elif network.shapes != self._network.shapes:
+            raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
+        else:
+            self._take(network, self._parameters())
+            self.loss_curve_ = [*self.loss_curve_]  # what a fit that fails leaves alone
+            self.history_ = {name: [*numbers] for name, numbers in self.history_.items()}
+        self._describe(network)
+
+    def _prepare_ensemble(
+        self, rows: Rows, validation: Rows | None, head: Head, outputs: int, metrics: list[NamedMetric]
+    ) -> Run:
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
+        fitting = tabular.prepare(self._params, defaults, rows, validation, head, outputs, metrics, self._seed)
+        self.t_, self.loss_curve_, self.history_, self._state = 0, [], {}, OptimizerState()
+        self._take(fitting.network, *fitting.members())
+        self._range = fitting.range
+        self._describe(fitting.network)
+        monitor = None if fitting.monitored is None else f"val_{fitting.monitored.name}"
+        return Run(fitting.network, self._theta, rows, validation, metrics, monitor, self._state, fitting=fitting)
+
+    def _describe(self, network: Network) -> None:
+        self.n_layers_, self.n_outputs_ = len(network.layers) + 1, network.outputs
+        output = network.head.output.name
+        self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(output, output)
+
+    def _evaluation(self, eval_set: object, offset: object, exposure: object) -> Rows:
+        if isinstance(eval_set, list) and len(eval_set) == 1:  # as other libraries have it
+            eval_set = eval_set[0]
+        if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+            raise ConfigError("eval_set must be (X, y) or (X, y, sample_weight)")
+        columns = self._encode(eval_set[0], "eval_set's X")
+        head, outputs, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
+        rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
+        if len(eval_set) == 2:
+            return rows
+        return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
+
+    def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Some rows to train on and others for validation, with the same mix of classes."""
+        from sklearn.model_selection import train_test_split  # slow to load, and often not needed
+
+        given = rows.targets()
+        classes = given if is_classifier(self) and given.ndim == 1 else None
+        try:
+            train, held = train_test_split(
+                np.arange(len(rows)),
+                test_size=self._params["validation_fraction"],
+                random_state=self._seed,
+                stratify=classes,
+            )
+        except ValueError as error:
+            raise DataError(f"no rows can be held out for early_stopping: {error}") from None
+        if len(held) < 2:
+            raise DataError("The validation set is too small: raise validation_fraction, or give eval_set")
+        return rows[np.sort(train)], rows[np.sort(held)]

@@ -1,0 +1,80 @@
+"""Parameters of estimators as JSON can say them, for checkpoints, and back."""
+
+import hashlib
+import inspect
+import os
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from linnet.errors import ConfigError
+from linnet.fit.checkpoint import Checkpoint
+from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
+from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
+from linnet.model.activations import Activation
+
+_OBJECTS: dict[str, type] = {
+    each.__name__: each
+    for each in (
+        *(SGD, Adagrad, RMSprop, Adam, AdamW),
+        *(Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine),
+        *(Activation, Checkpoint),
+    )
+}
+
+
+def written(value: Any) -> Any:
+    """A parameter as JSON can say it; of what it cannot, such as a function, the name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [written(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"dict": [[written(key), written(item)] for key, item in value.items()]}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value).__name__ in _OBJECTS:
+        names = [name for name in inspect.signature(type(value)).parameters if name != "lr"]
+        parts = {name: getattr(value, "schedule" if name == "learning_rate" else name, None) for name in names}
+        if isinstance(value, Schedule):
+            parts["learning_rate"] = value.learning_rate
+        return {"object": type(value).__name__, "with": {name: written(part) for name, part in parts.items()}}
+    name = getattr(value, "__qualname__", type(value).__name__)
+    return {"unknown": name, "digest": hashlib.sha256(repr(_content(value)).encode()).hexdigest()}
+
+
+def _content(value: Any) -> Any:
+    """What a function does, as far as it can be compared: its code, constants, defaults and what it encloses."""
+    function = getattr(value, "__func__", value)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        inside = getattr(value, "__dict__", {}) if not isinstance(value, type) else {}
+        return type(value).__name__, sorted((name, written(part)) for name, part in inside.items())
+    enclosed = [cell.cell_contents for cell in function.__closure__ or ()]
+    return *_code(code), [written(part) for part in (*(function.__defaults__ or ()), *enclosed)]
+
+
+def _code(code: CodeType) -> tuple[Any, ...]:
+    constants = [_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return code.co_code, code.co_names, constants
+
+
+def read_back(value: Any, name: str) -> Any:
+    """The parameter again."""
+    if isinstance(value, list):
+        return [read_back(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "dict" in value:
+        return {read_back(key, name): read_back(item, name) for key, item in value["dict"]}
+    if "object" in value and value["object"] in _OBJECTS:
+        parts = {part: read_back(item, name) for part, item in value["with"].items()}
+        return _OBJECTS[value["object"]](**parts)
+    raise ConfigError(
+        f"{name} was {value.get('unknown')}, which no file can hold: give the model with its parameters, as in "
+        "resume(path, X, y, model=MLPRegressor(...))"
+    )
