@@ -54,6 +54,7 @@ for model in MODELS.values():  # what is loaded at the first fit is not the data
 
 TABLES = {
     "dense": "x = rng.standard_normal((rows, 100)); size = x.nbytes",
+    "constant column": "x = rng.standard_normal((rows, 100)); x[:, 7] = 0; size = x.nbytes",
     "sparse": """
 columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries a row
 columns += rng.integers(0, 10, len(columns), np.int32)

@@ -170,7 +170,7 @@ def test_another_function_is_another_parameter(tmp_path: Path) -> None:
         linnet.resume(path, X, Y, model=MLPRegressor(lambda y, t: (y - t) ** 4, **params))
     with pytest.raises(ConfigError, match="random_state was 0, now 9"):
         linnet.resume(path, X, Y, model=first.set_params(random_state=9))
-    with pytest.raises(ConfigError, match="unknown option of resume .evalset.: did you mean .eval_set."):
+    with pytest.raises(ConfigError, match=r"unknown option of resume .evalset.: did you mean .eval_set."):
         linnet.resume(path, X, Y, model=first.set_params(random_state=0), evalset=1)
     left_after(2, MLPClassifier((5,), random_state=np.random.RandomState(3), max_iter=5, checkpoint=path), X, Y)
     assert linnet.resume(path, X, Y).n_iter_ == 5

@@ -94,11 +94,12 @@ class Columns:
 
     def largest(self) -> NDArray[np.float64]:
         """The largest size of a number in each column of numbers."""
-        parts = [np.abs(table).max(axis=0).astype(np.float64) for table in self.tables]
+        ends = [(table.min(axis=0), table.max(axis=0)) for table in self.tables]  # no copy of a table
+        parts = [np.maximum(-low.astype(np.float64), high) for low, high in ends]
         if self.sparse is not None:
-            starts, indices, values = self.sparse
-            sizes = scipy.sparse.csr_array((np.abs(values), indices, starts), shape=(self.rows, self.sparse_columns))
-            parts.append(sizes.max(axis=0).toarray().ravel().astype(np.float64))
+            _, indices, values = self.sparse
+            parts.append(np.zeros(self.sparse_columns))
+            np.maximum.at(parts[-1], indices, np.abs(values))
         return np.concatenate([*parts, np.empty(0)])
 
     def take(self, chosen: NDArray[np.intp]) -> "Columns":
