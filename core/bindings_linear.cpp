@@ -56,6 +56,7 @@ void bind_sums(nb::module_& m) {
             require(static_cast<std::ptrdiff_t>(theta.size()) == size, "theta: wrong length");
             require(labels.is_valid() != values.is_valid(), "give labels or values");
             if (labels.is_valid()) require(static_cast<std::int64_t>(labels.size()) == rows, "labels: one a row");
+            if (labels.is_valid()) require(linear.outputs() > 1, "labels: several outputs");
             if (values.is_valid()) require_rows(linear, values, "values: rows x outputs");
             if (weights.is_valid()) require(static_cast<std::int64_t>(weights.size()) == rows, "weights: one a row");
             if (offset.is_valid()) require_rows(linear, offset, "offset: rows x outputs");
@@ -72,9 +73,9 @@ void bind_sums(nb::module_& m) {
                 offset.is_valid() ? offset.data() : nullptr};
             const Linear::Request wanted{theta.data(), gradient.is_valid() ? gradient.data() : nullptr,
                                          curvature.is_valid() ? curvature.data() : nullptr, expected, every};
-            Sums sums;
+            Linear::Sums sums;
             finish([&] { return linear.sums(wanted, answer, sums, interrupted); });
-            return std::make_tuple(sums.loss, sums.weight);
+            return std::make_tuple(sums.loss, std::make_tuple(sums.low, sums.high));
           },
           nb::arg("theta"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
           nb::arg("offset").none(), nb::arg("gradient").noconvert().none(), nb::arg("curvature").noconvert().none(),

@@ -50,6 +50,29 @@ struct Head {
   double power = 0;  // the parameter q
 };
 
+// Calls f(integral_constant<family>): code in which the family is known when it is compiled.
+template <class F>
+LINNET_INLINE void with_family(Head head, F&& f) {
+  switch (head.family) {
+#define LINNET_FAMILY(name) \
+  case Family::name:        \
+    return f(std::integral_constant<Family, Family::name>{});
+    LINNET_FAMILY(normal)
+    LINNET_FAMILY(laplace)
+    LINNET_FAMILY(huber)
+    LINNET_FAMILY(quantile)
+    LINNET_FAMILY(bernoulli)
+    LINNET_FAMILY(categorical)
+    LINNET_FAMILY(poisson)
+    LINNET_FAMILY(perceptron)
+    LINNET_FAMILY(gamma)
+    LINNET_FAMILY(tweedie)
+    LINNET_FAMILY(tweedie_identity)
+    LINNET_FAMILY(custom)
+#undef LINNET_FAMILY
+  }
+}
+
 // A loss from outside: loss (rows) and dz (rows x outputs) from z and t (rows x outputs). Called by one thread.
 using CustomLoss =
     std::function<void(const double* z, const double* t, int rows, int outputs, double* loss, double* dz)>;

@@ -25,21 +25,25 @@ Linear::Linear(Columns columns, std::vector<double> center, Head head, int outpu
   const int dense = columns_.dense_cols + 1;
   block_rows_ = std::clamp(24576 / dense / 8 * 8, 32, 256);  // a block of x and its weighted twin in L2
   ld_ = block_rows_ + cache_line / vector_bytes;
-  dense_theta_ = Buffer<double>(std::ptrdiff_t{panels_of<double>(outputs)} * columns_.dense_cols * V);
+  dense_theta_ = Buffer<double>(outputs == 1 ? std::ptrdiff_t{panels_of<double>(dense)} * V
+                                             : std::ptrdiff_t{panels_of<double>(outputs)} * columns_.dense_cols * V);
   bias_ = Buffer<double>(panels_of<double>(outputs) * V);
   sparse_theta_ = Buffer<double>(columns_.sparse_cols * sparse_step_);
 }
 
 void Linear::set_theta(const double* theta) {
   const int dense = columns_.dense_cols;
+  if (outputs_ == 1) {
+    std::copy_n(theta, dense, dense_theta_.get());
+    dense_theta_[dense] = theta[columns_.cols()];  // the intercept is the last column of x
+    std::copy_n(theta + dense, columns_.sparse_cols, sparse_theta_.get());
+    return;
+  }
   for (int c = 0; c < dense; ++c)
     for (int k = 0; k < outputs_; ++k)
       dense_theta_[(std::ptrdiff_t{k / V} * dense + c) * V + k % V] = theta[std::ptrdiff_t{c} * outputs_ + k];
-  if (outputs_ == 1)
-    std::copy_n(theta + dense, columns_.sparse_cols, sparse_theta_.get());
-  else
-    for (std::ptrdiff_t c = 0; c < columns_.sparse_cols; ++c)
-      std::copy_n(theta + (dense + c) * outputs_, outputs_, sparse_theta_.get() + c * sparse_step_);
+  for (std::ptrdiff_t c = 0; c < columns_.sparse_cols; ++c)
+    std::copy_n(theta + (dense + c) * outputs_, outputs_, sparse_theta_.get() + c * sparse_step_);
   for (int k = 0; k < outputs_; ++k) bias_[k] = theta[std::ptrdiff_t{columns_.cols()} * outputs_ + k];
 }
 
@@ -75,7 +79,7 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
     }
   } else {
     for (Strand& s : strands_) {
-      s.loss = s.weight = 0;
+      s.sums = {};
       for (Buffer<double>* b : {&s.dense, &s.sparse_gradient, &s.sparse_curvature})
         std::fill_n(b->get(), b->size(), 0.0);
     }
@@ -101,16 +105,48 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
   }
 }
 
-// z (panels) = x theta for a block of rows.
+// z (one a row) = x theta, for rows in panels. The sums over every eighth column are added last, so that the width of a
+// vector does not matter.
+static void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double* theta, int panels, int rows) {
+  constexpr int parts = std::max(1, 8 / V);
+  static_assert(V <= 8);
+  for (int r = 0; r < rows; r += V) {
+    Vec<double> sum[V][parts] = {};
+    for (int p = 0; p < panels; ++p) {
+      const Vec<double> t = load(theta + p * V);
+      const double* from = x + (p * ld + r) * V;
+#pragma GCC unroll 4
+      for (int q = 0; q < parts; ++q) {
+        if (p % parts != q) continue;
+#pragma GCC unroll 8
+        for (int i = 0; i < V; ++i) sum[i][q] = fma(load(from + i * V), t, sum[i][q]);
+      }
+    }
+    Vec<double> m[V];
+    for (int i = 0; i < V; ++i) {
+      for (int half = parts / 2; half >= 1; half /= 2)
+        for (int q = 0; q < half; ++q) sum[i][q] = sum[i][q] + sum[i][q + half];
+      m[i] = sum[i][0];
+    }
+    transpose_rounds<V / 2, V>(m);
+    for (int half = V / 2; half >= 1; half /= 2)
+      for (int i = 0; i < half; ++i) m[i] = m[i] + m[i + half];
+    store(z + r, m[0]);
+  }
+}
+
+// z = x theta for a block of rows: one a row, or in panels if there are several outputs.
 void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
+  if (outputs_ == 1) {
+    row_dots(s.z.get(), s.x.get(), ld_, dense_theta_.get(), panels_of<double>(columns_.dense_cols + 1), rows);
+    if (columns_.sparse_cols)
+      for (int r = 0; r < rows; ++r) s.z[r] += columns_.entries_dot(first + r, sparse_theta_.get());
+    return;
+  }
   const int panels = panels_of<double>(outputs_);
   product<double>(s.z.get(), ld_, bias_.get(), 1, s.x.get(), ld_, dense_theta_.get(), columns_.dense_cols,
                   columns_.dense_cols, 0, rows, 0, panels);
   if (columns_.sparse_cols == 0) return;
-  if (outputs_ == 1) {
-    for (int r = 0; r < rows; ++r) s.z[r * V] += columns_.entries_dot(first + r, sparse_theta_.get());
-    return;
-  }
   constexpr int most = 8;  // panels whose sums stay in registers
   for (int p = 0; p < panels; p += most) {
     with_constant<most>(std::min(most, panels - p), [&](auto count) {
@@ -132,8 +168,56 @@ void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
 // Loss, dz and (if wanted) curvature of a block of rows, all times the rows' weights.
 void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
                   bool expected) const {
+  if (outputs_ == 1)
+    with_family(head_,
+                [&](auto family) { head_of_one<family.value>(s, strand, answer, first, rows, curved, expected); });
+  else
+    head_of_many(s, strand, answer, first, rows, curved, expected);
+}
+
+// The same for one output, whose z, targets, weights and offsets lie one after the other.
+template <Family family>
+void Linear::head_of_one(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
+                         bool expected) const {
+  const Head head{family, head_.power};
+  Vec<double> low = broadcast(strand.sums.low), high = broadcast(strand.sums.high);
+  for (int r = 0; r < rows; r += V) {
+    const int count = std::min(V, rows - r);
+    const auto from = [&](const double* of_rows, double none) {  // the last row again and again
+      if (!of_rows) return broadcast(none);
+      if (count == V) return load(of_rows + first + r);
+      Vec<double> v{};
+      for (int lane = 0; lane < V; ++lane) v[lane] = of_rows[first + r + std::min(lane, count - 1)];
+      return v;
+    };
+    Vec<double> z = load(s.z.get() + r) + from(answer.offset, 0.0), weight = from(answer.weights, 1.0);
+    for (int lane = count; lane < V; ++lane) z[lane] = z[count - 1], weight[lane] = 0;
+    low = min(z, low), high = max(z, high);
+    const Vec<double> t = from(answer.t.values, 0.0), none{};
+    double at[V], dz[V], second[V] = {};
+    store(at, z);
+    const auto target = [t](int) { return t; };
+    if (curved) curvature_lanes<double>(head, second, at, 1, target, expected);
+    const Vec<double> loss = family_lanes<double>(head, dz, at, 1, target, weight);
+    const auto counts = weight != 0.0;  // a row without weight adds nothing, even if its loss is infinite
+    store(s.dz.get() + r, counts ? load(dz) : none);
+    if (curved) store(s.curved.get() + r, counts ? load(second) : none);
+    store(s.loss.get() + r, counts ? loss : none);
+    store(s.factor.get() + r, weight);
+  }
+  strand.sums.low = low[0], strand.sums.high = high[0];
+  for (int lane = 1; lane < V; ++lane) {
+    strand.sums.low = std::min(strand.sums.low, low[lane]);
+    strand.sums.high = std::max(strand.sums.high, high[lane]);
+  }
+  for (int r = 0; r < rows; ++r) strand.sums.loss += s.loss[r];
+}
+
+void Linear::head_of_many(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
+                          bool expected) const {
   const int K = outputs_, panels = panels_of<double>(K);
   double *z = s.z_lanes.get(), *out = s.out_lanes.get();
+  Sums sums = strand.sums;
   for (int r = 0; r < rows; r += V) {
     for (int p = 0; p < panels; ++p) transpose_square(z + p * V * V, s.z.get() + (p * ld_ + r) * V);
     Vec<double> weight{};
@@ -142,10 +226,12 @@ void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t
       row[lane] = first + std::min(r + lane, rows - 1);  // the last row again and again, with no weight
       weight[lane] = r + lane < rows ? (answer.weights ? answer.weights[row[lane]] : 1.0) : 0.0;
       for (int k = 0; k < K; ++k) {
+        double& at = z[k * V + lane];
         if (r + lane >= rows)
-          z[k * V + lane] = z[k * V + rows - 1 - r];
+          at = z[k * V + rows - 1 - r];
         else if (answer.offset)
-          z[k * V + lane] += answer.offset[row[lane] * K + k];
+          at += answer.offset[row[lane] * K + k];
+        sums.low = std::min(sums.low, at), sums.high = std::max(sums.high, at);
       }
     }
     const Vec<double> loss = with_targets(head_, answer.t, row, K, s.t_lanes.get(), [&](auto&& target) {
@@ -159,16 +245,14 @@ void Linear::head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t
       if (curved) store(s.curved.get() + k * ld_ + r, load(out + k * V));
     }
   }
-  double loss_sum = strand.loss, weight_sum = strand.weight;
   for (int r = 0; r < rows; ++r) {
     if (s.factor[r] != 0) {
-      loss_sum += s.loss[r];
-      weight_sum += s.factor[r];
+      sums.loss += s.loss[r];
     } else {  // a row without weight adds nothing, even if its loss is infinite
       for (int k = 0; k < K; ++k) s.dz[k * ld_ + r] = s.curved[k * ld_ + r] = 0;
     }
   }
-  strand.loss = loss_sum, strand.weight = weight_sum;
+  strand.sums = sums;
 }
 
 // Adds a block's x' dz, and x' diag(c) x for every pair of outputs, to a strand. The weights c are the curvature times
@@ -319,7 +403,10 @@ bool Linear::sums(const Request& wanted, const Answer& answer, Sums& sums, const
         if (plan.gradient || !plan.pairs.empty()) add(s, strand, {first}, rows);
       },
       wanted.every);
-  for (const Strand& s : strands_) sums.loss += s.loss, sums.weight += s.weight;
+  for (const Strand& s : strands_) {
+    sums.loss += s.sums.loss;
+    sums.low = std::min(sums.low, s.sums.low), sums.high = std::max(sums.high, s.sums.high);
+  }
   if (done) collect(wanted.gradient, wanted.curvature, outputs_);
   if (done && plan.gradient && scattered_)
     done = scatter(wanted.gradient + std::ptrdiff_t{columns_.dense_cols} * outputs_, interrupted);

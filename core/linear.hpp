@@ -8,20 +8,20 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "buffer.hpp"
 #include "columns.hpp"
 #include "family.hpp"
 #include "interrupt.hpp"
-#include "objective.hpp"
 #include "team.hpp"
 
 namespace linnet {
 
 // The rows' other half.
 struct Answer {
-  Targets<double> t;
+  Targets<double> t;                // labels only if there are several outputs
   const double* weights = nullptr;  // null: all one
   const double* offset = nullptr;   // rows x outputs, added to z; null: none
 };
@@ -45,6 +45,11 @@ class Linear {
     double* curvature = nullptr;  // size x size, or null
     bool expected = false;        // the curvature's mean over the distribution of t
     int every = 1;                // look at one block of rows in so many
+  };
+
+  struct Sums {
+    double loss = 0;                                                    // sum over rows of weight x loss
+    double low = std::numeric_limits<double>::infinity(), high = -low;  // the smallest and the largest z
   };
 
   // Sums over the rows; false when interrupted.
@@ -84,6 +89,11 @@ class Linear {
   void linear_output(Scratch& s, std::int64_t first, int rows) const;
   void head(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
             bool expected) const;
+  template <Family family>
+  void head_of_one(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
+                   bool expected) const;
+  void head_of_many(Scratch& s, Strand& strand, const Answer& answer, std::int64_t first, int rows, bool curved,
+                    bool expected) const;
   void add(Scratch& s, Strand& strand, BlockRows row, int rows) const;
   void collect(double* gradient, double* curvature, int outputs);
   void cut_columns();
@@ -95,7 +105,7 @@ class Linear {
   const int outputs_, threads_;
   int block_rows_ = 0;
   std::ptrdiff_t ld_ = 0;
-  Buffer<double> dense_theta_, bias_;  // in panels of outputs
+  Buffer<double> dense_theta_, bias_;  // in panels of outputs; of one output both in a row
   std::ptrdiff_t sparse_step_ = 1;     // outputs, filled up to whole vectors if there are several
   Buffer<double> sparse_theta_;        // sparse columns x sparse_step_
   // Of very many sparse columns every strand would need a gradient of its own. Instead dz is kept, and in a second

@@ -11,7 +11,7 @@ constexpr int most_strands = 16;
 
 // Threads write to strands and scratch row by row: no two of them share a cache line.
 struct alignas(cache_line) Linear::Strand {
-  double loss = 0, weight = 0;
+  Sums sums;
   Buffer<double> dense;             // pair by pair: panels x (dense columns + 1) rows of V
   Buffer<double> sparse_gradient;   // sparse columns x outputs
   Buffer<double> sparse_curvature;  // pair by pair: sparse columns x (dense columns + 1 in panels, sparse columns)
@@ -22,7 +22,7 @@ struct alignas(cache_line) Linear::Scratch {
     int column;
     double value;
   };
-  Buffer<double> x, scaled, z;  // panels: rows x (dense columns + 1), the same weighted, rows x outputs
+  Buffer<double> x, scaled, z;  // panels: rows x (dense columns + 1), the same weighted, rows x outputs if several
   Buffer<double> dz, curved;    // outputs x rows
   Buffer<double> z_lanes, t_lanes, out_lanes;
   Buffer<double> tile, loss, factor;

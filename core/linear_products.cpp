@@ -72,8 +72,11 @@ bool Linear::predict(const double* theta, double* out, const Interrupted& interr
   prepare({}, columns_.rows);
   return over_blocks(interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
     linear_output(s, first, rows);
-    for (int r = 0; r < rows; ++r)
-      for (int k = 0; k < outputs_; ++k) out[(first + r) * outputs_ + k] = s.z[(k / V * ld_ + r) * V + k % V];
+    if (outputs_ == 1)
+      std::copy_n(s.z.get(), rows, out + first);
+    else
+      for (int r = 0; r < rows; ++r)
+        for (int k = 0; k < outputs_; ++k) out[(first + r) * outputs_ + k] = s.z[(k / V * ld_ + r) * V + k % V];
   });
 }
 

@@ -30,6 +30,7 @@ class Point:
     value: float
     gradient: Floats | None = None
     curvature: Floats | None = None
+    reach: tuple[float, float] = (-np.inf, np.inf)  # the smallest and the largest z
 
 
 @dataclass
@@ -124,7 +125,7 @@ class Problem:
         """The objective and, if asked, its derivatives; `every`: on one block of rows in so many, scaled up."""
         g = np.empty(self.size) if gradient else None
         h = np.empty((self.size, self.size)) if curvature else None
-        loss, _ = self.core.sums(
+        loss, reach = self.core.sums(
             theta, self.labels, self.values, self.weights, self.offset, g, h, expected=False, every=every
         )
         pull = np.multiply(self.ridge, theta, out=self._scratch)
@@ -138,7 +139,7 @@ class Problem:
             h *= every
             h[np.diag_indices_from(h)] += self.ridge
             h[self._held], h[:, self._held] = 0, 0
-        return Point(theta, value, g, h)
+        return Point(theta, value, g, h, reach)
 
     def whole(self, point: Point) -> Point:
         """The point: all of its gradient is known."""
@@ -183,6 +184,19 @@ class Problem:
     def without_columns(self) -> "Problem":
         """The same for a model that knows only the targets' mean."""
         return replace(self, columns=Columns(self.columns.rows), l2=None, l1=None, fixed=None, positive=False)
+
+    def constant_loss(self, biases: Floats) -> float:
+        """The loss sum of a model without columns."""
+        if self.offset is not None or self.head.family not in ("bernoulli", "categorical", "poisson", "gamma"):
+            return self.without_columns().at(biases, gradient=False).value
+        if self.labels is not None:
+            classes = np.arange(self.outputs, dtype=np.int32)
+            losses = self.head.loss(np.tile(biases, (self.outputs, 1)), classes)
+            return float(np.bincount(self.labels, self.weights, self.outputs) @ losses)
+        assert self.values is not None  # for one z the loss is a straight line in t
+        mean = np.average(self.values, axis=0, weights=self.weights)
+        total = self.columns.rows if self.weights is None else self.weights.sum()
+        return float(total * self.head.loss(biases[None], mean[None])[0])
 
     def to_user(self, theta: Floats) -> tuple[Floats, Floats]:
         """Weights (columns x outputs) and biases for columns as they are."""

@@ -35,6 +35,7 @@ class Solution:
     gap: float  # estimate of what is left to gain
     dependent: NDArray[np.bool_]  # parameters left out because others determine them
     step: Floats | None = None  # where theta would go on to
+    reach: tuple[float, float] = (-np.inf, np.inf)  # the smallest and the largest z where the gap was estimated
 
 
 Watch = Callable[[int, float, float], None]  # is told the iteration, the objective and what is left to gain
@@ -139,12 +140,12 @@ def newton(
         norm = float(np.abs(point.gradient).max(initial=0.0))
         watch(iterations, point.value, 0.5 * gain)
         if (factored.dependent & ~lost).any():  # a column on its way to infinity has come far enough
-            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved)
+            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved, point.reach)
         nothing = _NOTHING * (abs(point.value) + abs(first - point.value))
         finished = gain <= nothing or (gain <= enough * abs(point.value) and gain <= 1e-2 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
-            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step)
+            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations, before = iterations + 1, gain
         del factored
         point = replace(point, curvature=None)  # the next point's needs the room

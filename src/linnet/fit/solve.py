@@ -157,5 +157,4 @@ def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:
     if not np.isfinite(part.theta).all():
         return theta
     point = problem.at(part.theta, curvature=True)
-    null = problem.without_columns().at(theta[-problem.outputs :], gradient=False)
-    return point if point.value < null.value else theta
+    return point if point.value < problem.constant_loss(theta[-problem.outputs :]) else theta

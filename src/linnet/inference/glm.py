@@ -339,4 +339,4 @@ def null_deviance(problem: Problem) -> float:
     biases = null.start()
     if null.intercept and null.offset is not None:  # no formula knows the best
         biases = newton(null, biases, elimination_order(null)).theta
-    return _deviance(null, biases, null.at(biases, gradient=False).value)
+    return _deviance(null, biases, null.constant_loss(biases))

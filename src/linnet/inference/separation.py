@@ -2,12 +2,24 @@
 
 Where the classes can be told apart by a line (completely, or all but rows that lie on it), the likelihood has no
 maximum. Newton's steps then do not become small but tend to that direction d, and d proves it: no row's own class
-loses by it, and some gain. So does any theta that tells the classes apart.
+loses by it, and some gain. So does any theta that tells the classes apart. Where neither does and yet the fit found no
+optimum, a linear program looks for d.
+
+That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
+much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
+
+    -g'd = Σ w r u,    d'Hd <= Σ w r u² <= -g'd    and    (g'd)² <= g'H⁻¹g · d'Hd,    so    -g'd <= g'H⁻¹g
+
+while -g'd is at least w r of the row whose gain is 1. So g'H⁻¹g, which Newton's method knows, is no smaller than the
+smallest w r. For counts r is the mean of a row without any, and u by how much its z sinks.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
 
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import Solution, dependent, elimination_order, factor
@@ -15,6 +27,8 @@ from linnet.fit.solve import LARGEST_CURVATURE
 
 _SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
 _FAR = 10.0  # in z: without it no row has become nearly certain
+_CERTAIN = 1e-9  # where no row is so certain, second derivatives have digits enough
+_LARGEST_PROGRAM = 2_000_000  # entries of a linear program
 _SLACK = 1e-6  # of the largest gain
 _PART = 0.05  # a column takes part if it moves z by this part of what the first one does
 
@@ -36,7 +50,9 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
     if not free.any() or problem.head.family not in ("bernoulli", "categorical", "poisson"):
         return None
-    step = solution.step
+    if _has_optimum(problem, solution):
+        return None
+    step, z = solution.step, None
     if free[: -problem.outputs].any():
         theta = np.where(free, solution.theta, 0.0)
         z = _moved(problem, theta)
@@ -45,12 +61,75 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
             return found
         if step is None and np.abs(z).max() > _FAR:
             step = _newton_step(problem, solution.theta)
-    if step is None:
+    if step is not None:
+        step = np.where(free, step, 0.0)
+        if step[: -problem.outputs].any() or 2 * np.abs(step).max() > _SMALL_STEP:
+            found = _proof(problem, step, _moved(problem, step), _SMALL_STEP, _SLACK)
+            if found is not None:
+                return found
+    too_large = problem.columns.rows * problem.size > _LARGEST_PROGRAM
+    if z is None or solution.converged or np.abs(z).max() <= _FAR or too_large:
         return None
-    step = np.where(free, step, 0.0)
-    if not step[: -problem.outputs].any() and 2 * np.abs(step).max() <= _SMALL_STEP:
-        return None
-    return _proof(problem, step, _moved(problem, step), _SMALL_STEP, _SLACK)
+    d = _search(problem, free)
+    return None if d is None else _proof(problem, d, _moved(problem, d), _SMALL_STEP, _SLACK)
+
+
+def _has_optimum(problem: Problem, solution: Solution) -> bool:
+    """Whether what Newton's method had left to gain rules a separation out."""
+    low, high = solution.reach
+    if solution.step is None or not solution.converged:
+        return False
+    if problem.head.family == "categorical":
+        least = np.exp(low - high) / problem.outputs
+    elif problem.head.family == "poisson":
+        least = np.exp(min(low, 0.0))
+    else:
+        least = 0.5 * np.exp(-max(high, -low))
+    if problem.weights is not None:
+        least *= problem.weights[problem.weights > 0].min(initial=np.inf)
+    return bool(least > _CERTAIN and 4 * solution.gap < least)  # twice what is left, and twice that for roundings
+
+
+def _search(problem: Problem, free: NDArray[np.bool_]) -> Floats | None:
+    """The direction with the largest sum of gains, by a linear program."""
+    from scipy import optimize  # takes its time to load
+
+    linprog: Any = optimize.linprog
+
+    columns, k = problem.columns, problem.outputs
+    counts = np.ones(columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
+    spread = _spread(problem)
+    parts: list[Any] = [np.ones((columns.rows, 1))]
+    if columns.count > columns.dense:
+        parts = [columns.entries(), *parts]
+    if columns.dense:
+        parts = [np.hstack(columns.tables) - problem.center, *parts]
+    whole = scipy.sparse.hstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
+    x = scipy.sparse.coo_array(whole[counts] @ scipy.sparse.diags_array(1 / spread))
+    row, column = x.coords
+
+    def moves(output: NDArray[Any] | int) -> "scipy.sparse.csr_array[Any]":
+        """What theta adds to z of each row's output."""
+        return scipy.sparse.csr_array((x.data, (row, column * k + output)), shape=(x.shape[0], problem.size))
+
+    still = scipy.sparse.csr_array((0, problem.size))
+    t = problem.target[counts]
+    if problem.labels is not None:
+        own = moves(t[row])
+        gains = scipy.sparse.vstack([(own - moves(other))[t != other] for other in range(k)])
+    else:
+        one = 2 * t - 1 if problem.head.family == "bernoulli" else -1.0 * (t == 0)  # the way each row may move
+        gains = scipy.sparse.vstack([(moves(j) * one[:, [j]])[np.abs(one[:, j]) == 1] for j in range(k)])
+        still = scipy.sparse.vstack([moves(j)[np.abs(one[:, j]) != 1] for j in range(k)])
+    found = linprog(
+        -gains.sum(axis=0),
+        A_ub=-gains,
+        b_ub=np.zeros(gains.shape[0]),
+        A_eq=still,
+        b_eq=np.zeros(still.shape[0]),
+        bounds=[(-1, 1) if one else (0, 0) for one in free],
+    )
+    return found.x / np.repeat(spread, k) if found.status == 0 else None
 
 
 def _newton_step(problem: Problem, theta: Floats) -> Floats | None:
@@ -74,36 +153,37 @@ def _moved(problem: Problem, d: Floats) -> Floats:
 
 def _proof(problem: Problem, d: Floats, z: Floats, least: float, slack: float) -> Separation | None:
     """What a direction proves that moves some z by more than so much and may take a little from others."""
-    gain = _gain(problem, z)
+    worst, best = _gains(problem, z)
     if problem.weights is not None:
-        gain = gain[problem.weights > 0]
-    largest = float(gain.max())
-    if largest <= least or float(gain.min()) < -slack * largest:
+        worst, best = worst[problem.weights > 0], best[problem.weights > 0]
+    largest = float(best.max())
+    if largest <= least or float(worst.min()) < -slack * largest:
         return None
     by_output = d.reshape(-1, problem.outputs)
     if problem.labels is not None:  # moving all classes together changes nothing: those concerned leave the others
         by_output = by_output - np.median(by_output, axis=1, keepdims=True)
     moved = np.abs(by_output) * _spread(problem)[:, None]
     part = moved > _PART * moved[:-1].max() if len(moved) > 1 else moved > 0
-    winning = gain > slack * largest
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
     outputs = tuple(int(k) for k in np.flatnonzero(part.any(axis=0)))
-    return Separation(bool(winning.all()), columns, outputs, int(winning.sum()))
+    complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
+    return Separation(complete, columns, outputs, rows)
 
 
-def _gain(problem: Problem, z: Floats) -> Floats:
-    """By how much the direction raises each row's certainty; negative where it lowers it."""
+def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
+    """By how much the direction moves each row's own class away from the class where that is least, and most."""
     if problem.labels is not None:
         own = z[np.arange(len(z)), problem.labels]
-        others = z.copy()
-        others[np.arange(len(z)), problem.labels] = -np.inf
-        return np.asarray(own - others.max(axis=1))
+        others = np.ma.masked_array(z, np.arange(problem.outputs) == problem.labels[:, None])
+        return own - others.max(axis=1).data, own - others.min(axis=1).data
     assert problem.values is not None
     t = problem.values
     if problem.head.family == "poisson":  # rows with counts must stay where they are, those without may sink
-        return np.asarray(np.where(t > 0, -np.abs(z), -z).min(axis=1))
-    side = 2 * t - 1
-    return np.asarray(np.where(side**2 == 1, side * z, -np.abs(z)).min(axis=1))
+        gains = np.where(t > 0, -np.abs(z), -z)
+    else:
+        side = 2 * t - 1
+        gains = np.where(side**2 == 1, side * z, -np.abs(z))
+    return gains.min(axis=1), gains.max(axis=1)
 
 
 def _spread(problem: Problem) -> Floats:

@@ -1,0 +1,69 @@
+"""Whether an optimum exists, against a linear program that looks for a direction without one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from linnet.data.columns import Encoder
+from linnet.fit.linear import Problem
+from linnet.fit.solve import solve
+from linnet.inference.separation import _has_optimum, separation
+from linnet.model.heads import Head
+
+Floats = NDArray[np.float64]
+
+
+def no_optimum(gains: Any, still: Any) -> bool:
+    """Whether some d has gains d >= 0, one of them above 0, and still d = 0."""
+    equal: dict[str, Any] = {"A_eq": still, "b_eq": np.zeros(len(still))} if len(still) else {}
+    found = linprog(-gains.sum(axis=0), A_ub=-gains, b_ub=np.zeros(len(gains)), bounds=(-1, 1), **equal)
+    assert found.status == 0
+    return bool(-found.fun > 1e-7)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson"])
+def test_a_proof_of_an_optimum_is_one(family: str) -> None:
+    rng = np.random.default_rng(0)
+    outcomes = {(proved, endless): 0 for proved in (False, True) for endless in (False, True)}
+    for trial in range(300):
+        rows, columns, classes = int(rng.integers(8, 40)), int(rng.integers(1, 4)), 3
+        few = (0, 2) if family == "poisson" else (-2, 3)
+        x = rng.integers(*few, (rows, columns)) if trial % 2 else rng.standard_normal((rows, columns))
+        x = np.asarray(x, np.float64)
+        ones = np.column_stack([x, np.ones(rows)])
+        score = x[:, 0] + rng.choice([0.1, 1.0, 5.0]) * rng.standard_normal(rows)
+        none = np.zeros((0, columns + 1))
+        if family == "categorical":
+            t = np.digitize(score, [-0.5, 0.5])
+            t[:classes] = range(classes)
+            problem = Problem(Encoder().learn(x), Head(family), classes, labels=t.astype(np.int32))
+            gains = [  # own class against every other
+                np.kron(np.eye(classes)[own] - np.eye(classes)[k], row)
+                for row, own in zip(ones, t, strict=True)
+                for k in range(classes)
+                if k != own
+            ]
+            endless = no_optimum(np.array(gains), np.zeros((0, classes * (columns + 1))))
+        else:
+            t = score > 0
+            if family == "poisson":
+                t = rng.poisson(2.0, rows) * (x[:, 0] <= (0 if trial % 4 == 1 else 1))
+            t = t.astype(np.intp)
+            t[np.argsort(-score if family == "poisson" else score)[[0, -1]]] = 0, 1
+            weights = rng.uniform(0.2, 3, rows) if trial % 3 == 0 else None
+            values = np.asarray(t, np.float64)[:, None]
+            problem = Problem(Encoder().learn(x), Head(family), 1, values=values, weights=weights)
+            if family == "bernoulli":
+                endless = no_optimum(ones * np.where(t, 1, -1)[:, None], none)
+            else:
+                endless = no_optimum(-ones[t == 0], ones[t > 0])
+        solution = solve(problem)
+        proved = _has_optimum(problem, solution)
+        outcomes[proved, endless] += 1
+        assert (separation(problem, solution) is not None) == endless
+    assert outcomes[True, True] == 0
+    assert outcomes[True, False] > 5 * outcomes[False, False]  # the proof is found nearly always
+    assert outcomes[False, True] > 20
