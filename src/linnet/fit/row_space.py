@@ -11,6 +11,7 @@ a vector as long as there are columns, tries lengths of a step without reading t
 """
 
 import numpy as np
+import scipy.sparse
 
 from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
@@ -99,13 +100,14 @@ class RowSpace:
 
     def theta(self, point: Floats) -> Floats:
         """The parameters of the whole problem."""
-        problem = self._problem
-        out = np.empty(problem.size)
-        problem.core.gradient(point[: self.half].reshape(self._shape), out)
-        weights = out.reshape(-1, problem.outputs)  # a view
-        weights[:-1] *= self._inverse[:, None]
-        weights[-1] = point[2 * self.half :]
-        return out
+        columns = self._problem.columns
+        assert columns.sparse is not None
+        starts, indices, values = columns.sparse
+        starts = starts.astype(indices.dtype)  # or SciPy would copy the indices
+        x = scipy.sparse.csr_array((values, indices, starts), shape=(columns.rows, columns.count))
+        weights = x.T @ point[: self.half].reshape(self._shape)
+        weights *= self._inverse[:, None]
+        return np.concatenate([weights.ravel(), point[2 * self.half :]])
 
     @property
     def _images(self) -> slice:
