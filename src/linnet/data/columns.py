@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
@@ -387,7 +387,7 @@ class Encoder:
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
     """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is."""
-    if not scipy.sparse.issparse(given):
+    if not (hasattr(given, "tocsr") and scipy.sparse.issparse(given)):
         return None
     x: Any = given
     if x.ndim != 2:
