@@ -236,9 +236,8 @@ def test_names_of_columns(kind: str) -> None:
         model.predict(X)
     with pytest.raises(DataError, match="must be in the same order as they were in fit"):
         model.predict(frame(X, ["b", "a", "c"]))
-    with pytest.raises(
-        DataError, match="unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c\n$"
-    ):
+    others = r"unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c\n$"
+    with pytest.raises(DataError, match=others):
         model.predict(frame(X, ["a", "b", "d"]))
     model.fit(X, NUMBERS)
     assert not hasattr(model, "feature_names_in_")
