@@ -307,7 +307,7 @@ def test_warnings_are_scikit_learns_and_ours() -> None:
     assert issubclass(caught[0].category, DataWarning)
     with pytest.warns(UndefinedMetricWarning, match="less than two samples"):
         assert np.isnan(linnet.Ridge().fit(X, NUMBERS).score(X[:1], NUMBERS[:1]))
-    with pytest.warns(UserWarning, match="more than half of the rows have a class of their own"):
+    with pytest.warns(UserWarning, match="number of unique classes is greater than 50%"):
         linnet.LogisticRegression().fit(X[:30], [f"id {row}" for row in range(30)])
 
 

@@ -21,7 +21,8 @@ from linnet.estimators.scores import accuracy
 def parameters(model: type) -> Mapping[str, Any]:
     """The parameters of the constructor, by name, and their defaults."""
     given = list(inspect.signature(model.__init__).parameters.values())[1:]  # type: ignore[misc]
-    return {each.name: each.default for each in sorted(given, key=lambda each: each.name)}
+    defaults = {each.name: each.default for each in given if each.kind is not each.VAR_KEYWORD}
+    return {name: defaults[name] for name in sorted(defaults)}
 
 
 @cache
@@ -117,8 +118,8 @@ class Estimator(ABC):
             for parameter, value in self.get_params(deep=False).items()
             if repr(value) != repr(defaults[parameter])
         ]
-        line = f"{name}({', '.join(changed)})"
-        return line if len(line) <= 80 else f"{name}({(',' + chr(10) + ' ' * (len(name) + 1)).join(changed)})"
+        line, lines = ", ".join(changed), (",\n" + " " * (len(name) + 1)).join(changed)
+        return f"{name}({line if len(name + line) < 79 else lines})"
 
     def _repr_html_(self) -> str | None:
         """scikit-learn's diagram for notebooks, unless it is told to show text."""

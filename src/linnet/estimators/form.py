@@ -13,7 +13,9 @@ _SHOWN = 5  # names in a message
 
 def check_form(model: Estimator, X: Any, *, reset: bool) -> None:
     """Keep the number and the names of the columns (`reset`), or compare them with those kept."""
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X[:1] if isinstance(X, list | tuple) else X).shape
+    if isinstance(X, list | tuple):
+        X = np.array(X[:1], dtype=object)  # one row tells
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) != 2:
         return  # what is wrong with it is said elsewhere
     names = column_names(X)

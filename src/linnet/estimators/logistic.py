@@ -19,7 +19,7 @@ from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical, log_softmax
 from linnet.theory.certificate import Certificate, certify, walk
 
-_FEW = 20  # rows, each of which may well have a class of its own
+_FEW = 20  # rows, which may well have a class each
 
 
 def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -40,7 +40,11 @@ def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray
         check_classification_targets(target)
     classes, labels = np.unique(target, return_inverse=True)
     if rows > _FEW and len(classes) > rows / 2 and not quiet:
-        warn("more than half of the rows have a class of their own: y may hold numbers to predict", UserWarning)
+        warn(
+            "The number of unique classes is greater than 50% of the number of samples: y could represent a regression "
+            "problem, not a classification problem",
+            UserWarning,
+        )
     return _several(classes), labels.astype(np.int32)
 
 
