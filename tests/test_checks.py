@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linnet
-from linnet.checks import check_number, check_whole
+from linnet.checks import check_number, check_random, check_whole
 from linnet.errors import ConfigError, DataError
 
 BAD = ["0.9", None, float("nan"), True, [1], -1]
@@ -57,3 +57,14 @@ def test_weights_that_are_no_list() -> None:
     model = linnet.Sequential([linnet.Dense(1, input_dim=2)])
     with pytest.raises(DataError, match="weights must be a list of arrays"):
         model.set_weights(None)  # type: ignore[arg-type]
+
+
+def test_seeds_are_those_of_numpy_and_scikit_learn() -> None:
+    mine = np.random.RandomState(3)
+    assert check_random(mine) is mine
+    assert check_random(np.int64(3)).randint(1000) == mine.randint(1000)
+    np.random.seed(3)  # noqa: NPY002
+    assert check_random(None).randint(1000) == check_random(3).randint(1000)
+    for wrong in ("3", 3.0, -1, 2**32, True, np.random.default_rng(3)):
+        with pytest.raises(ConfigError, match="random_state must be None, a whole number below 2\\^32 or a"):
+            check_random(wrong)

@@ -33,6 +33,17 @@ def check_number(
     raise ConfigError(f"{name} must be {low} and {high}, got {value!r}")
 
 
+def check_random(value: object, name: str = "random_state") -> np.random.RandomState:
+    """Return the generator that value is or seeds; None is NumPy's own, as in scikit-learn."""
+    if value is None or value is np.random:
+        return np.random.mtrand._rand
+    if isinstance(value, np.random.RandomState):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**32:
+        return np.random.RandomState(int(value))
+    raise ConfigError(f"{name} must be None, a whole number below 2^32 or a numpy.random.RandomState, got {value!r}")
+
+
 def check_flag(value: object, name: str) -> bool:
     """Return value, which is True or False; anything else is a ConfigError that says so."""
     if isinstance(value, bool | np.bool_):

@@ -52,6 +52,18 @@ class SeparationWarning(FitWarning):
     """The likelihood has no maximum: some columns tell classes apart without error."""
 
 
+_JOINED: dict[tuple[str, type[Warning]], type[Warning]] = {}  # by scikit-learn's name and ours
+
+
+def known_as(name: str, ours: type[Warning]) -> type[Warning]:
+    """Our category of warning which, if scikit-learn is loaded, also is the one that scikit-learn calls `name`.
+
+    As long as it is not loaded, nobody can have asked for its warnings; loading it takes longer than most fits.
+    """
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), name, None)
+    return ours if theirs is None else _JOINED.setdefault((name, ours), type(name, (ours, theirs), {}))
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of linnet that led here."""
     frame, level = sys._getframe(1), 2

@@ -252,7 +252,7 @@ def test_the_tolerance_of_scikit_learn() -> None:
         for model in (a, b):
             model.best_loss_ = np.inf
             model.loss_curve_ = []
-            model._no_improvement_count = 0
+            model._no_improvement_count = 0  # type: ignore[union-attr]
             model.set_params(max_iter=3000).fit(XR, YR)
         assert a.n_iter_ == b.n_iter_, params
 

@@ -6,17 +6,19 @@ column of zeros and ones is never built for more than a few rows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
 from linnet.data.table import Array, as_table, check_finite, describe, empty
 from linnet.errors import DataError, DataWarning, warn
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 Codes = NDArray[np.int32]
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
@@ -373,6 +375,8 @@ class Encoder:
 
     @staticmethod
     def _codes_of_known(series: "nw.Series[Any]", places: dict[Any, int], name: str) -> Codes:
+        import narwhals.stable.v2 as nw  # loaded by now
+
         if series.dtype.is_nested():
             raise not_usable(series, name)
         try:
@@ -387,7 +391,7 @@ class Encoder:
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
     """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is."""
-    if not scipy.sparse.issparse(given):
+    if not (hasattr(given, "tocsr") and scipy.sparse.issparse(given)):
         return None
     x: Any = given
     if x.ndim != 2:

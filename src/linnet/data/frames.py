@@ -1,21 +1,28 @@
-"""The columns of data frames, of any library, one at a time: numbers, or levels."""
+"""The columns of data frames, of any library, one at a time: numbers, or levels.
+
+narwhals is loaded when there is a frame.
+"""
 
 import sys
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.table import Array
 from linnet.errors import DataError
 
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
 
 def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
     """Return a data frame, its columns called by text, and None for anything else."""
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray | list | tuple) or hasattr(x, "tocsr"):
         return None
+    import narwhals.stable.v2 as nw
+
     if hasattr(x, "set_axis") and hasattr(x, "columns"):
         names = [str(column) for column in x.columns]
         if len({*names}) < len(names):
@@ -33,6 +40,8 @@ def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
 
 def has_levels(series: "nw.Series[Any]") -> bool:
     """Whether the column holds levels; whether it can be used is another question."""
+    import narwhals.stable.v2 as nw
+
     dtype = series.dtype
     if dtype == nw.Object:  # pandas' for anything, also for numbers
         return not all(isinstance(value, Real) for value in series.drop_nulls().to_list())
@@ -49,6 +58,8 @@ def pandas_categories(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]
 
 def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
     """The levels present: in the order of the categories, or sorted."""
+    import narwhals.stable.v2 as nw
+
     if (given := pandas_categories(series)) is not None:
         values, of_rows = given
         found = np.bincount(of_rows.astype(np.intp) + 1, minlength=len(values) + 1)[1:] > 0
@@ -64,6 +75,8 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
 
 def numbers(series: "nw.Series[Any]", name: str) -> Array:
     """The numbers of a column, NaN where one is missing; in place where its type allows."""
+    import narwhals.stable.v2 as nw
+
     missing = series.null_count()
     if missing == len(series):  # of whatever type
         return np.full(len(series), np.nan)

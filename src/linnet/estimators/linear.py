@@ -14,22 +14,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
-from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import r2_score
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
 from linnet.data.targets import as_values, check_values
-from linnet.errors import ConfigError, unknown_name, warn
+from linnet.errors import ConfigError, DataWarning, known_as, unknown_name, warn
+from linnet.estimators.base import Regressor
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
+from linnet.estimators.scores import r_squared
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.glm import null_deviance
 from linnet.inference.likelihood import deviance
 from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
 
 
-class _Regressor(RegressorMixin, LinearModel):
+class _Regressor(Regressor, LinearModel):
     """One target with a penalised mean loss: (1 / Σw) Σ w loss + alpha (l1_ratio |coef| + (1 - l1_ratio) coef² / 2)."""
 
     def __init__(
@@ -118,7 +117,7 @@ class _Regressor(RegressorMixin, LinearModel):
         """
         columns = self._read(X)
         if columns.rows < 2:
-            warn("D² is not defined for less than two rows", UndefinedMetricWarning)
+            warn("D² is not defined for less than two rows", known_as("UndefinedMetricWarning", DataWarning))
             return float("nan")
         problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
         weights = np.ones(columns.rows) if problem.weights is None else problem.weights
@@ -203,7 +202,7 @@ class TweedieRegressor(_Regressor):
             check_values(values, values >= 0, "y", f"with power={self.power} amounts must be at least 0")
 
 
-class Ridge(RegressorMixin, LinearModel):
+class Ridge(Regressor, LinearModel):
     """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several."""
 
     def __init__(
@@ -275,7 +274,7 @@ class Ridge(RegressorMixin, LinearModel):
 
     def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
         """Return R², the part of the targets' variance that the model explains."""
-        return float(r2_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+        return r_squared(y, self.predict(X, offset=offset), sample_weight)
 
 
 class LinearRegression(Ridge):

@@ -1,18 +1,17 @@
 """What all linear models share: from the user's table to a solved problem and back to coefficients."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, as_weights, check_values
-from linnet.errors import ConfigError, DataError, FitWarning, SeparationWarning, warn
+from linnet.errors import ConfigError, DataError, DataWarning, FitWarning, SeparationWarning, known_as, warn
+from linnet.estimators.base import Estimator, check_fitted
+from linnet.estimators.form import check_form
 from linnet.fit.coordinate import lasso
 from linnet.fit.linear import Floats, Problem, linear_output
 from linnet.fit.newton import Solution
@@ -27,7 +26,7 @@ _LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 Penalties = Mapping[str, float] | Any
 
 
-class LinearModel(BaseEstimator, ABC):
+class LinearModel(Estimator):
     """A network without hidden layers, z = x W + b + offset, under a head; each estimator says what it minimises."""
 
     _encoder: Encoder
@@ -255,7 +254,7 @@ class LinearModel(BaseEstimator, ABC):
 
     def _read(self, X: object) -> Columns:
         """Columns of a table in the form of the one learned from."""
-        check_is_fitted(self)
+        check_fitted(self)
         check_form(self, X, reset=False)
         return self._encoder.encode(X)
 
@@ -278,7 +277,7 @@ class LinearModel(BaseEstimator, ABC):
 
     def get_feature_names_out(self) -> Any:
         """Return a name for every coefficient: the column's, or column=level."""
-        check_is_fitted(self)
+        check_fitted(self)
         return np.array(self._encoder.coefficient_names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -287,26 +286,14 @@ class LinearModel(BaseEstimator, ABC):
         return tags
 
 
-def check_form(estimator: BaseEstimator, X: object, *, reset: bool) -> None:
-    """Set or compare scikit-learn's attributes for the number and the names of columns."""
-    if getattr(X, "ndim", 2) < 2:
-        return  # what is wrong with it is said elsewhere
-    unnamed = isinstance(X, np.ndarray) and not hasattr(estimator, "feature_names_in_")
-    if unnamed and not reset and X.shape[1] == getattr(estimator, "n_features_in_", None):  # type: ignore[attr-defined]
-        return  # nothing else to compare, and scikit-learn takes its time for that
-    try:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    except ValueError as error:
-        raise DataError(str(error)) from None
-
-
 def one_target(y: object, *, quiet: bool = False) -> Any:
     """Return y as it is, but a single column as one dimension, with scikit-learn's warning."""
     target = np.asarray(y)
     if target.ndim != 2 or target.shape[1] != 1:
         return target
     if not quiet:
-        warn("A column-vector y was passed when a 1d array was expected: use y.ravel()", DataConversionWarning)
+        category = known_as("DataConversionWarning", DataWarning)
+        warn("A column-vector y was passed when a 1d array was expected: use y.ravel()", category)
     return target[:, 0]
 
 

@@ -6,19 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
 from linnet.data.targets import missing
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, warn
+from linnet.estimators.base import Classifier
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
+from linnet.estimators.scores import accuracy, is_discrete
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical, log_softmax
 from linnet.theory.certificate import Certificate, certify, walk
+
+_FEW = 20  # rows, which may well have a class each
 
 
 def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -33,8 +34,17 @@ def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray
     lacking = missing(target)
     if lacking.any():
         raise DataError(f"y has no class in row {int(lacking.argmax())}: fill in or drop missing values first")
-    check_classification_targets(target)
+    if not is_discrete(target):
+        from sklearn.utils.multiclass import check_classification_targets  # which says what is wrong
+
+        check_classification_targets(target)
     classes, labels = np.unique(target, return_inverse=True)
+    if rows > _FEW and len(classes) > rows / 2 and not quiet:
+        warn(
+            "The number of unique classes is greater than 50% of the number of samples: y could represent a regression "
+            "problem, not a classification problem",
+            UserWarning,
+        )
     return _several(classes), labels.astype(np.int32)
 
 
@@ -93,7 +103,7 @@ def _several(classes: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-class LogisticRegression(ClassifierMixin, LinearModel):
+class LogisticRegression(Classifier, LinearModel):
     """Two classes: P(second) = 1 / (1 + e^-z). More: P(k) = e^z_k / Σ_l e^z_l.
 
     Minimises Σ w loss + (1/C) (l1_ratio |coef| + (1 - l1_ratio) coef² / 2), the biases free; C=inf fits without a
@@ -238,7 +248,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
         """Return the share of rows whose class is predicted."""
-        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+        return accuracy(y, self.predict(X, offset=offset), sample_weight)
 
     def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
         """Draw a class for each row from its predicted distribution."""

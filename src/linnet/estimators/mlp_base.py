@@ -4,12 +4,11 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from linnet.checks import check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError, DataError, FitError, FitWarning, unknown_name, warn
+from linnet.errors import ConfigError, DataError, FitError, FitWarning, known_as, unknown_name, warn
 from linnet.estimators.mlp_prepare import OPTIONS, PreparedNetwork, Run
 from linnet.estimators.mlp_settings import is_adaptive, make_optimizer
 from linnet.estimators.written import written
@@ -26,10 +25,6 @@ Activations = str | Activation | Sequence[str | Activation]
 
 _LEAST_RATE = 1e-6  # where learning_rate="adaptive" gives up
 _FOR_EVER = 10**9
-
-
-class NotConvergedWarning(FitWarning, ConvergenceWarning):
-    """Training ended before it converged."""
 
 
 class MultilayerPerceptron(PreparedNetwork):
@@ -116,7 +111,7 @@ class MultilayerPerceptron(PreparedNetwork):
             warn(
                 f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
                 "raise max_iter, or use early_stopping=True",
-                NotConvergedWarning,
+                known_as("ConvergenceWarning", FitWarning),
             )
 
     def _training(self, run: Run, *, once: bool) -> Training | Ensemble:
@@ -235,7 +230,7 @@ class MultilayerPerceptron(PreparedNetwork):
             warn(
                 f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
                 f"{found.gradient_norm:.3g}, but tol is {tol:g}: raise max_iter, or scale the data",
-                NotConvergedWarning,
+                known_as("ConvergenceWarning", FitWarning),
             )
 
     def _after(self, run: Run) -> None:

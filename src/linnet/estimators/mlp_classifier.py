@@ -5,20 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
-from linnet.checks import check_number
+from linnet.checks import check_number, check_random
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.data.targets import as_values
 from linnet.errors import ConfigError, DataError
+from linnet.estimators.base import Classifier, available_if, check_fitted
 from linnet.estimators.linear_model import one_target, row_weights
 from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
@@ -29,7 +23,7 @@ from linnet.fit.schedules import Schedule
 from linnet.model.heads import Bernoulli, Categorical, Head, log_softmax
 
 
-class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
+class MLPClassifier(Classifier, MultilayerPerceptron):
     """A multilayer perceptron for classes: softmax over several, the sigmoid for two or for yes/no labels.
 
     Minimises (1/n) (Σ_i w_i loss_i + ½ alpha Σ W² + l1 Σ|W|) with n = Σ_i w_i, the number of rows if they have no
@@ -143,7 +137,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         """
         return self._fit(X, y, sample_weight, eval_set=eval_set, eval_metric=eval_metric)
 
-    @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
+    @available_if(goes_by_batches)
     def partial_fit(self, X: object, y: object, sample_weight: object = None, classes: object = None) -> Self:
         """Go over these rows once, going on from where the model is. `classes`: all there will ever be."""
         known = None if classes is None else np.unique(np.asarray(classes))
@@ -164,10 +158,10 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """Return the probability of each class, or of "yes" for each label."""
-        check_is_fitted(self)
+        check_fitted(self)
         if not self._multilabel and len(self.classes_) == 2:  # z has the digits of both
             z = self._output(X, mean=False).astype(np.float64)
-            return np.hstack([expit(-z), expit(z)])
+            return np.hstack([Bernoulli().mean(-z), Bernoulli().mean(z)])
         return self._output(X).astype(np.float64)
 
     def predict_log_proba(self, X: object) -> NDArray[np.float64]:
@@ -184,7 +178,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     def sample(self, X: object, random_state: Any = None) -> NDArray[Any]:
         """Return a label for each row, drawn from the predicted distribution."""
-        p, random = self.predict_proba(X), check_random_state(random_state)
+        p, random = self.predict_proba(X), check_random(random_state)
         if self._multilabel:
             return np.asarray(random.random_sample(p.shape) < p, int)
         steps = p.cumsum(axis=1)
@@ -198,7 +192,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         return "accuracy"
 
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
-        target = y.toarray() if scipy.sparse.issparse(y) else one_target(y)  # type: ignore[attr-defined]
+        target = y.toarray() if hasattr(y, "toarray") else one_target(y)
         if fresh:
             self._multilabel = target.ndim == 2
         if self._multilabel:
@@ -214,7 +208,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         return Categorical(), len(classes), {"labels": labels, "given": target}
 
     def _yes_no(self, target: Array, rows: int, name: str, *, fresh: bool) -> tuple[int, dict[str, Any]]:
-        if type_of_target(target) != "multilabel-indicator":
+        if target.shape[1] == 0 or not np.isin(target, (0, 1)).all():
             raise DataError(f"{name} must have one class a row, or a column of 0 and 1 for each label")
         values = as_values(target, target.shape[1], np.float64, rows=rows, name=name)
         if fresh:

@@ -4,15 +4,15 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from linnet.data.columns import Columns, Encoder
 from linnet.data.prepare import Preparer
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError
-from linnet.estimators.linear_model import as_offset, check_form
+from linnet.estimators.base import Estimator, check_fitted
+from linnet.estimators.form import check_form
+from linnet.estimators.linear_model import as_offset
 from linnet.fit.full_batch import FullBatch
 from linnet.fit.objective import Objective
 from linnet.model.heads import Head, Normal
@@ -21,7 +21,7 @@ from linnet.model.network import Block, Network, Theta
 _NOT_KEPT = ("_ready", "_run", "_views")  # by pickle
 
 
-class FittedNetwork(BaseEstimator):
+class FittedNetwork(Estimator):
     """Parameters, predictions and derivatives of a network that was trained."""
 
     preset: str | None
@@ -43,7 +43,7 @@ class FittedNetwork(BaseEstimator):
 
     def activations(self, X: object) -> list[Array]:
         """Return what each hidden layer makes of the rows: its features, rows x units."""
-        check_is_fitted(self)
+        check_fitted(self)
         columns, theta, features, end = self._encode(X), self._parameters(), list[Array](), 0
         for count, (inputs, outputs) in enumerate(self._network.shapes[:-1], 1):
             end += (inputs + 1) * outputs
@@ -65,7 +65,7 @@ class FittedNetwork(BaseEstimator):
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> tuple[FullBatch, Array]:
         """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
-        check_is_fitted(self)
+        check_fitted(self)
         columns = self._encode(X)
         head, outputs, targets = self._targets(y, columns.rows, "y", fresh=False)
         rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
@@ -94,7 +94,7 @@ class FittedNetwork(BaseEstimator):
         return self._theta
 
     def _output(self, X: object, offset: object = None, exposure: object = None, *, mean: bool = True) -> Array:
-        check_is_fitted(self)
+        check_fitted(self)
         columns = self._encode(X)
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
@@ -142,8 +142,8 @@ class FittedNetwork(BaseEstimator):
         check_form(self, X, reset=False)
         return self._encoder.encode(X, name)
 
-    def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name not in _NOT_KEPT}
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_theta")

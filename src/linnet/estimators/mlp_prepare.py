@@ -1,20 +1,18 @@
 """From a call of fit to what it works on: rows to train on and to judge by, a network, and where it starts."""
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
 
-from linnet.checks import check_number
+from linnet.checks import check_number, check_random
 from linnet.data.rows import Rows
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators import tabular
+from linnet.estimators.base import Classifier, parameters
 from linnet.estimators.mlp_fitted import FittedNetwork
 from linnet.estimators.mlp_settings import batch_size, make_network
 from linnet.estimators.written import written
@@ -92,7 +90,7 @@ class PreparedNetwork(FittedNetwork):
         self._check_call(params, y, by_epochs=incremental or eval_set is not None, incremental=incremental)
         fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
         if fresh:
-            self._seed = int(check_random_state(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
+            self._seed = int(check_random(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
         columns = self._learn(X) if fresh else self._encode(X)
         head, outputs, targets = self._targets(y, columns.rows, "y", fresh=fresh)
         rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
@@ -153,8 +151,9 @@ class PreparedNetwork(FittedNetwork):
     def _prepare_ensemble(
         self, rows: Rows, validation: Rows | None, head: Head, outputs: int, metrics: list[NamedMetric]
     ) -> Run:
-        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
-        fitting = tabular.prepare(self._params, defaults, rows, validation, head, outputs, metrics, self._seed)
+        fitting = tabular.prepare(
+            self._params, parameters(type(self)), rows, validation, head, outputs, metrics, self._seed
+        )
         self.t_, self.loss_curve_, self.history_, self._state = 0, [], {}, OptimizerState()
         self._take(fitting.network, *fitting.members())
         self._range = fitting.range
@@ -181,19 +180,20 @@ class PreparedNetwork(FittedNetwork):
 
     def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
         """Some rows to train on and others for validation, with the same mix of classes."""
-        from sklearn.model_selection import train_test_split  # slow to load, and often not needed
-
         given = rows.targets()
-        classes = given if is_classifier(self) and given.ndim == 1 else None
-        try:
-            train, held = train_test_split(
-                np.arange(len(rows)),
-                test_size=self._params["validation_fraction"],
-                random_state=self._seed,
-                stratify=classes,
+        order = np.random.default_rng(self._seed).permutation(len(rows))
+        count = int(np.ceil(self._params["validation_fraction"] * len(rows)))
+        if isinstance(self, Classifier) and given.ndim == 1:
+            classes, of_rows, sizes = np.unique(given, return_inverse=True, return_counts=True)
+            if sizes.min() < 2:
+                alone = classes[sizes.argmin() :].tolist()[0]
+                raise DataError(f"no rows can be held out for early_stopping: class {alone!r} has only one")
+            order = order[np.argsort(of_rows[order], kind="stable")]  # each class takes its share of an even choice
+        if not 2 <= count < len(rows):
+            raise DataError(
+                f"The validation set is too small or too large, {count} of {len(rows)} rows: change "
+                "validation_fraction, or give eval_set"
             )
-        except ValueError as error:
-            raise DataError(f"no rows can be held out for early_stopping: {error}") from None
-        if len(held) < 2:
-            raise DataError("The validation set is too small: raise validation_fraction, or give eval_set")
-        return rows[np.sort(train)], rows[np.sort(held)]
+        held = np.zeros(len(rows), np.bool_)
+        held[order[np.arange(count) * len(rows) // count]] = True
+        return rows[np.flatnonzero(~held)], rows[np.flatnonzero(held)]

@@ -6,18 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 
+from linnet.checks import check_random
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.data.targets import as_values, check_values
 from linnet.errors import ConfigError, unknown_name
+from linnet.estimators.base import Regressor, available_if
 from linnet.estimators.linear_model import one_target, row_weights
 from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
 from linnet.estimators.mlp_prepare import Metrics, Run
+from linnet.estimators.scores import r_squared
 from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.objective import Objective
 from linnet.fit.optimizers import Optimizer
@@ -38,7 +37,7 @@ _LOSSES = {  # scikit-learn's names and short ones
 }
 
 
-class MLPRegressor(RegressorMixin, MultilayerPerceptron):
+class MLPRegressor(Regressor, MultilayerPerceptron):
     """A multilayer perceptron for numbers, counts and amounts.
 
     Minimises (1/n) (Σ_i w_i loss_i + ½ alpha Σ W² + l1 Σ|W|), as MLPClassifier does. With several targets the loss of a
@@ -153,7 +152,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         how |= {"eval_offset": eval_offset, "eval_exposure": eval_exposure}
         return self._fit(X, y, sample_weight, **how)
 
-    @available_if(goes_by_batches)  # type: ignore[untyped-decorator]
+    @available_if(goes_by_batches)
     def partial_fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Go over these rows once, going on from where the model is."""
         return self._fit(X, y, sample_weight, incremental=True)
@@ -166,7 +165,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
     ) -> float:
         """Return R² of the predictions."""
-        return float(r2_score(y, self.predict(X, offset=offset, exposure=exposure), sample_weight=sample_weight))
+        return r_squared(y, self.predict(X, offset=offset, exposure=exposure), sample_weight)
 
     def predict_interval(
         self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None
@@ -184,7 +183,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     ) -> NDArray[Any]:
         """Return a target for each row, drawn from the predicted distribution."""
         mean = self._output(X, offset, exposure).astype(np.float64)
-        return self._flat(draw(self._network.head, mean, self._spread(), check_random_state(random_state)))
+        return self._flat(draw(self._network.head, mean, self._spread(), check_random(random_state)))
 
     # ---- inside ----
 

@@ -5,15 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import as_table
 from linnet.errors import DataError
-from linnet.estimators.linear_model import check_form
+from linnet.estimators.base import Classifier, check_fitted
+from linnet.estimators.form import check_form
 from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop import Epoch, Plan, Training
@@ -32,7 +30,7 @@ def _mistakes(z: NDArray[Any], rows: Rows) -> float:
     return float((z * side <= 0).any(axis=1).sum())
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(Classifier):
     """z = x w + b; where a row's t z <= 0 (t = ±1), w grows by eta0 t x and b by eta0 t. Else nothing changes.
 
     Several classes are told apart one against the rest. Training ends when an epoch makes no mistake (the classes can
@@ -80,7 +78,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         check_number(self.eta0, "eta0", above=0)
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
-        if issparse(X):
+        if hasattr(X, "tocsr"):
             raise DataError("sparse data is not supported by Perceptron: use X.toarray()")
         table = as_table(X, name="X")
         check_form(self, X, reset=True)
@@ -137,7 +135,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""
-        check_is_fitted(self)
+        check_fitted(self)
         check_form(self, X, reset=False)
         table = as_table(X, name="X")
         z = table.astype(np.float64) @ self.coef_.T + self.intercept_

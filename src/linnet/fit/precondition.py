@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
@@ -140,7 +140,7 @@ def squares(problem: Problem, weights: Floats) -> Floats:
     if columns.sparse is not None:
         start, indices, values = columns.sparse
         squared = values.astype(np.float64) ** 2
-        matrix = sparse.csr_array((squared, indices, start), (columns.rows, columns.sparse_columns))
+        matrix = scipy.sparse.csr_array((squared, indices, start), (columns.rows, columns.sparse_columns))
         parts.append(matrix.T @ weights)
     for codes, levels in zip(columns.codes, columns.levels, strict=True):
         known = codes >= 0

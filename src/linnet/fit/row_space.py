@@ -11,7 +11,7 @@ a vector as long as there are columns, tries lengths of a step without reading t
 """
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
-from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
 from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
@@ -84,7 +83,7 @@ class Inference:
         if self.head != smaller.head or not np.allclose(self.target, smaller.target, rtol=1e-9, atol=0):
             raise DataError("both models must have the same targets and the same distribution of them")
         statistic = 2 * (self.log_likelihood - smaller.log_likelihood)
-        return statistic, freedom, float(chdtrc(freedom, statistic))
+        return statistic, freedom, float(scipy.special.chdtrc(freedom, statistic))
 
     def to_frame(self) -> Any:
         """The table as a pandas data frame."""
@@ -192,8 +191,9 @@ def infer(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
     tail, middle = -np.abs(statistic), (1 + level) / 2
-    p_value = np.asarray(2 * (stdtr(freedom, tail) if dispersed else ndtr(tail)), np.float64)
-    reach = (stdtrit(freedom, middle) if dispersed else ndtri(middle)) * error
+    special = scipy.special
+    p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
+    reach = (special.stdtrit(freedom, middle) if dispersed else special.ndtri(middle)) * error
     away = _deviance(problem, theta, loss)
     numbers = t.reshape(-1).astype(np.float64)
     notes = []
@@ -254,7 +254,7 @@ def _together(problem: Problem) -> Floats:
     k = problem.outputs
     bare = ((problem.ridge + lasso(problem)) == 0).reshape(-1, k).all(axis=1)
     blocks = np.where(bare[:, None, None], np.eye(k) - 1 / k, np.eye(k))
-    return block_diag(*blocks)
+    return scipy.linalg.block_diag(*blocks)
 
 
 def _to_user_matrix(problem: Problem) -> Floats:

@@ -4,7 +4,7 @@ The deviance is twice the distance of the log-likelihood from its largest possib
 """
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+import scipy
 
 from linnet._native import core
 from linnet.model.heads import Floats, Head, Targets
@@ -33,7 +33,7 @@ def deviance(head: Head, z: Floats, t: Targets, weights: Floats) -> float:
     With variance mean^q and e = (t - mean) / mean it is 2 mean^(2-q) ((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)).
     """
     if head.family in ("normal", "bernoulli", "categorical"):
-        least = 0.0 if t.ndim == 1 or head.family == "normal" else -xlogy(t, t) - xlogy(1 - t, 1 - t)
+        least = 0.0 if t.ndim == 1 or head.family == "normal" else -_t_log_t(t) - _t_log_t(1 - t)
         return 2 * weighted_sum(weights, np.maximum(head.loss(z, t) - np.sum(least, axis=-1), 0))
     q, mean = power_of(head), head.mean(z)
     with np.errstate(all="ignore"):  # a row without weight may have any mean
@@ -41,6 +41,11 @@ def deviance(head: Head, z: Floats, t: Targets, weights: Floats) -> float:
         each = mean ** (2 - q) * np.where(np.abs(e) < _SMALL, _near(e, q), _far(e, q))
         each = np.where((mean > 0) | (q == 0), each, np.inf)  # the identity link may leave the means there are
     return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
+
+
+def _t_log_t(t: Floats) -> Floats:
+    """t log t, which is 0 for t = 0."""
+    return np.asarray(t * np.log(np.where(t == 0, 1, t)))
 
 
 def _near(e: Floats, q: float) -> Floats:
@@ -54,7 +59,7 @@ def _near(e: Floats, q: float) -> Floats:
 def _far(e: Floats, q: float) -> Floats:
     """The same by the formula. A negative t has no mean of its own but with q = 0."""
     if q == 1:
-        return np.asarray(xlogy(1 + e, 1 + e) - e)
+        return np.asarray(_t_log_t(1 + e) - e)
     if q == 2:
         return np.asarray(e - np.log1p(e))
     ratio = 1 + e if q == 0 else np.maximum(1 + e, 0)
@@ -76,7 +81,7 @@ def log_likelihood(head: Head, away: float, t: Targets, weights: Floats, dispers
             return float(-0.5 * count * (np.log(2 * np.pi * variance) + 1))
     if head.family == "gamma":
         shape = 1 / dispersion
-        largest = shape * (np.log(shape) - 1) - gammaln(shape) - np.log(t)
+        largest = shape * (np.log(shape) - 1) - scipy.special.gammaln(shape) - np.log(t)
         return weighted_sum(weights, largest.sum(axis=1)) - 0.5 * shape * away
     return float("nan")
 
@@ -85,4 +90,4 @@ def _largest_poisson(t: Floats) -> Floats:
     """log of the probability of t where t is the mean, t log t - t - log t!; by Stirling's series for large t."""
     large = np.maximum(t, _LARGE)
     stirling = -0.5 * np.log(2 * np.pi * large) - 1 / (12 * large) + 1 / (360 * large**3)
-    return np.where(t < _LARGE, xlogy(t, t) - t - gammaln(t + 1), stirling)
+    return np.where(t < _LARGE, _t_log_t(t) - t - scipy.special.gammaln(t + 1), stirling)
