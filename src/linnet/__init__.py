@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linnet.estimators.logistic import LogisticRegression
     from linnet.estimators.mlp_classifier import MLPClassifier
     from linnet.estimators.mlp_regressor import MLPRegressor
+    from linnet.estimators.model_file import load
     from linnet.estimators.perceptron import Perceptron
     from linnet.estimators.resume import resume
     from linnet.estimators.sequential import History, Sequential
@@ -65,6 +66,7 @@ __all__ = [
     "l1",
     "l1_l2",
     "l2",
+    "load",
     "resume",
     "set_threads",
     "show_config",
@@ -80,6 +82,7 @@ _NAMES = {  # by the module they live in
     "estimators.logistic": ("LogisticRegression",),
     "estimators.mlp_classifier": ("MLPClassifier",),
     "estimators.mlp_regressor": ("MLPRegressor",),
+    "estimators.model_file": ("load",),
     "estimators.perceptron": ("Perceptron",),
     "estimators.resume": ("resume",),
     "estimators.sequential": ("History", "Sequential"),

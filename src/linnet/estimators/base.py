@@ -5,6 +5,7 @@ where one of them is asked for (docs/decisions/0010-without-base-estimator.md).
 """
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -110,6 +111,12 @@ class Estimator(ABC):
         for name, inner_params in nested.items():
             getattr(self, name).set_params(**inner_params)
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
+        from linnet.estimators.model_file import save
+
+        save(self, path)
 
     def __repr__(self) -> str:
         name, defaults = type(self).__name__, parameters(type(self))

@@ -18,7 +18,7 @@ from linnet.fit.objective import Objective
 from linnet.model.heads import Head, Normal
 from linnet.model.network import Block, Network, Theta
 
-_NOT_KEPT = ("_ready", "_run", "_views")  # by pickle
+_NOT_KEPT = ("_ready", "_run", "_views", "coefs_", "intercepts_")  # in files: made anew
 
 
 class FittedNetwork(Estimator):
@@ -143,7 +143,14 @@ class FittedNetwork(Estimator):
         return self._encoder.encode(X, name)
 
     def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "_theta"):
+            self._parameters()  # what users have put into coefs_ and intercepts_ is in theta then
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if hasattr(self, "_theta"):
+            self._take(self._network, self._theta, *self._members[1:])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_theta")

@@ -1,6 +1,7 @@
 """Sequential: the network as users of Keras write it, on linnet's engine."""
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from numbers import Real
@@ -75,6 +76,12 @@ class Sequential:
 
     def __repr__(self) -> str:
         return f"Sequential({self._stack.layers!r})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
+        from linnet.estimators.model_file import save
+
+        save(self, path)
 
     # ---- building ----
 

@@ -6,15 +6,13 @@ names has a whole one, also if the process is killed or the disk is full.
 """
 
 import hashlib
-import os
 import re
-import threading
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from linnet.errors import CheckpointWarning, FormatError
+from linnet.files import write_whole
 
 
 def previous(path: Path) -> Path:
@@ -27,22 +25,8 @@ def write(path: Path, kind: str, parts: Sequence[bytes], *, rotate: bool = True)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    # a name of its own: two runs on one path by mistake may replace each other's files, but not mix them up
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.writelines([_first_line(kind), digest.hexdigest().encode() + b"\n", *parts])
-            file.flush()
-            os.fsync(file.fileno())
-        if rotate:
-            with suppress(FileNotFoundError):
-                path.replace(previous(path))
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+    head = [_first_line(kind), digest.hexdigest().encode() + b"\n"]
+    write_whole(path, [*head, *parts], keep=previous(path) if rotate else None)
 
 
 def read(path: Path, kind: str) -> bytes:
@@ -91,13 +75,3 @@ def remove_leftovers(path: Path) -> None:
 
 def _first_line(kind: str) -> bytes:
     return f"{kind}\n".encode()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new names last through a power cut, where folders can be opened."""
-    if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Model files: data only, whole or refused."""

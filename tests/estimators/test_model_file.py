@@ -1,0 +1,282 @@
+"""Models in files: the same answers after reading, and nothing but data inside."""
+
+import copy
+import json
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+
+import linnet
+from linnet import (
+    SGD,
+    AdamW,
+    Cosine,
+    Dense,
+    Dropout,
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    MLPClassifier,
+    MLPRegressor,
+    Perceptron,
+    PoissonRegressor,
+    Ridge,
+    Sequential,
+    TweedieRegressor,
+)
+from linnet.errors import ConfigError, DataError, DataWarning, FormatError
+from linnet.persist.blocks import read_blocks, write_blocks
+
+pytestmark = pytest.mark.filterwarnings("ignore:Maximum iterations")
+
+RNG = np.random.default_rng(0)
+ROWS = 120
+TABLE = pd.DataFrame(
+    {
+        "size": RNG.normal(5, 2, ROWS),
+        "<script>alert(1)</script>": RNG.choice(["ü", "b", '"c"'], ROWS),
+        "day": pd.Categorical(RNG.choice(["Mon", "Tue"], ROWS)),
+        "on": RNG.random(ROWS) < 0.5,
+    }
+)
+GAPS = TABLE.assign(size=TABLE["size"].where(TABLE["size"] > 3), day=TABLE["day"].where(TABLE["on"]))
+SPARSE = scipy.sparse.random(ROWS, 30, 0.2, format="csr", random_state=0)
+ARRAY = RNG.normal(size=(ROWS, 3)).astype(np.float32)
+WORDS = RNG.choice(["no", "yes", "perhaps"], ROWS)
+COUNTS = RNG.poisson(2, ROWS)
+MANY = RNG.integers(0, 2, (ROWS, 3))
+TWO = RNG.normal(size=(ROWS, 2))
+
+MODELS: dict[str, tuple[Any, Any, Any]] = {
+    "linear": (LinearRegression(), TABLE, TWO),
+    "ridge, polars": (Ridge(2.0), pl.from_pandas(TABLE), COUNTS),
+    "logistic": (LogisticRegression(), TABLE, WORDS),
+    "logistic, two classes, sparse": (LogisticRegression(C=3.0), SPARSE, WORDS == "no"),
+    "logistic, a reference": (LogisticRegression(reference="no", class_weight={"no": 2.0}), TABLE, WORDS),
+    "poisson": (PoissonRegressor(column_penalty={"size": 0.0}), TABLE, COUNTS),
+    "gamma": (GammaRegressor(), ARRAY, COUNTS + 1.0),
+    "tweedie": (TweedieRegressor(power=1.5), ARRAY, COUNTS),
+    "perceptron": (Perceptron(max_iter=5), ARRAY, WORDS),
+    "mlp": (MLPClassifier((8, 4), max_iter=3, random_state=0), GAPS, WORDS),
+    "mlp, whole numbers": (MLPClassifier((8,), max_iter=3, random_state=0), ARRAY, COUNTS),
+    "mlp, labels": (MLPClassifier((8,), max_iter=3, random_state=0), SPARSE, MANY),
+    "mlp, all options": (
+        MLPClassifier(
+            (8, 4),
+            activation=["tanh", linnet.LeakyReLU(0.2)],
+            dropout=[0.1, 0.2],
+            solver=AdamW(learning_rate=Cosine(0.01)),
+            max_iter=3,
+            random_state=np.random.RandomState(3),
+        ),
+        ARRAY,
+        WORDS,
+    ),
+    "mlp, stopped early": (
+        MLPRegressor(hidden_layer_sizes=(8,), solver=SGD(0.01), max_iter=5, early_stopping=True, random_state=0),
+        TABLE,
+        COUNTS,
+    ),
+    "mlp, counts": (MLPRegressor("poisson", (8,), max_iter=3, random_state=0), ARRAY, COUNTS),
+    "mlp, two numbers": (MLPRegressor(hidden_layer_sizes=(8,), solver="lbfgs", max_iter=3, random_state=0), ARRAY, TWO),
+    "tabular": (MLPClassifier(preset="tabular", max_iter=2, random_state=0), GAPS, WORDS),
+    "tabular, numbers": (MLPRegressor(preset="tabular", max_iter=2, random_state=0), GAPS, COUNTS),
+}
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def fitted(request: pytest.FixtureRequest) -> tuple[Any, Any, Any]:
+    model, x, y = MODELS[request.param]
+    model = copy.deepcopy(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(x, y), x, y
+
+
+def answers(model: Any, x: Any) -> list[Any]:
+    names = ("predict", "predict_proba", "decision_function")
+    return [getattr(model, name)(x) for name in names if hasattr(model, name)]
+
+
+def same(a: Any, b: Any) -> bool:
+    return bool(np.asarray(a).dtype == np.asarray(b).dtype and np.array_equal(a, b))
+
+
+def test_a_model_read_answers_as_the_one_written(fitted: tuple[Any, Any, Any], tmp_path: Path) -> None:
+    model, x, y = fitted
+    path = tmp_path / "a model.linnet"
+    before = pickle.dumps(answers(model, x))
+    model.save(path)
+    read = linnet.load(path)
+    assert type(read) is type(model)
+    assert pickle.dumps(answers(read, x)) == before == pickle.dumps(answers(model, x))
+    for name, value in vars(model).items():
+        if name.endswith("_") and not name.startswith("_"):
+            other = getattr(read, name)
+            if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
+                assert all(same(a, b) for a, b in zip(value, other, strict=True)), name
+            elif isinstance(value, np.ndarray):
+                assert same(value, other), name
+            else:
+                assert value == other, name
+                assert type(value) is type(other), name
+    if not isinstance(model.get_params().get("random_state"), np.random.RandomState):
+        assert repr(read) == repr(model)
+    assert read.score(x, y) == model.score(x, y)
+    again = tmp_path / "again.linnet"
+    read.save(again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_a_model_read_can_be_fitted_again(fitted: tuple[Any, Any, Any], tmp_path: Path) -> None:
+    model, x, y = fitted
+    model.save(tmp_path / "a.linnet")
+    read = linnet.load(tmp_path / "a.linnet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        params = read.get_params()
+        by_epochs = (
+            params.get("preset") is None and params.get("solver") != "lbfgs" and not params.get("early_stopping")
+        )
+        if hasattr(read, "partial_fit") and by_epochs:
+            read.partial_fit(x, y)
+        read.fit(x, y)
+        if params.get("random_state") is not None or not hasattr(read, "coefs_"):
+            assert pickle.dumps(answers(read, x)) == pickle.dumps(answers(model, x))
+
+
+def test_a_model_read_knows_levels_and_columns(tmp_path: Path) -> None:
+    LogisticRegression().fit(TABLE, WORDS).save(tmp_path / "a.linnet")
+    model = linnet.load(tmp_path / "a.linnet")
+    with pytest.warns(DataWarning, match="120 in column 'day'"):
+        model.predict(TABLE.assign(day="Sun"))
+    with pytest.raises(DataError, match="feature names should match"):
+        model.predict(TABLE.rename(columns={"size": "weight"}))
+
+
+def test_sequential_is_saved_with_its_training_settings(tmp_path: Path) -> None:
+    model = Sequential([Dense(6, input_dim=3, activation="relu"), Dropout(0.2), Dense(3, activation="softmax")])
+    model.compile(SGD(0.1, momentum=0.9), "sparse_categorical_crossentropy", ["accuracy"])
+    labels = np.unique(WORDS, return_inverse=True)[1]
+    model.fit(ARRAY, labels, epochs=2, verbose=0)
+    model.save(tmp_path / "a.linnet")
+    read = linnet.load(tmp_path / "a.linnet")
+    assert same(read.predict(ARRAY), model.predict(ARRAY))
+    assert read.evaluate(ARRAY, labels, verbose=0) == model.evaluate(ARRAY, labels, verbose=0)
+    assert read.fit(ARRAY, labels, epochs=1, verbose=0).history.keys() == {"loss", "accuracy"}
+
+
+def test_a_model_that_is_not_fitted_is_saved_as_it_is(tmp_path: Path) -> None:
+    MLPClassifier((3,), alpha=0.1).save(tmp_path / "a.linnet")
+    read = linnet.load(tmp_path / "a.linnet")
+    assert read.get_params() == MLPClassifier((3,), alpha=0.1).get_params()
+    assert not hasattr(read, "classes_")
+
+
+def test_a_function_is_refused_by_its_name(tmp_path: Path) -> None:
+    model = MLPRegressor(lambda y, t: (y - t) ** 4, (3,), max_iter=2).fit(ARRAY, COUNTS)
+    with pytest.raises(ConfigError, match=r"MLPRegressor\.loss is a function, which a model file cannot hold"):
+        model.save(tmp_path / "a.linnet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_classes_of_others_are_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "a.linnet"
+    for name in ("os.system", "Popen", "linnet.estimators.linear.Ridge", "Pipeline", "Inference"):
+        write_blocks(path, {"object": name, "state": {}}, {})
+        with pytest.raises(FormatError, match=f"holds a {name}, which this version of linnet does not know"):
+            linnet.load(path)
+    wrong: list[Any] = [
+        {"call": "x"},
+        {"number": 1, "dtype": "V8"},
+        {"array": "absent"},
+        {"dict": 3},
+        {},
+        {"object": []},
+    ]
+    for content in wrong:
+        write_blocks(path, content, {})
+        with pytest.raises(FormatError, match=r"a\.linnet"):
+            linnet.load(path)
+
+
+def test_loading_does_not_load_scikit_learn(tmp_path: Path) -> None:
+    MLPClassifier((3,), max_iter=2).fit(ARRAY, WORDS).save(tmp_path / "a.linnet")
+    np.save(tmp_path / "x.npy", ARRAY)
+    code = (
+        f"import sys, numpy, linnet; linnet.load({str(tmp_path / 'a.linnet')!r})"
+        f".predict(numpy.load({str(tmp_path / 'x.npy')!r}));"
+        "assert not {'sklearn', 'pandas', 'scipy.stats'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def mutated(node: Any, rng: random.Random) -> Any:
+    """The same JSON with one thing changed somewhere."""
+    places: list[tuple[Any, Any]] = []
+
+    def walk(part: Any) -> None:
+        for key, item in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+            places.append((part, key))
+            walk(item)
+
+    node = copy.deepcopy(node)
+    walk(node)
+    holder, key = rng.choice(places)
+    others: list[Any] = [
+        None,
+        0,
+        -1,
+        7,
+        2**70,
+        1.5,
+        "x",
+        [],
+        {},
+        {"tuple": []},
+        {"array": "Ridge.coef_"},
+        {"float": "nan"},
+    ]
+    holder[key] = copy.deepcopy(rng.choice([*others, rng.choice(places)[0]]))
+    return node
+
+
+@pytest.mark.parametrize("name", ["ridge, polars", "logistic", "mlp", "tabular"])
+def test_made_up_content_is_refused_or_answers(name: str, tmp_path: Path) -> None:
+    model, x, y = copy.deepcopy(MODELS[name])
+    path, rng = tmp_path / "a.linnet", random.Random(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(x, y).save(path)
+        content, arrays = read_blocks(path)
+        refused = 0
+        for _ in range(300):
+            changed = dict(arrays)
+            if arrays and rng.random() < 0.3:
+                victim = rng.choice(list(arrays))
+                changed[victim] = rng.choice([arrays[victim][:0], arrays[victim].astype(np.int8), np.zeros((3, 3))])
+            try:
+                made = mutated(content, rng)
+                json.dumps(made)
+            except ValueError:  # it contains itself
+                continue
+            write_blocks(path, made, changed)
+            try:
+                read = linnet.load(path)
+            except FormatError:
+                refused += 1
+                continue
+            with suppress(ValueError, TypeError, LookupError, AttributeError, AssertionError, OverflowError):
+                read.predict(x)  # or an error of Python, not a crash
+        assert refused > 20
