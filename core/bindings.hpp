@@ -99,7 +99,8 @@ void finish(Pass&& pass) {
   if (!done) throw nb::python_error();
 }
 
-void bind_columns(nb::module_& m);  // bindings_columns.cpp
-void bind_linear(nb::module_& m);   // bindings_linear.cpp
+void bind_columns(nb::module_& m);   // bindings_columns.cpp
+void bind_linear(nb::module_& m);    // bindings_linear.cpp
+void bind_evaluate(nb::module_& m);  // bindings_evaluate.cpp
 
 }  // namespace linnet

@@ -1,5 +1,5 @@
-// Zeroed memory for the core's own arrays. Large ones ask for large pages: a pass over the weights of a wide layer
-// otherwise waits for address translation as much as for data.
+// Memory for the core's own arrays, zeroed unless all of it is about to be written. Large ones ask for large pages: a
+// pass over the weights of a wide layer otherwise waits for address translation as much as for data.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::ptrdiff_t n) : size_(n) {
+  explicit Buffer(std::ptrdiff_t n, bool zeroed = true) : size_(n) {
     std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
     const bool large = bytes >= large_page / 8;
     if (large) bytes = (bytes + large_page - 1) / large_page * large_page;
@@ -28,7 +28,7 @@ class Buffer {
 #if defined(MADV_HUGEPAGE)
     if (large) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: failure changes nothing
 #endif
-    std::memset(static_cast<void*>(data_.get()), 0, bytes);
+    if (zeroed) std::memset(static_cast<void*>(data_.get()), 0, bytes);
   }
 
   T* get() const { return data_.get(); }

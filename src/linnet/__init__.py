@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from linnet import config, errors, theory
+    from linnet import config, errors, evaluate, theory
     from linnet.config import get_threads, set_threads, show_config, threads
     from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
     from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from linnet.estimators.perceptron import Perceptron
     from linnet.estimators.resume import resume
     from linnet.estimators.sequential import History, Sequential
+    from linnet.estimators.threshold import ThresholdClassifier
     from linnet.evaluate.metrics import NamedMetric
     from linnet.fit.checkpoint import Checkpoint
     from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
@@ -58,10 +59,12 @@ __all__ = [
     "Schedule",
     "Sequential",
     "StepDecay",
+    "ThresholdClassifier",
     "TweedieRegressor",
     "__version__",
     "config",
     "errors",
+    "evaluate",
     "get_threads",
     "l1",
     "l1_l2",
@@ -74,7 +77,7 @@ __all__ = [
     "threads",
 ]
 
-_MODULES = ("config", "errors", "theory")
+_MODULES = ("config", "errors", "evaluate", "theory")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
     "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
@@ -86,6 +89,7 @@ _NAMES = {  # by the module they live in
     "estimators.perceptron": ("Perceptron",),
     "estimators.resume": ("resume",),
     "estimators.sequential": ("History", "Sequential"),
+    "estimators.threshold": ("ThresholdClassifier",),
     "evaluate.metrics": ("NamedMetric",),
     "fit.checkpoint": ("Checkpoint",),
     "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),

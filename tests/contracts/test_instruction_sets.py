@@ -18,6 +18,7 @@ PART = (  # of every kernel something
     "test_determinism.py::test_threads_change_no_sum",
     "test_heads.py",
     "test_cholesky.py",
+    "../evaluate/test_kernels.py",
 )
 # One case out of several: the weighted ones, and batches that are not a multiple of anything.
 FILTER = "not plain and not -45- and not -32-"

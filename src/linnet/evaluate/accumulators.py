@@ -1,0 +1,253 @@
+"""Metrics of data that come in chunks, or lie on several machines: the same numbers as of the whole.
+
+Each accumulator takes chunks by `update` and adds up with `+`. Counts are exact, whatever the order; with weights the
+sums agree with those of the whole up to the rounding of a different order of addition.
+"""
+
+from itertools import permutations
+from typing import Any, Self
+
+import numpy as np
+
+from linnet.data.table import Array
+from linnet.errors import ConfigError, DataError
+from linnet.evaluate.class_curves import mean_of_pairs
+from linnet.evaluate.confusion import Confusion
+from linnet.evaluate.curves import Cutoffs
+from linnet.evaluate.inputs import (
+    Codes,
+    Floats,
+    as_column,
+    as_flags,
+    as_probabilities,
+    as_score_table,
+    as_scores,
+    codes_of,
+    row_weights,
+    sorted_labels,
+)
+from linnet.evaluate.probabilities import Calibration, bin_edges, bin_sums, calibration_of, row_losses
+
+Run = tuple[Floats, Floats, Floats]  # distinct scores, falling; the weight of positives and of negatives at each
+
+
+class ConfusionAccumulator:
+    """A confusion matrix over chunks. Memory: classes²."""
+
+    def __init__(self) -> None:
+        self._whole: Confusion | None = None
+
+    def update(self, y_true: object, y_pred: object, sample_weight: object = None) -> Self:
+        """Take a chunk."""
+        chunk = Confusion.of(y_true, y_pred, sample_weight=sample_weight, all_zero=True)
+        self._whole = chunk if self._whole is None else self._whole + chunk
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        whole = type(self)()
+        parts = [part._whole for part in (self, other) if part._whole is not None]
+        whole._whole = parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
+        return whole
+
+    def result(self) -> Confusion:
+        """Return the confusion matrix of all rows so far, with all metrics."""
+        if self._whole is None or not self._whole.total:
+            raise DataError("no rows with weight yet: call update first")
+        return self._whole
+
+
+def merge(a: Run, b: Run) -> Run:
+    """Merge two runs; the weights at a score that both have are added."""
+    if not len(a[0]) or not len(b[0]):  # a chunk of weight 0
+        return b if len(b[0]) else a
+    scores = np.concatenate([a[0], b[0]])
+    order = np.argsort(-scores, kind="stable")  # two runs: one pass
+    scores = scores[order]
+    first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1]))
+    positives, negatives = (np.add.reduceat(np.concatenate([a[i], b[i]])[order], first) for i in (1, 2))
+    return scores[first], positives, negatives
+
+
+class ScoreAccumulator:
+    """Every cut-off of scores over chunks. Memory: 24 bytes for each distinct score, at most twice that while merging.
+
+    Scores rounded to d digits have at most 10^d + 1 values in [0, 1], however many rows there are. `pos_label` as
+    everywhere: 1 if it is not named.
+    """
+
+    def __init__(self, pos_label: object = None) -> None:
+        self.pos_label = pos_label
+        self._runs: list[Run] = []
+
+    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> Self:
+        """Take a chunk; it may have one class only."""
+        column = as_column(y_true, "y_true")
+        flags = as_flags(column == self.pos_label if self.pos_label is not None else column)
+        return self.take(as_scores(y_score, len(flags)), flags, row_weights(sample_weight, len(flags), all_zero=True))
+
+    def take(self, scores: Array, flags: Array, weights: Floats | None) -> Self:
+        """Take a chunk that was checked before."""
+        cutoffs = Cutoffs.counted(scores, flags, weights)
+        self._push((cutoffs.thresholds, np.diff(cutoffs.tp, prepend=0.0), np.diff(cutoffs.fp, prepend=0.0)))
+        return self
+
+    def _push(self, run: Run) -> None:
+        self._runs.append(run)
+        while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
+            self._runs[-2:] = [merge(*self._runs[-2:])]
+
+    def __add__(self, other: Self) -> Self:
+        if self.pos_label != other.pos_label:
+            raise ConfigError(f"pos_label differs: {self.pos_label!r} and {other.pos_label!r}")
+        whole = type(self)(self.pos_label)
+        for run in [*self._runs, *other._runs]:
+            whole._push(run)
+        return whole
+
+    def result(self) -> Cutoffs:
+        """Return the cut-offs of all rows so far, with all curves, areas and thresholds."""
+        if not self._runs:
+            raise DataError("no rows with weight yet: call update first")
+        while len(self._runs) > 1:
+            self._runs[-2:] = [merge(*self._runs[-2:])]
+        scores, positives, negatives = self._runs[0]
+        if not len(scores):
+            raise DataError("no rows with weight yet: call update first")
+        return Cutoffs(scores, np.cumsum(positives), np.cumsum(negatives))
+
+
+def _chunk(classes: Array, y_true: object, y_score: object, sample_weight: object) -> tuple[Codes, Array, Any]:
+    """The numbers of classes, scores of rows x classes and weights of a chunk."""
+    codes = codes_of(as_column(y_true, "y_true"), classes, "y_true")
+    table = as_score_table(y_score, len(codes))
+    if table.shape[1] != len(classes):
+        raise DataError(f"y_score has {table.shape[1]} columns, but there are {len(classes)} classes")
+    return codes, table, row_weights(sample_weight, len(codes), all_zero=True)
+
+
+def _same_labels(one: Any, other: Any) -> Any:
+    """A new accumulator of the same classes, which both must have."""
+    if not np.array_equal(one.classes, other.classes):
+        raise ConfigError("labels differ: both must name the same classes")
+    return type(one)(one.classes)
+
+
+class ClassScoreAccumulator:
+    """Cut-offs of each class against the rest over chunks; `labels` names all classes, in the order of columns."""
+
+    def __init__(self, labels: object) -> None:
+        self.classes = sorted_labels(labels)
+        self._parts = [ScoreAccumulator() for _ in self.classes]
+
+    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> Self:
+        """Take a chunk; a label that was not named is an error."""
+        codes, table, weights = _chunk(self.classes, y_true, y_score, sample_weight)
+        for k, part in enumerate(self._parts):
+            part.take(np.ascontiguousarray(table[:, k]), (codes == k).view(np.uint8), weights)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        whole: Self = _same_labels(self, other)
+        whole._parts = [a + b for a, b in zip(self._parts, other._parts, strict=True)]
+        return whole
+
+    def result(self) -> dict[Any, Cutoffs]:
+        """Return the cut-offs of each class, by label."""
+        return {label: part.result() for label, part in zip(self.classes.tolist(), self._parts, strict=True)}
+
+
+class PairScoreAccumulator:
+    """One-vs-one ROC AUC over chunks; `labels` names all classes, in the order of columns.
+
+    Memory: 48 bytes for each distinct score of every column, about.
+    """
+
+    def __init__(self, labels: object) -> None:
+        self.classes = sorted_labels(labels)
+        self._support = np.zeros(len(self.classes))
+        pairs = permutations(range(len(self.classes)), 2)
+        self._parts = {pair: ScoreAccumulator() for pair in pairs}
+
+    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> Self:
+        """Take a chunk; a label that was not named is an error."""
+        codes, table, weights = _chunk(self.classes, y_true, y_score, sample_weight)
+        w = np.ones(len(codes)) if weights is None else weights
+        self._support += np.bincount(codes, w, len(self.classes))
+        places = [np.flatnonzero(codes == k) for k in range(len(self.classes))]
+        for (j, k), part in self._parts.items():
+            rows = np.concatenate([places[j], places[k]])
+            if len(rows):
+                scores, flags = np.ascontiguousarray(table[rows, j]), np.arange(len(rows)) < len(places[j])
+                part.take(scores, flags.view(np.uint8), None if weights is None else weights[rows])
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        whole: Self = _same_labels(self, other)
+        whole._support = self._support + other._support
+        whole._parts = {pair: part + other._parts[pair] for pair, part in self._parts.items()}
+        return whole
+
+    def roc_auc(self, average: str = "macro") -> float:
+        """Return the mean over pairs of classes of both directions; see `roc_auc_score`."""
+        area = np.full((len(self.classes), len(self.classes)), np.nan)
+        for (j, k), part in self._parts.items():
+            if self._support[j] and self._support[k]:
+                area[j, k] = part.result().roc_auc
+        return mean_of_pairs(area, self._support, average)
+
+
+class ProbabilityAccumulator:
+    """Log loss, Brier score and (for two classes) calibration in bins of equal width over chunks. Memory: the bins."""
+
+    def __init__(self, labels: object = (0, 1), n_bins: int = 10) -> None:
+        self.classes = sorted_labels(labels)
+        self.edges = bin_edges(np.zeros(1), n_bins, "uniform")
+        self._sums = np.zeros(3)  # log loss, Brier, weight
+        self._bins = np.zeros((3, n_bins))
+
+    def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> Self:
+        """Take a chunk."""
+        column = as_column(y_true, "y_true")
+        codes = codes_of(column, self.classes, "y_true")
+        table = as_probabilities(y_proba, len(column))
+        if table.shape[1] == 1 and len(self.classes) == 2:
+            table = np.hstack([1 - table, table])
+        weights = row_weights(sample_weight, len(column), all_zero=True)
+        w = np.ones(len(column)) if weights is None else weights
+        numbers = np.arange(len(self.classes))
+        losses = [row_losses(codes, table, name, labels=numbers)[0] for name in ("log", "brier")]
+        half = 0.5 if len(self.classes) == 2 else 1.0
+        self._sums += [w @ losses[0], half * (w @ losses[1]), w.sum()]
+        if len(self.classes) == 2:
+            self._bins += bin_sums(np.ascontiguousarray(table[:, 1]), codes, weights, self.edges)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        if not np.array_equal(self.classes, other.classes) or not np.array_equal(self.edges, other.edges):
+            raise ConfigError("labels or n_bins differ")
+        whole = type(self)(self.classes, len(self.edges) - 1)
+        whole._sums, whole._bins = self._sums + other._sums, self._bins + other._bins
+        return whole
+
+    @property
+    def log_loss(self) -> float:
+        """The mean log loss of all rows so far."""
+        return float(self._sums[0] / self._weight())
+
+    @property
+    def brier(self) -> float:
+        """The Brier score of all rows so far."""
+        return float(self._sums[1] / self._weight())
+
+    @property
+    def calibration(self) -> Calibration:
+        """The reliability diagram of all rows so far."""
+        self._weight()
+        if len(self.classes) != 2:
+            raise ConfigError("calibration needs two classes")
+        return calibration_of(self._bins, self.edges)
+
+    def _weight(self) -> float:
+        if not self._sums[2]:
+            raise DataError("no rows with weight yet: call update first")
+        return float(self._sums[2])

@@ -1,0 +1,244 @@
+"""Which metrics suit a task, and which mislead on these data, in plain words with the numbers that show it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from linnet.data.table import Array
+from linnet.errors import ConfigError, DataError
+from linnet.evaluate.inputs import Floats, as_column, distinct, plain
+from linnet.evaluate.measures import wilson
+from linnet.evaluate.thresholds import as_costs
+
+_RARE = 0.2  # a class below that part of rows is called rare
+_FEW = 50  # rows of a class below which its recall is hardly known
+_MOST_CLASSES = 100  # more distinct numbers than that, each in few rows, or not whole: a quantity, not classes
+_FEW_PER_VALUE = 10
+
+
+@dataclass
+class Advice:
+    """What was found: the task, metrics that suit and that mislead (each with a reason), and the numbers used."""
+
+    task: str
+    facts: list[str] = field(default_factory=list)
+    suits: dict[str, str] = field(default_factory=dict)
+    misleads: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"Task: {self.task}.", *self.facts]
+        for title, metrics in (("Suits:", self.suits), ("Misleads here:", self.misleads)):
+            if metrics:
+                lines += ["", title, *(f"- {name}: {reason}" for name, reason in metrics.items())]
+        return "\n".join(lines)
+
+
+def advise(y: object, costs: object = None, *, pos_label: object = None) -> Advice:
+    """Look at the targets (and, if errors have known costs, at those) and say which metrics suit and which mislead.
+
+    `costs[i][j]` is the cost of saying class j of a row of class i, classes in sorted order. Of two classes 1 is the
+    positive one, or `pos_label`, or the rarer one.
+    """
+    column = as_column(y, "y", quantity=True)
+    if _is_quantity(column):
+        if costs is not None:
+            raise ConfigError("costs are of classes, and y is a quantity: give y as classes, say y > a limit")
+        return _quantity(column.astype(np.float64))
+    classes = distinct(column, "y")
+    counts = np.array([(column == label).sum() for label in classes.tolist()], np.float64)
+    if len(classes) == 1:
+        only = plain(classes[0])
+        advice = Advice(f"one class only, {only!r}")
+        advice.facts.append("No metric can tell a good model from one that always says that class: get other rows.")
+        return advice
+    matrix = None if costs is None else as_costs(costs)
+    if matrix is not None and len(matrix) != len(classes):
+        raise DataError(f"costs are {len(matrix)} x {len(matrix)}, but y has {len(classes)} classes")
+    if len(classes) == 2:
+        return _two(classes, counts, matrix, pos_label)
+    return _several(classes, counts, matrix)
+
+
+def _is_quantity(column: Array) -> bool:
+    if column.dtype.kind not in "iuf":
+        return False
+    if column.dtype.kind == "f" and (column != np.floor(column)).any():
+        return True
+    return _MOST_CLASSES < len(distinct(column, "y")) > len(column) / _FEW_PER_VALUE
+
+
+def _quantity(y: Floats) -> Advice:
+    advice = Advice("a quantity (regression)")
+    spread, median = float(y.std()), float(np.median(y))
+    absolute = float(np.abs(y - median).mean())
+    tail = float(np.abs(y - y.mean()).max() / spread) if spread else 0.0
+    advice.numbers = {"standard_deviation": spread, "mean_absolute_deviation": absolute, "farthest": tail}
+    advice.facts.append(
+        f"Always answering the mean has a root mean squared error of {spread:.4g}; always answering the median "
+        f"{median:.4g} has a mean absolute error of {absolute:.4g}: a model must beat those."
+    )
+    advice.suits["R²"] = "says how much of the squared error of the mean answer is gone"
+    if tail > 10:
+        advice.suits["mean absolute error"] = f"the farthest value lies {tail:.0f} standard deviations out"
+        advice.misleads["mean squared error"] = (
+            f"a few values, up to {tail:.0f} standard deviations out, decide it alone"
+        )
+    else:
+        advice.suits["mean squared error"] = f"no value lies farther out than {tail:.1f} standard deviations"
+    advice.misleads["accuracy"] = "a quantity is never hit exactly"
+    return advice
+
+
+def _percent(part: float) -> str:
+    return f"{part:.1%}" if 0.001 <= part <= 0.999 else f"{part:.3%}"
+
+
+def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object) -> Advice:
+    known = classes.tolist()
+    if pos_label is not None:
+        if pos_label not in known:
+            raise ConfigError(f"pos_label={pos_label!r} is not a label of y, which has {known}")
+        k = known.index(pos_label)
+    else:
+        k = 1 if known in ([0, 1], [-1, 1]) else int(counts.argmin())
+    total, positives = float(counts.sum()), float(counts[k])
+    part = positives / total
+    advice = Advice(f"two classes, {plain(known[k])!r} taken as positive")
+    constant = max(part, 1 - part)
+    always_f1 = 2 * part / (1 + part)
+    low, high = wilson(0.8, positives, 0.95)
+    advice.numbers = {
+        "positives": positives,
+        "positive_part": part,
+        "constant_accuracy": constant,
+        "constant_f1": always_f1,
+        "chance_average_precision": part,
+        "recall_low": low,
+        "recall_high": high,
+    }
+    advice.facts.append(f"{positives:g} of {total:g} rows are positive: {_percent(part)}.")
+    if min(part, 1 - part) < _RARE:
+        answer = "negative" if part < 0.5 else "positive"
+        advice.misleads["accuracy"] = f"always answering {answer} already has {constant:.4g}, and tells nothing apart"
+    else:
+        advice.suits["accuracy"] = f"classes are balanced enough: always giving the larger one has only {constant:.4g}"
+    if part < _RARE:
+        advice.suits["precision, recall and F1"] = (
+            f"they look at the rare positives; always answering positive has F1 {always_f1:.4g}, precision {part:.4g}"
+        )
+        advice.suits["average precision"] = f"random scores have {part:.4g}, so there is room to see a difference"
+        alarms = 0.05 * (total - positives)
+        advice.misleads["ROC AUC"] = (
+            f"a false positive rate of 5 % looks small, but is {alarms:.0f} false alarms against {positives:g} "
+            f"positives: a precision of at most {_percent(positives / (positives + alarms))}"
+        )
+        advice.misleads["specificity"] = "nearly all rows are negative, so it is high for any cautious model"
+    elif part > 1 - _RARE:
+        advice.misleads["F1"] = f"always answering positive has {always_f1:.4g}: make the rare class the positive one"
+        advice.suits["balanced accuracy"] = "both classes count the same; any constant answer has 0.5"
+    else:
+        advice.suits["F1"] = f"always answering positive has {always_f1:.4g}"
+        advice.suits["ROC AUC"] = "positives and negatives are of the same order; random scores have 0.5"
+    advice.suits["Matthews' correlation"] = "any constant answer has 0, whatever the balance"
+    advice.suits["log loss and Brier score"] = (
+        f"if probabilities are used as such; always saying {part:.4g} has {_entropy(counts):.4g} and "
+        f"{part * (1 - part):.4g}"
+    )
+    _few(advice, [(plain(known[i]), counts[i]) for i in range(2)])
+    if costs is not None:
+        _binary_costs(advice, costs if k == 1 else costs[::-1, ::-1], part)
+    return advice
+
+
+def _binary_costs(advice: Advice, costs: Floats, part: float) -> None:
+    (of_tn, of_fp), (of_fn, of_tp) = costs
+    never, always = part * of_fn + (1 - part) * of_tn, part * of_tp + (1 - part) * of_fp
+    advice.numbers |= {"cost_never": never, "cost_always": always}
+    advice.facts.append(
+        f"Costs a row: never answering positive {never:.4g}, always {always:.4g}; a model must cost less than "
+        f"{min(never, always):.4g}."
+    )
+    wrong, missed = of_fp - of_tn, of_fn - of_tp
+    if wrong > 0 and missed > 0:
+        threshold = wrong / (wrong + missed)
+        advice.numbers["cost_threshold"] = threshold
+        advice.facts.append(
+            f"A miss costs {missed / wrong:.4g} times a false alarm: with probabilities that can be trusted, answer "
+            f"positive from {threshold:.4g} on."
+        )
+        beta = float(np.sqrt(missed / wrong))
+        advice.suits[f"F-beta with beta {beta:.2g}"] = "weighs a miss against a false alarm about as the costs do"
+    advice.suits["mean cost"] = "it is what is to be made small: tune the threshold to it"
+    if missed != wrong:
+        advice.misleads.setdefault("accuracy", "it takes a miss and a false alarm as equally bad, and they are not")
+        advice.suits.pop("accuracy", None)
+
+
+def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
+    total, known = float(counts.sum()), [plain(label) for label in classes.tolist()]
+    largest, smallest = int(counts.argmax()), int(counts.argmin())
+    share = float(counts[largest] / total)
+    advice = Advice(f"{len(classes)} classes")
+    constant_f1 = 2 * share / (1 + share) / len(classes)
+    advice.numbers = {
+        "constant_accuracy": share,
+        "constant_macro_f1": constant_f1,
+        "constant_balanced_accuracy": 1 / len(classes),
+        "largest": float(counts[largest]),
+        "smallest": float(counts[smallest]),
+    }
+    advice.facts.append(
+        f"The largest class, {known[largest]!r}, has {_percent(share)} of {total:g} rows, the smallest, "
+        f"{known[smallest]!r}, {counts[smallest]:g} rows."
+    )
+    if share > max(0.5, 2 / len(classes)):
+        advice.misleads["accuracy and micro F1"] = (
+            f"they are the same number here, and always answering {known[largest]!r} has {share:.4g}"
+        )
+        advice.suits[f"micro and macro F1 with negative_class={known[largest]!r}"] = (
+            f"if {known[largest]!r} means nothing was found: only the other classes count"
+        )
+        advice.misleads["weighted F1"] = f"{_percent(share)} of its weight is one class"
+    else:
+        advice.suits["accuracy"] = f"always giving the largest class has only {share:.4g}"
+    advice.suits["macro F1 and balanced accuracy"] = (
+        f"each class counts the same; a constant answer has {constant_f1:.4g} and {1 / len(classes):.4g}"
+    )
+    advice.suits["Matthews' correlation"] = "any constant answer has 0, whatever the balance"
+    advice.suits["log loss"] = (
+        f"if probabilities are used; always giving the parts of classes has {_entropy(counts):.4g}"
+    )
+    few = _few(advice, list(zip(known, counts, strict=True)))
+    if few:
+        advice.misleads["macro F1 without an interval"] = f"{few} of {len(classes)} classes have fewer than {_FEW} rows"
+    if costs is not None:
+        answers = counts @ costs / total
+        best = int(answers.argmin())
+        advice.numbers["cost_constant"] = float(answers[best])
+        advice.facts.append(
+            f"Always answering {known[best]!r} costs {answers[best]:.4g} a row: a model must cost less; decide by the "
+            "lowest expected cost."
+        )
+        advice.suits["mean cost"] = "it is what is to be made small"
+    return advice
+
+
+def _entropy(counts: Floats) -> float:
+    parts = counts / counts.sum()
+    return float(-(parts * np.log(parts)).sum())
+
+
+def _few(advice: Advice, supports: list[tuple[object, float]]) -> int:
+    """Say what few rows of a class mean, and return how many classes have few."""
+    few = sorted(
+        (count, name) for name, count in ((str(name), float(count)) for name, count in supports) if count < _FEW
+    )
+    if few:
+        count, name = few[0]
+        low, high = wilson(0.8, count, 0.95)
+        advice.facts.append(
+            f"With {count:g} rows of {name}, a recall of 0.8 could be anything from {low:.2f} to {high:.2f} (95 %): "
+            "report intervals."
+        )
+    return len(few)

@@ -1,0 +1,191 @@
+"""Areas under curves, prepared for intervals and comparisons."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from linnet.data.table import Array
+from linnet.evaluate.class_curves import ClassCutoffs
+from linnet.evaluate.curves import Cutoffs
+from linnet.evaluate.inputs import Floats
+from linnet.evaluate.measures import Limits, Measure, on_logit_scale, wilson
+
+AREAS = ("roc_auc", "average_precision", "pr_auc")
+
+
+class Area(Measure):
+    """An area; its variance follows from the influence of each row, which is its slope in the row's weight."""
+
+    name: str
+    fewest: float  # rows of the rarest class
+
+    def influence(self) -> Floats:
+        """Return the slope of the area in the weight of each row."""
+        raise NotImplementedError
+
+    def limits(self, level: float) -> Limits:
+        """Value +- t sqrt(Σ weight x influence²), on the logit scale, t of Student's with one less than `fewest`.
+
+        For ROC AUC that is DeLong's variance. Where it is 0, Wilson's interval with `fewest` rows.
+        """
+        value = self.of(None)
+        if np.isnan(value):
+            return float("nan"), float("nan"), "none"
+        t = float(stats.t.ppf((1 + level) / 2, max(self.fewest - 1, 1)))
+        half = t * np.sqrt(float(self.ones @ self.influence() ** 2))
+        if not 0 < value < 1 or half == 0:
+            return *wilson(value, self.fewest, level), "wilson"
+        return *on_logit_scale(value, half), "delong" if self.name == "roc_auc" else "delta"
+
+
+class OneArea(Area):
+    """The area of one column of scores."""
+
+    def __init__(self, name: str, flags: Array, scores: Array, weights: Floats | None) -> None:
+        super().__init__(weights)
+        self.name = name
+        self.order = np.argsort(-scores, kind="stable")
+        ordered = scores[self.order]
+        self.flags = flags[self.order].astype(np.float64)
+        self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+        w = self.ones[self.order]
+        self.fewest = float(min(w @ self.flags, w @ (1 - self.flags)))
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.order)
+
+    def of(self, times: Floats | None) -> float:
+        """Sum up in the order of scores."""
+        w = (self.ones if times is None else times)[self.order]
+        tp, fp = np.cumsum(w * self.flags)[self.ends], np.cumsum(w * (1 - self.flags))[self.ends]
+        if tp[-1] == 0 or fp[-1] == 0:
+            return float("nan")
+        there = np.diff(tp + fp, prepend=0.0) > 0
+        return float(getattr(Cutoffs(np.zeros(int(there.sum())), tp[there], fp[there]), self.name))
+
+    def influence(self) -> Floats:
+        """Return the slope in the weight of each row.
+
+        ROC AUC: what a row wins against the other class, less the area. Average precision Σ g_i P_i / P, with g_i the
+        positives gained at cut-off i: a positive adds its own precision, and moves that of every cut-off at or below it
+        by FP / N², a negative by -TP / N². The trapezoid area has (P_i + P_{i-1}) / 2 in place of P_i.
+        """
+        w = self.ones[self.order]
+        starts = np.append(0, self.ends[:-1] + 1)
+        gained, lost = (np.add.reduceat(w * part, starts) for part in (self.flags, 1 - self.flags))
+        tp, fp = np.cumsum(gained), np.cumsum(lost)
+        positives, negatives, area = tp[-1], fp[-1], self.of(None)
+        if self.name == "roc_auc":
+            of_positive = (1 - (fp - lost / 2) / negatives - area) / positives * _bessel(positives)
+            of_negative = ((tp - gained / 2) / positives - area) / negatives * _bessel(negatives)
+        else:
+            some = tp + fp > 0  # rows of weight 0 may come first
+            said = np.where(some, tp + fp, 1.0)
+            precision, moved = np.where(some, tp / said, 1.0), gained
+            own = precision
+            if self.name == "pr_auc":
+                own = (precision + np.append(1.0, precision[:-1])) / 2
+                moved = (gained + np.append(gained[1:], 0.0)) / 2
+            of_positive = (own - area + _from_below(moved * fp / said**2)) / positives
+            of_negative = -_from_below(moved * tp / said**2) / positives
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, self.rows)))
+        slopes = np.empty(self.rows)
+        slopes[self.order] = np.where(self.flags > 0, of_positive[group], of_negative[group])
+        return slopes
+
+
+def _bessel(n: float) -> float:
+    """What makes the variance of a mean over n rows unbiased."""
+    return float(np.sqrt(n / max(n - 1, 1)))
+
+
+def _from_below(values: Floats) -> Floats:
+    """Return Σ of this and all later entries."""
+    return np.asarray(values[::-1].cumsum()[::-1])
+
+
+@dataclass
+class Part:
+    """One of the areas of a mean: of these rows, and which rows of the whole make up its weight."""
+
+    area: OneArea
+    places: Array
+    members: Floats
+
+
+class MeanArea(Area):
+    """The mean of several areas: of each class against the rest, of pairs of classes, or of all rows x classes as one.
+
+    Σ_p c_p area_p with c_p = 1 / parts, or, for "weighted", the part of the parts' weight that p has.
+    """
+
+    def __init__(self, name: str, several: ClassCutoffs, average: str, multi_class: str) -> None:
+        super().__init__(several.weights)
+        self.name = name
+        self.count = len(several.scores)
+        self.weighted = average == "weighted"
+        total = self.ones.sum()
+        self.fewest = float(min(several.support.min(), (total - several.support).min()))
+        self.parts = list(_parts(name, several, average, multi_class))
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return self.count
+
+    @cached_property
+    def members(self) -> Floats:
+        """Parts x rows."""
+        return np.array([part.members for part in self.parts])
+
+    def _shares(self, w: Floats) -> Floats:
+        if not self.weighted:
+            return np.full(len(self.parts), 1 / len(self.parts))
+        support = self.members @ w
+        return np.asarray(support / support.sum())
+
+    def of(self, times: Floats | None) -> float:
+        """Average."""
+        w = self.ones if times is None else times
+        shares, values = self._shares(w), np.array([part.area.of(w[part.places]) for part in self.parts])
+        return float(shares @ np.where(shares > 0, values, 0.0))
+
+    def influence(self) -> Floats:
+        """Return Σ_p c_p slope of area_p, and for "weighted" the slopes of the shares, too."""
+        shares, slopes = self._shares(self.ones), np.zeros(self.rows)
+        for part, share in zip(self.parts, shares, strict=True):
+            slopes += share * np.bincount(part.places, part.area.influence(), self.rows)
+        if self.weighted:
+            values = np.array([part.area.of(None) for part in self.parts])
+            total = (self.members @ self.ones).sum()
+            slopes += (values @ self.members - (values @ shares) * self.members.sum(axis=0)) / total
+        return slopes
+
+
+def _parts(name: str, several: ClassCutoffs, average: str, multi_class: str) -> Any:
+    """Yield the areas that are averaged."""
+    rows, count = len(several.scores), len(several.classes)
+    everywhere, w = np.arange(rows), several.weights
+
+    def part(flags: Array, scores: Array, places: Array, members: Array) -> Part:
+        weights = None if w is None else w[places]
+        return Part(OneArea(name, flags, scores, weights), places, members.astype(np.float64))
+
+    if average == "micro":
+        flags = np.array([several.flags(k) for k in range(count)]).T.ravel()
+        yield part(flags, np.ascontiguousarray(several.scores).ravel(), np.repeat(everywhere, count), np.ones(rows))
+    elif multi_class == "ovr":
+        for k in range(count):
+            yield part(several.flags(k), several.scores[:, k], everywhere, several.flags(k))
+    else:
+        for j, k in combinations(np.flatnonzero(several.support).tolist(), 2):
+            members = (several.codes == j) | (several.codes == k)
+            places = np.flatnonzero(members)
+            for one in (j, k):
+                yield part(several.codes[places] == one, several.scores[places, one], places, members)

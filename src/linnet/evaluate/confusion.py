@@ -1,0 +1,241 @@
+"""Confusion matrices, and precision, recall and F-beta by class."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linnet._native import core
+from linnet.data.table import Array
+from linnet.errors import DataError, unknown_name
+from linnet.evaluate.inputs import (
+    Floats,
+    ZeroDivision,
+    all_classes,
+    as_column,
+    codes_of,
+    place_of,
+    plain,
+    positive_label,
+    row_weights,
+)
+from linnet.evaluate.rates import Rates, check_beta, divide
+
+AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
+_MOST_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Precision, recall and F-beta of each class, and their averages; `support` is the weight of each class.
+
+    micro: from the sums of TP, FP and FN over the classes. macro: the mean over classes. weighted: the mean weighted by
+    support. A value of NaN (under zero_division=NaN) is left out of a mean.
+    """
+
+    classes: Array
+    tp: Floats
+    said: Floats  # TP + FP
+    support: Floats  # TP + FN
+    beta: float = 1.0
+    zero_division: ZeroDivision = "warn"
+
+    @property
+    def precision(self) -> Floats:
+        """TP / (TP + FP) of each class."""
+        return divide(self.tp, self.said, self.zero_division, "precision", self.classes)
+
+    @property
+    def recall(self) -> Floats:
+        """TP / (TP + FN) of each class."""
+        return divide(self.tp, self.support, self.zero_division, "recall", self.classes)
+
+    @property
+    def f(self) -> Floats:
+        """(1 + b²) TP / (TP + FP + b² (TP + FN)) of each class."""
+        b2 = self.beta**2
+        if np.isinf(b2):
+            return self.recall
+        name = f"F{self.beta:g}"
+        return divide((1 + b2) * self.tp, self.said + b2 * self.support, self.zero_division, name, self.classes)
+
+    def average(self, how: str) -> tuple[float, float, float]:
+        """Return precision, recall and F-beta as "micro", "macro" or "weighted" average."""
+        return self.average_of("precision", how), self.average_of("recall", how), self.average_of("f", how)
+
+    def average_of(self, what: str, how: str) -> float:
+        """Return one average of "precision", "recall" or "f"."""
+        if how == "micro":
+            tp, said, support = (np.array([part.sum()]) for part in (self.tp, self.said, self.support))
+            whole = ClassScores(np.array(["all classes"]), tp, said, support, self.beta, self.zero_division)
+            return float(getattr(whole, what)[0])
+        if how not in ("macro", "weighted"):
+            raise unknown_name("average", how, AVERAGES)
+        weights = self.support if how == "weighted" else np.ones(len(self.support))
+        return mean_of_known(getattr(self, what), weights)
+
+    def __str__(self) -> str:
+        names = [str(plain(label)) for label in self.classes]
+        width = max(12, *map(len, names))
+        lines = [f"{'':{width}}  precision  recall  {f'F{self.beta:g}':>6}  support"]
+        shown = replace(self, zero_division=np.nan)  # printing neither warns nor raises
+        averaged = replace(self, zero_division=0.0) if isinstance(self.zero_division, str) else self
+        rows = [(n, *v) for n, *v in zip(names, shown.precision, shown.recall, shown.f, self.support, strict=True)]
+        total = self.support.sum()
+        rows += [(how, *averaged.average(how), total) for how in ("micro", "macro", "weighted")]
+        for place, (name, *values, support) in enumerate(rows):
+            if place == len(names):
+                lines.append("")
+            precision, recall, f = ("0 / 0" if np.isnan(value) else f"{value:.4f}" for value in values)
+            lines.append(f"{name:{width}}  {precision:>9}  {recall:>6}  {f:>6}  {f'{support:.10g}':>7}")
+        return "\n".join(lines)
+
+
+def mean_of_known(values: Floats, weights: Floats) -> float:
+    """The weighted mean of what is not NaN; of nothing, NaN; of weight 0 in all, the plain mean."""
+    known = ~np.isnan(values)
+    if not known.any():
+        return float("nan")
+    weights = weights[known]
+    return float(np.average(values[known], weights=weights if weights.any() else None))
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts (or weights) of rows by true class (rows) and predicted class (columns). Two of them add."""
+
+    classes: Array
+    counts: Floats
+
+    @classmethod
+    def of(
+        cls,
+        y_true: object,
+        y_pred: object,
+        *,
+        labels: object = None,
+        sample_weight: object = None,
+        all_zero: bool = False,
+    ) -> "Confusion":
+        """Count. `labels` may name classes that do not occur; those that do are always there, all in sorted order.
+
+        `all_zero`: weights may all be 0, as in a chunk that is to be added to others.
+        """
+        truth = as_column(y_true, "y_true")
+        said = as_column(y_pred, "y_pred", len(truth))
+        classes = all_classes([("y_true", truth), ("y_pred", said)], labels)
+        weights = row_weights(sample_weight, len(truth), all_zero=all_zero)
+        if len(classes) > _MOST_CLASSES:
+            raise DataError(
+                f"y_true and y_pred have {len(classes)} classes, more than {_MOST_CLASSES}: are they labels?"
+            )
+        counts = np.zeros((len(classes), len(classes)))
+        core.count_pairs(codes_of(truth, classes, "y_true"), codes_of(said, classes, "y_pred"), weights, counts)
+        return cls(classes, counts)
+
+    @property
+    def total(self) -> float:
+        """The number of rows, or their weight."""
+        return float(self.counts.sum())
+
+    def __add__(self, other: "Confusion") -> "Confusion":
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        classes = all_classes([("labels", self.classes), ("labels of the other", other.classes)])
+        counts = np.zeros((len(classes), len(classes)))
+        for part in (self, other):
+            at = codes_of(part.classes, classes, "labels")
+            counts[np.ix_(at, at)] += part.counts
+        return Confusion(classes, counts)
+
+    def take(self, labels: object) -> Floats:
+        """Return the counts of these classes alone, in this order."""
+        places = [place_of(label, self.classes, "labels") for label in as_column(labels, "labels").tolist()]
+        return self.counts[np.ix_(places, places)]
+
+    def normalized(self, by: str | None) -> Floats:
+        """Return parts of each true class ("true"), of each predicted one ("pred"), of all rows ("all"), or counts."""
+        return _normalized(self.counts, by)
+
+    @property
+    def accuracy(self) -> float:
+        """Part of the rows on the diagonal."""
+        return float(self.counts.trace()) / self.total
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean recall of the classes that occur."""
+        support = self.counts.sum(axis=1)
+        there = support > 0
+        return float((self.counts.diagonal()[there] / support[there]).mean())
+
+    @property
+    def mcc(self) -> float:
+        """Matthews' correlation of truth and prediction, (c s - Σ p t) / sqrt((s² - Σ p²) (s² - Σ t²)); 0 if 0 / 0.
+
+        s is the number of rows, c that of right ones, p and t those predicted as and truly of each class.
+        """
+        said, true, total = self.counts.sum(axis=0), self.counts.sum(axis=1), self.total
+        over = float(self.counts.trace()) * total - said @ true
+        under = np.sqrt(said @ (total - said)) * np.sqrt(true @ (total - true))
+        return float(over / under) if under > 0 else 0.0
+
+    def rates(self, pos_label: object = None, *, zero_division: ZeroDivision = "warn") -> Rates:
+        """Return all rates of one class against the rest; 1 against 0 (or -1) if it is not named."""
+        label = positive_label(self.classes, pos_label)
+        if label not in self.classes.tolist():
+            return Rates(0.0, 0.0, 0.0, self.total, zero_division)
+        k = place_of(label, self.classes, "pos_label")
+        tp = float(self.counts[k, k])
+        fp, fn = float(self.counts[:, k].sum()) - tp, float(self.counts[k].sum()) - tp
+        return Rates(tp, fp, fn, self.total - tp - fp - fn, zero_division)
+
+    def scores(
+        self,
+        beta: float = 1.0,
+        *,
+        labels: object = None,
+        negative_class: object = None,
+        zero_division: ZeroDivision = "warn",
+    ) -> ClassScores:
+        """Return precision, recall and F-beta by class.
+
+        `negative_class`: this class is "nothing", as O in entity tagging; the others are kinds of positive, and only
+        they are scored and averaged. A positive that is called negative is still a miss, and a negative called
+        positive still a false alarm.
+        """
+        beta = check_beta(beta)
+        wanted = (self.classes if labels is None else as_column(labels, "labels")).tolist()
+        if negative_class is not None:
+            place_of(negative_class, self.classes, "negative_class")
+            wanted = [label for label in wanted if label != negative_class]
+            if not wanted:
+                raise DataError(f"negative_class={plain(negative_class)!r} is the only label: no positives are left")
+        places = [place_of(label, self.classes, "labels") for label in wanted]
+        return ClassScores(
+            self.classes[places],
+            self.counts.diagonal()[places],
+            self.counts.sum(axis=0)[places],
+            self.counts.sum(axis=1)[places],
+            beta,
+            zero_division,
+        )
+
+    def __str__(self) -> str:
+        names = [str(plain(label)) for label in self.classes]
+        cells = [[f"{count:.10g}" for count in row] for row in self.counts]
+        widths = [max(map(len, (name, *column))) for name, *column in zip(names, *cells, strict=True)]
+        side = max(len("true \\ said"), *map(len, names))
+        lines = []
+        for name, row in zip(["true \\ said", *names], [names, *cells], strict=True):
+            lines.append(f"{name:{side}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
+        return "\n".join(lines)
+
+
+def _normalized(counts: Floats, by: str | None) -> Floats:
+    if by is None:
+        return counts
+    if by not in ("true", "pred", "all"):
+        raise unknown_name("normalize", by, ("true", "pred", "all"))
+    axis = {"true": 1, "pred": 0, "all": None}[by]
+    under = np.broadcast_to(counts.sum(axis=axis, keepdims=True), counts.shape)
+    return divide(counts, under, 0.0, "part")

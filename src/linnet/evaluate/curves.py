@@ -1,0 +1,234 @@
+"""Curves and their areas: every cut-off of the scores, from one sort and one scan."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linnet._native import core
+from linnet.checks import check_number
+from linnet.config import get_threads
+from linnet.data.table import Array
+from linnet.errors import DataError, DataWarning, warn
+from linnet.evaluate.inputs import Flags, Floats, binary, row_weights
+from linnet.evaluate.rates import Rates, check_beta
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """Every distinct score, from the highest down, with the weight of positives and negatives at or above it.
+
+    "Positive" is said of rows whose score is at least the threshold. All curves, areas and best thresholds follow.
+    """
+
+    thresholds: Floats
+    tp: Floats
+    fp: Floats
+
+    @classmethod
+    def of(
+        cls, y_true: object, y_score: object, *, pos_label: object = None, sample_weight: object = None
+    ) -> "Cutoffs":
+        """Sort the scores once. Rows of weight 0 count for nothing, and their scores are no cut-offs.
+
+        One score a row, or the two columns of `predict_proba`, of which that of the positive class is taken.
+        """
+        rows = binary(y_true, y_score, pos_label)
+        return cls.counted(rows.scores, rows.flags, row_weights(sample_weight, len(rows.flags)))
+
+    @classmethod
+    def counted(cls, scores: Array, flags: Flags, weights: Floats | None) -> "Cutoffs":
+        """Sort scores that were checked before."""
+        flags = np.ascontiguousarray(flags)
+        if weights is not None:
+            return cls(*core.cutoffs(scores, flags, weights, get_threads()))
+        positive = flags.view(np.bool_)
+        high, low = scores[positive], scores[~positive]
+        high.sort()
+        low.sort()
+        return cls(*core.merge_cutoffs(high, low))
+
+    @property
+    def positives(self) -> float:
+        """The weight of all positives."""
+        return float(self.tp[-1])
+
+    @property
+    def negatives(self) -> float:
+        """The weight of all negatives."""
+        return float(self.fp[-1])
+
+    @cached_property
+    def _areas(self) -> tuple[float, float, float, float, int]:
+        return core.areas(self.tp, self.fp, 1.0)
+
+    @property
+    def roc_auc(self) -> float:
+        """The area under the ROC curve: how often a positive has the higher score of two, ties counting half.
+
+        NaN, with a DataWarning, if there is one class only.
+        """
+        if not self.positives or not self.negatives:
+            _warn_one_class("ROC AUC", self.positives)
+            return float("nan")
+        return self._areas[0] / (self.positives * self.negatives)
+
+    def partial_roc_auc(self, max_fpr: float) -> float:
+        """The area under the ROC curve up to this false positive rate, scaled so that chance has 0.5 and perfect 1.
+
+        With a the area, (1 + (a - m²/2) / (m - m²/2)) / 2 for m = max_fpr (McClish).
+        """
+        m = check_number(max_fpr, "max_fpr", above=0, at_most=1)
+        if m == 1 or not self.positives or not self.negatives:
+            return self.roc_auc
+        fpr, tpr, _ = self.roc_curve()
+        inside = int(np.searchsorted(fpr, m, side="right"))
+        x = np.append(fpr[:inside], m)
+        y = np.append(tpr[:inside], np.interp(m, fpr[inside - 1 : inside + 1], tpr[inside - 1 : inside + 1]))
+        least = m * m / 2
+        return float(1 + (np.trapezoid(y, x) - least) / (m - least)) / 2
+
+    @property
+    def average_precision(self) -> float:
+        """Σ (R_i - R_{i-1}) P_i over the cut-offs: the mean precision at the positives; 0 without positives."""
+        if not self.positives:
+            _warn_one_class("average precision", self.positives)
+            return 0.0
+        return self._areas[1] / self.positives
+
+    @property
+    def pr_auc(self) -> float:
+        """The trapezoid area under the precision-recall curve, which is too kind between distant points."""
+        if not self.positives:
+            _warn_one_class("precision-recall area", self.positives)
+            return 0.5  # between the point (0, 1) and precision 0 at recall 1
+        return self._areas[2] / self.positives
+
+    def best_f(self, beta: float = 1.0) -> tuple[float, float]:
+        """Return the threshold of the highest F-beta (the highest such threshold) and that F-beta."""
+        beta = check_beta(beta)
+        if np.isinf(beta):  # recall alone, which is 1 only once the last positive is found
+            best = int(self.recall.argmax())
+            return float(self.thresholds[best]), float(self.recall[best])
+        found = self._areas if beta == 1 else core.areas(self.tp, self.fp, beta)
+        return float(self.thresholds[found[4]]), found[3]
+
+    @cached_property
+    def precision(self) -> Floats:
+        """TP / (TP + FP) at each cut-off."""
+        return self.tp / (self.tp + self.fp)
+
+    @cached_property
+    def recall(self) -> Floats:
+        """TP / P at each cut-off; 1 if there are no positives."""
+        return self.tp / self.positives if self.positives else np.ones_like(self.tp)
+
+    def f_beta(self, beta: float = 1.0) -> Floats:
+        """F-beta at each cut-off."""
+        b2 = check_beta(beta) ** 2
+        if np.isinf(b2):
+            return self.recall
+        return (1 + b2) * self.tp / (self.tp + self.fp + b2 * self.positives)
+
+    def precision_recall_curve(self, *, drop_intermediate: bool = False) -> tuple[Floats, Floats, Floats]:
+        """Return precision, recall and thresholds from the lowest up, with the last point (1, 0) that has none."""
+        if not self.positives:
+            _warn_one_class("recall", self.positives)
+        keep: Any = slice(None)
+        if drop_intermediate and len(self.tp) > 2:
+            step = np.diff(self.tp) != 0
+            keep = np.concatenate([[True], step[:-1] | step[1:], [True]])
+        return (
+            np.append(self.precision[keep][::-1], 1.0),
+            np.append(self.recall[keep][::-1], 0.0),
+            self.thresholds[keep][::-1],
+        )
+
+    def roc_curve(self, *, drop_intermediate: bool = True) -> tuple[Floats, Floats, Floats]:
+        """Return false and true positive rates and thresholds from the highest down, starting at (0, 0) at infinity.
+
+        `drop_intermediate` leaves out points on a straight line between their neighbours.
+        """
+        tp, fp, thresholds = self.tp, self.fp, self.thresholds
+        if drop_intermediate and len(tp) > 2:
+            gained, lost = np.diff(tp), np.diff(fp)
+            corner = (gained[1:] != gained[:-1]) | (lost[1:] != lost[:-1])
+            keep = np.concatenate([[True], corner, [True]])
+            tp, fp, thresholds = tp[keep], fp[keep], thresholds[keep]
+        tpr, fpr = np.append(0.0, tp), np.append(0.0, fp)
+        for rate, total in ((tpr, self.positives), (fpr, self.negatives)):
+            if total:
+                rate /= total
+            else:
+                _warn_one_class("the ROC curve", self.positives)
+                rate[:] = np.nan
+        return fpr, tpr, np.append(np.inf, thresholds)
+
+    def gain_curve(self) -> tuple[Floats, Floats]:
+        """Return the part of rows with the highest scores, and the part of all positives among them, from (0, 0)."""
+        rows = self.tp + self.fp
+        return np.append(0.0, rows / rows[-1]), np.append(0.0, self.recall)
+
+    def at(self, threshold: float) -> Rates:
+        """Return all rates where "positive" is said from this score on."""
+        threshold = check_number(threshold, "threshold", at_most=np.inf)
+        above = int(np.searchsorted(-self.thresholds, -threshold, side="right"))
+        tp, fp = (float(self.tp[above - 1]), float(self.fp[above - 1])) if above else (0.0, 0.0)
+        return Rates(tp, fp, self.positives - tp, self.negatives - fp)
+
+    def __str__(self) -> str:
+        first, last = self.thresholds[0], self.thresholds[-1]
+        return (
+            f"{len(self.thresholds)} cut-offs from {first:.6g} down to {last:.6g} of {self.positives:.10g} positives "
+            f"and {self.negatives:.10g} negatives"
+        )
+
+
+def _warn_one_class(what: str, positives: float) -> None:
+    lacking = "negatives" if positives else "positives"
+    warn(f"y_true has no {lacking}: {what} says nothing", DataWarning)
+
+
+def precision_recall_curve(
+    y_true: object,
+    y_score: object,
+    *,
+    pos_label: object = None,
+    sample_weight: object = None,
+    drop_intermediate: bool = False,
+) -> tuple[Floats, Floats, Floats]:
+    """Return precision, recall and thresholds at every cut-off; see `Cutoffs`."""
+    cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+    return cutoffs.precision_recall_curve(drop_intermediate=drop_intermediate)
+
+
+def roc_curve(
+    y_true: object,
+    y_score: object,
+    *,
+    pos_label: object = None,
+    sample_weight: object = None,
+    drop_intermediate: bool = True,
+) -> tuple[Floats, Floats, Floats]:
+    """Return false positive rates, true positive rates and thresholds; see `Cutoffs`."""
+    cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+    return cutoffs.roc_curve(drop_intermediate=drop_intermediate)
+
+
+def cumulative_gain_curve(
+    y_true: object, y_score: object, *, pos_label: object = None, sample_weight: object = None
+) -> tuple[Floats, Floats]:
+    """Return parts of rows by falling score, and the part of all positives found in them."""
+    return Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight).gain_curve()
+
+
+def auc(x: object, y: object) -> float:
+    """Return the area under a curve by trapezoids; x must rise or fall throughout."""
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if x.shape != y.shape or x.ndim != 1 or len(x) < 2:
+        raise DataError(f"x and y must have the same length of at least 2, got shapes {x.shape} and {y.shape}")
+    steps = np.diff(x)
+    if not ((steps >= 0).all() or (steps <= 0).all()):
+        raise DataError("x neither rises nor falls throughout")
+    return float(np.abs(np.trapezoid(y, x)))

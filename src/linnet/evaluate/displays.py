@@ -1,0 +1,350 @@
+"""Pictures of a model's answers, made and used as scikit-learn's displays: from_estimator, from_predictions, plot."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError, unknown_name
+from linnet.evaluate.class_curves import ClassCutoffs, is_table
+from linnet.evaluate.confusion import Confusion
+from linnet.evaluate.curves import Cutoffs
+from linnet.evaluate.inputs import Floats, place_of, plain
+from linnet.evaluate.probabilities import Calibration, calibration
+
+_MOST_POINTS = 2000  # of a drawn curve: more cannot be seen, and take long to draw
+_MOST_NAMED = 10  # curves that the legend names
+_RESPONSES = ("predict_proba", "decision_function")
+
+
+def new_axes(ax: Any, size: tuple[float, float] = (5.2, 4.8)) -> Any:
+    """Return the axes given, or those of a new figure."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("displays need matplotlib: pip install matplotlib") from None
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = None) -> tuple[NDArray[Any], Any]:
+    """Return an estimator's scores and the label that is positive: of two classes those of the positive one alone."""
+    if method not in ("auto", *_RESPONSES):
+        raise unknown_name("response_method", method, ("auto", *_RESPONSES))
+    names = [name for name in (_RESPONSES if method == "auto" else (method,)) if hasattr(estimator, name)]
+    if not names:
+        wanted = " or ".join(_RESPONSES if method == "auto" else (method,))
+        raise ConfigError(f"{type(estimator).__name__} has no {wanted}: use from_predictions")
+    scores, classes = np.asarray(getattr(estimator, names[0])(X)), np.asarray(estimator.classes_)
+    if len(classes) > 2:
+        return scores, None
+    place = 1 if pos_label is None else place_of(pos_label, classes, "pos_label")
+    if scores.ndim == 2:
+        return scores[:, place], plain(classes[place])
+    return scores if place else -scores, plain(classes[place])
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve to draw: its name and its points."""
+
+    name: str
+    cutoffs: Cutoffs
+
+
+def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Leave out points that would be drawn over others."""
+    if len(x) <= _MOST_POINTS:
+        return x, y
+    along = np.cumsum(np.append(0.0, np.abs(np.diff(x)) + np.abs(np.diff(y))))
+    keep = np.unique(np.searchsorted(along, np.linspace(0, along[-1], _MOST_POINTS)).clip(max=len(x) - 1))
+    return x[keep], y[keep]
+
+
+class CurveDisplay(ABC):
+    """One curve, or one a class, of scores."""
+
+    lines_: list[Any]
+
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        self.curves = list(curves)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: object,
+        y_score: object,
+        *,
+        pos_label: object = None,
+        sample_weight: object = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw from scores of any library: one a row, or rows x classes for a curve a class against the rest."""
+        if is_table(y_true, y_score):
+            several = ClassCutoffs(y_true, y_score, sample_weight=sample_weight)
+            labels = several.classes.tolist()
+            curves = [Curve(str(plain(label)), one) for label, one in zip(labels, several, strict=True)]
+        else:
+            cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+            curves = [Curve(name or "model", cutoffs)]
+        return cls(curves).plot(ax, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: object,
+        *,
+        response_method: str = "auto",
+        pos_label: object = None,
+        sample_weight: object = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw from a fitted classifier and rows with known classes."""
+        scores, pos_label = response(estimator, X, response_method, pos_label)
+        return cls.from_predictions(
+            y,
+            scores,
+            pos_label=pos_label,
+            sample_weight=sample_weight,
+            name=name or type(estimator).__name__,
+            ax=ax,
+            **options,
+        )
+
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw; options go to matplotlib's `plot`. The axes are `ax_`, their figure `figure_`."""
+        self.ax_ = new_axes(ax)
+        self.figure_ = self.ax_.figure
+        self._background(self.ax_, options)
+        self.lines_ = []
+        many = len(self.curves) > _MOST_NAMED
+        how = {"linewidth": 1.0, "alpha": 0.5} if many else {"linewidth": 1.8}
+        for curve in self.curves:
+            x, y, text = self._points(curve.cutoffs)
+            label = None if many else f"{curve.name} ({text})"
+            self.lines_ += self.ax_.plot(*thinned(x, y), label=label, **{**how, **options})
+        if many:
+            self.lines_[0].set_label(f"{len(self.curves)} classes, each against the rest")
+        self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        for side in ("top", "right"):
+            self.ax_.spines[side].set_visible(False)
+        self._legend()
+        return self
+
+    def _legend(self) -> None:
+        self.ax_.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none", fontsize=9)
+
+    @abstractmethod
+    def _background(self, ax: Any, options: dict[str, Any]) -> None:
+        """Draw what lies behind the curves, and name the axes."""
+
+    @abstractmethod
+    def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
+        """x, y and what the legend says of a curve."""
+
+
+class RocCurveDisplay(CurveDisplay):
+    """True against false positive rate, with the area under the curve."""
+
+    def _background(self, ax: Any, options: dict[str, Any]) -> None:
+        ax.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="chance (0.500)")
+        ax.set(xlabel="false positive rate (Type I errors)", ylabel="true positive rate (recall)")
+
+    def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
+        fpr, tpr, _ = cutoffs.roc_curve()
+        return fpr, tpr, f"AUC {cutoffs.roc_auc:.3f}"
+
+
+class PrecisionRecallDisplay(CurveDisplay):
+    """Precision against recall, with lines of the same F-beta and the point of the highest one.
+
+    Options of `plot`: `iso_f`, the values of the lines (() for none); `beta` of F-beta.
+    """
+
+    def _background(self, ax: Any, options: dict[str, Any]) -> None:
+        levels, beta = options.pop("iso_f", (0.2, 0.4, 0.6, 0.8)), options.pop("beta", 1.0)
+        self._beta = float(beta)
+        b2 = self._beta**2
+        for f in levels:
+            recall = np.linspace(f * b2 / (1 + b2 - f) if f < 1 else 1, 1, 200)
+            with np.errstate(divide="ignore"):
+                precision = f * recall / ((1 + b2) * recall - b2 * f)
+            seen = (precision >= 0) & (precision <= 1.0)
+            ax.plot(recall[seen], precision[seen], color="0.85", linewidth=1, zorder=0)
+            height = f / (1 + b2 - b2 * f)
+            ax.annotate(
+                f"F{self._beta:g}={f:g}", (1.0, height), xytext=(3, 0), textcoords="offset points", color="0.55",
+                fontsize=8, va="center", annotation_clip=False,
+            )  # fmt: skip
+        if len(self.curves) == 1:
+            cutoffs = self.curves[0].cutoffs
+            part = cutoffs.positives / (cutoffs.positives + cutoffs.negatives)
+            ax.axhline(part, color="0.6", linestyle=(0, (4, 3)), linewidth=1, label=f"chance ({part:.3f})")
+        ax.set(xlabel="recall", ylabel="precision")
+
+    def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
+        precision, recall, _ = cutoffs.precision_recall_curve()
+        return recall[::-1], precision[::-1], f"AP {cutoffs.average_precision:.3f}"
+
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw the curves, and the best F-beta of each as a point."""
+        super().plot(ax, **{"drawstyle": "steps-pre", **options})
+        for curve, line in zip(self.curves, self.lines_, strict=True):
+            if len(self.curves) > _MOST_NAMED:
+                break
+            threshold, best = curve.cutoffs.best_f(self._beta)
+            rates = curve.cutoffs.at(threshold)
+            label = f"F{self._beta:g} {best:.3f} at {threshold:.3g}" if len(self.curves) == 1 else None
+            self.ax_.plot(
+                [rates.recall], [rates.precision], "o", color=line.get_color(), markersize=7, markeredgecolor="white",
+                label=label, zorder=5,
+            )  # fmt: skip
+        self._legend()
+        return self
+
+    def _legend(self) -> None:
+        """Above the axes: such curves leave no corner free."""
+        self.ax_.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=9, borderaxespad=0.2)
+
+
+class GainDisplay(CurveDisplay):
+    """The part of all positives found in the part of rows with the highest scores."""
+
+    def _background(self, ax: Any, options: dict[str, Any]) -> None:
+        ax.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="chance")
+        if len(self.curves) == 1:
+            cutoffs = self.curves[0].cutoffs
+            part = cutoffs.positives / (cutoffs.positives + cutoffs.negatives)
+            ax.plot([0, part, 1], [0, 1, 1], color="0.8", linewidth=1, label="perfect")
+        ax.set(xlabel="part of rows, by falling score", ylabel="part of positives found")
+
+    def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
+        rows, found = cutoffs.gain_curve()
+        return rows, found, f"{100 * np.interp(0.1, rows, found):.0f} % in the first 10 %"
+
+
+class ConfusionMatrixDisplay:
+    """A confusion matrix as coloured counts, with the part of each true class in small print."""
+
+    def __init__(self, confusion: Confusion) -> None:
+        self.confusion = confusion
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: object,
+        y_pred: object,
+        *,
+        labels: object = None,
+        sample_weight: object = None,
+        normalize: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw from predicted classes of any library."""
+        whole = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
+        if labels is not None:
+            whole = Confusion(np.asarray(labels), whole.take(labels))
+        return cls(whole).plot(ax, normalize=normalize, **options)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: object, **options: Any) -> Self:
+        """Draw from a fitted classifier and rows with known classes."""
+        return cls.from_predictions(y, estimator.predict(X), **options)
+
+    def plot(
+        self, ax: Any = None, *, normalize: str | None = None, cmap: str = "Blues", colorbar: bool = False
+    ) -> Self:
+        """Draw counts, or parts ("true", "pred", "all"); colours show the part of each true class."""
+        names = [str(plain(label)) for label in self.confusion.classes]
+        count = len(names)
+        side = min(12.0, max(4.2, 0.62 * count + 1.8))
+        self.ax_ = new_axes(ax, (side, side))
+        self.figure_ = self.ax_.figure
+        values = self.confusion.normalized(normalize)
+        colours = self.confusion.normalized(normalize or "true")
+        image = self.ax_.imshow(colours, cmap=cmap, vmin=0, vmax=1 if normalize != "all" else colours.max() or 1)
+        if colorbar:
+            self.figure_.colorbar(image, ax=self.ax_, shrink=0.8)
+        middle = image.norm.vmax / 2
+        size = 11 if count <= 10 else 8 if count <= 20 else 6
+        for i, j in np.ndindex(count, count) if count <= 30 else ():
+            ink = "white" if colours[i, j] > middle else "0.15"
+            text = _short(float(values[i, j])) if normalize is None else f"{values[i, j]:.2f}"
+            self.ax_.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
+            if normalize is None and count <= 6:
+                self.ax_.annotate(
+                    f"{colours[i, j]:.1%}", (j, i), xytext=(0, -15), textcoords="offset points", ha="center",
+                    va="center", color=ink, fontsize=8,
+                )  # fmt: skip
+        ticks = range(count) if count <= 40 else range(0, count, count // 20)
+        shown = [names[k] for k in ticks]
+        slanted = max(map(len, names)) > 4 and count > 3
+        how: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+        self.ax_.set_xticks(list(ticks), shown, **how)
+        self.ax_.set_yticks(list(ticks), shown)
+        self.ax_.set(xlabel="predicted class", ylabel="true class")
+        self.ax_.tick_params(length=0)
+        for spine in self.ax_.spines.values():
+            spine.set_visible(False)
+        return self
+
+
+def _short(count: float) -> str:
+    if count >= 1e6:
+        return f"{count / 1e6:.3g}M"
+    return f"{count:.0f}" if count == round(count) else f"{count:.3g}"
+
+
+class CalibrationDisplay:
+    """A reliability diagram: what happened against what was predicted, and below how often that was predicted."""
+
+    def __init__(self, diagram: Calibration, name: str = "model") -> None:
+        self.diagram = diagram
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: object, y_proba: object, *, name: str | None = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw from probabilities of the positive class; options of `calibration`."""
+        return cls(calibration(y_true, y_proba, **options), name or "model").plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: object, *, name: str | None = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw from a fitted classifier of two classes with predict_proba."""
+        probabilities, options["pos_label"] = response(estimator, X, "predict_proba", options.get("pos_label"))
+        return cls.from_predictions(y, probabilities, name=name or type(estimator).__name__, ax=ax, **options)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw."""
+        self.ax_ = new_axes(ax)
+        self.figure_ = self.ax_.figure
+        d, full = self.diagram, self.diagram.weight > 0
+        share = d.weight / d.weight.sum()
+        self.ax_.bar(
+            d.edges[:-1], 0.2 * share / share.max(), np.diff(d.edges), align="edge", color="0.88", edgecolor="white",
+            zorder=0, label="how often (not to scale)",
+        )  # fmt: skip
+        self.ax_.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="perfect")
+        self.ax_.vlines(d.predicted[full], d.predicted[full], d.observed[full], color="C3", linewidth=1.2, alpha=0.7)
+        label = f"{self.name} (ECE {d.ece:.3f})"
+        self.ax_.plot(d.predicted[full], d.observed[full], "o-", markersize=5, linewidth=1.8, label=label)
+        self.ax_.set(
+            xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal", xlabel="predicted probability",
+            ylabel="part of positives",
+        )  # fmt: skip
+        for side in ("top", "right"):
+            self.ax_.spines[side].set_visible(False)
+        self.ax_.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none", fontsize=9)
+        return self

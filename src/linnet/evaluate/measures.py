@@ -1,0 +1,151 @@
+"""A metric prepared for given rows: its value, its value on resampled rows, and its limits in closed form.
+
+This is what intervals and comparisons need of a metric, whatever kind it is.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from linnet.data.table import Array
+from linnet.errors import ConfigError
+from linnet.evaluate.inputs import Floats
+from linnet.evaluate.probabilities import bin_sums, calibration_of
+
+Limits = tuple[float, float, str]  # of an interval, and the name of the method
+
+
+@dataclass
+class Measure(ABC):
+    """A metric of given rows; a row of weight w counts as w rows."""
+
+    weights: Floats | None
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def of(self, times: Floats | None) -> float:
+        """Return its value where row i is there times[i] times (None: as often as its weight says); NaN if 0 / 0."""
+
+    def limits(self, level: float) -> Limits:
+        """Return the limits of a confidence interval in closed form, and the name of the method."""
+        raise ConfigError("a function has no interval in closed form: use method='bootstrap'")
+
+    def drawn(self, generator: np.random.Generator) -> Floats:
+        """Return how often each row is drawn, if as many rows as there are are drawn with replacement."""
+        if self.weights is None:
+            return np.bincount(generator.integers(0, self.rows, self.rows), minlength=self.rows).astype(np.float64)
+        total = self.weights.sum()
+        return generator.multinomial(round(total), self.weights / total).astype(np.float64)
+
+    def draw(self, generator: np.random.Generator) -> float:
+        """Return its value on rows drawn with replacement."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a draw may lack a class, and is then NaN
+            return self.of(self.drawn(generator))
+
+    @cached_property
+    def ones(self) -> Floats:
+        """The weights, 1 each if there are none."""
+        return np.ones(self.rows) if self.weights is None else self.weights
+
+
+def normal_quantile(level: float) -> float:
+    """Return z such that a standard normal number is within +-z with that probability."""
+    return float(stats.norm.ppf((1 + level) / 2))
+
+
+def wilson(part: float, n: float, level: float) -> tuple[float, float]:
+    """Return Wilson's interval of a proportion: all p with |part - p| <= z sqrt(p (1 - p) / n)."""
+    if n <= 0:
+        return 0.0, 1.0
+    z2 = normal_quantile(level) ** 2
+    middle = (part + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (part * (1 - part) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+
+
+def on_logit_scale(value: float, half: float) -> tuple[float, float]:
+    """Return value +- half, in (0, 1), taken on the logit scale, where the distribution of a rate is less skew."""
+    logit, half = np.log(value / (1 - value)), half / (value * (1 - value))
+    low, high = (float(1 / (1 + np.exp(-np.clip(at, -700, 700)))) for at in (logit - half, logit + half))
+    return low, high
+
+
+@dataclass
+class MeanMeasure(Measure):
+    """A mean over rows: log loss, Brier score, cost."""
+
+    losses: Floats
+    least: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.losses)
+
+    def of(self, times: Floats | None) -> float:
+        """Average."""
+        return float(np.average(self.losses, weights=self.weights if times is None else times))
+
+    def limits(self, level: float) -> Limits:
+        """Mean +- z standard deviations / sqrt(n)."""
+        value, n = self.of(None), float(self.ones.sum())
+        variance = float(np.average((self.losses - value) ** 2, weights=self.ones)) / max(n - 1, 1)
+        half = normal_quantile(level) * np.sqrt(variance)
+        return max(self.least, value - half), value + half, "normal"
+
+
+@dataclass
+class CalibrationMeasure(Measure):
+    """The expected calibration error."""
+
+    p: Floats
+    flags: Array
+    edges: Floats
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.p)
+
+    def of(self, times: Floats | None) -> float:
+        """Sum up by bin."""
+        w = self.weights if times is None else times
+        return calibration_of(bin_sums(self.p, self.flags, w, self.edges), self.edges).ece
+
+    def limits(self, level: float) -> Limits:
+        """Normal, with the sign of each bin's gap held fixed; too short where the error is near 0."""
+        sums = bin_sums(self.p, self.flags, self.weights, self.edges)
+        sign = np.sign(sums[2] - sums[1])[np.searchsorted(self.edges[1:-1], self.p)]
+        return MeanMeasure(self.weights, sign * (self.flags - self.p)).limits(level)
+
+
+@dataclass
+class FunctionMeasure(Measure):
+    """Any function of (y_true, predictions)."""
+
+    function: Callable[[Any, Any], float]
+    truth: Array
+    said: Array
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.truth)
+
+    def of(self, times: Floats | None) -> float:
+        """Call it with rows repeated."""
+        if times is None:
+            return float(self.function(self.truth, self.said))
+        index = np.repeat(np.arange(self.rows), times.astype(np.intp))
+        return float(self.function(self.truth[index], self.said[index]))

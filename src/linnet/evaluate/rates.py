@@ -1,0 +1,175 @@
+"""Rates of a two-by-two table: true and false, positive and negative."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linnet.checks import check_number
+from linnet.data.table import Array
+from linnet.errors import DataError, DataWarning, warn
+from linnet.evaluate.inputs import ZeroDivision, check_zero_division
+
+
+def divide(over: Array, under: Array, zero_division: ZeroDivision, what: str, names: Any = None) -> Array:
+    """Return over / under; where under is 0 the policy decides, and a warning or an error says of what, and for whom.
+
+    `zero_division`: the value to use (0, 1 or NaN), "warn" for 0 with a DataWarning, "raise" for a DataError.
+    """
+    over, under = np.asarray(over), np.asarray(under)
+    policy = check_zero_division(zero_division)
+    empty = under == 0
+    if empty.any() and isinstance(policy, str):
+        chosen = [] if names is None else np.asarray(names)[np.atleast_1d(empty)].tolist()
+        of = f" of {', '.join(map(repr, chosen[:10]))}{' and others' * (len(chosen) > 10)}" if chosen else ""
+        message = f"{what}{of} is 0 / 0"
+        if policy == "raise":
+            raise DataError(f"{message}: set zero_division to the value it shall have")
+        warn(f"{message}, taken as 0: zero_division=0 says so without a warning", DataWarning)
+    fill = 0.0 if isinstance(policy, str) else policy
+    dtype = np.result_type(over, under, np.float64)
+    return np.divide(over, under, out=np.full(over.shape, fill, dtype), where=~empty)
+
+
+def check_beta(beta: object) -> float:
+    """Return beta, at least 0; infinity (and what is infinite if squared) means recall alone."""
+    number = check_number(beta, "beta", at_least=0, at_most=math.inf)
+    return number if math.isfinite(number * number) else math.inf
+
+
+@dataclass(frozen=True)
+class Rates:
+    """All rates of one positive class against the rest, from its four counts (or weights).
+
+    | | said positive | said negative |
+    |---|---|---|
+    | positive | `tp` | `fn`: Type II errors, misses |
+    | negative | `fp`: Type I errors, false alarms | `tn` |
+
+    Rates that would be 0 / 0 follow `zero_division`, as everywhere in this module.
+    """
+
+    tp: float
+    fp: float
+    fn: float
+    tn: float
+    zero_division: ZeroDivision = "warn"
+
+    def _part(self, over: float, under: float, what: str) -> float:
+        return float(divide(np.array(over), np.array(under), self.zero_division, what))
+
+    @property
+    def type_1_errors(self) -> float:
+        """Negatives that were called positive: false positives."""
+        return self.fp
+
+    @property
+    def type_2_errors(self) -> float:
+        """Positives that were called negative: false negatives."""
+        return self.fn
+
+    @property
+    def accuracy(self) -> float:
+        """(TP + TN) / all."""
+        return self._part(self.tp + self.tn, self.tp + self.fp + self.fn + self.tn, "accuracy")
+
+    @property
+    def precision(self) -> float:
+        """TP / (TP + FP): the part of the positive answers that is right."""
+        return self._part(self.tp, self.tp + self.fp, "precision")
+
+    @property
+    def recall(self) -> float:
+        """TP / (TP + FN): the part of the positives that is found; also sensitivity, true positive rate, power."""
+        return self._part(self.tp, self.tp + self.fn, "recall")
+
+    sensitivity = recall
+    true_positive_rate = recall
+
+    @property
+    def specificity(self) -> float:
+        """TN / (TN + FP): the part of the negatives that is left alone."""
+        return self._part(self.tn, self.tn + self.fp, "specificity")
+
+    @property
+    def false_positive_rate(self) -> float:
+        """FP / (FP + TN) = 1 - specificity: the rate of Type I errors."""
+        return self._part(self.fp, self.fp + self.tn, "false positive rate")
+
+    type_1_error_rate = false_positive_rate
+
+    @property
+    def false_negative_rate(self) -> float:
+        """FN / (FN + TP) = 1 - recall: the rate of Type II errors."""
+        return self._part(self.fn, self.fn + self.tp, "false negative rate")
+
+    type_2_error_rate = false_negative_rate
+
+    @property
+    def f1(self) -> float:
+        """2 TP / (2 TP + FP + FN): the harmonic mean of precision and recall."""
+        return self.f_beta(1)
+
+    def f_beta(self, beta: float) -> float:
+        """(1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)): recall counts b times as much."""
+        beta = check_beta(beta)
+        if math.isinf(beta):
+            return self.recall
+        b2 = beta * beta
+        return self._part((1 + b2) * self.tp, self.tp + self.fp + b2 * (self.tp + self.fn), f"F{beta:g}")
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """(recall + specificity) / 2."""
+        return (self.recall + self.specificity) / 2
+
+    @property
+    def mcc(self) -> float:
+        """Matthews' correlation (TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN)); 0 if that is 0 / 0."""
+        under = math.sqrt(self.tp + self.fp) * math.sqrt(self.tp + self.fn)
+        under *= math.sqrt(self.tn + self.fp) * math.sqrt(self.tn + self.fn)
+        return (self.tp * self.tn - self.fp * self.fn) / under if under else 0.0
+
+    @property
+    def arithmetic_mean(self) -> float:
+        """(P + R) / 2: high as soon as one of the two is, and so easy to cheat."""
+        return (self.precision + self.recall) / 2
+
+    @property
+    def geometric_mean(self) -> float:
+        """sqrt(P R): the Fowlkes-Mallows index."""
+        return math.sqrt(self.precision * self.recall)
+
+    @property
+    def harmonic_mean(self) -> float:
+        """2 P R / (P + R), which is F1: at most twice the smaller of the two."""
+        return self.f1
+
+    def __str__(self) -> str:
+        known = replace(self, zero_division=math.nan)  # printing neither warns nor raises
+        counts = (f"{count:g}" for count in (self.tp, self.fn, self.fp, self.tn))
+        tp, fn, fp, tn = (f"{count:>14}" for count in counts)
+        lines = ["          said positive  said negative", f"positive {tp} {fn}", f"negative {fp} {tn}", ""]
+        for name in ("precision", "recall", "specificity", "accuracy", "balanced_accuracy", "f1", "mcc"):
+            value = getattr(known, name)
+            lines.append(f"{name.replace('_', ' '):18} {'0 / 0' if math.isnan(value) else f'{value:.4f}'}")
+        lines.append(f"{'Type I errors':18} {self.fp:g} (rate {known.type_1_error_rate:.4f})")
+        lines.append(f"{'Type II errors':18} {self.fn:g} (rate {known.type_2_error_rate:.4f})")
+        return "\n".join(lines)
+
+
+def means_table(pairs: Any = ((0.01, 1.0), (0.1, 0.9), (0.5, 0.5), (0.6, 0.8))) -> str:
+    """Return a small table of the three means of precision and recall that shows why the harmonic one is used.
+
+    Calling everything positive has recall 1, and as precision the part of positives, say 1 %. The arithmetic mean
+    rewards that with 50.5 %, the geometric mean with 10 %, the harmonic mean with 2 %: it is never more than twice the
+    smaller of the two.
+    """
+    lines = ["precision  recall  arithmetic  geometric  harmonic (F1)"]
+    for precision, recall in pairs:
+        total = precision + recall
+        harmonic = 2 * precision * recall / total if total else 0.0
+        geometric = math.sqrt(precision * recall)
+        lines.append(f"{precision:9.1%}  {recall:6.1%}  {total / 2:10.1%}  {geometric:9.1%}  {harmonic:13.1%}")
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""A full report: confusion, all averages, curves with areas, and the best threshold, from one sort a class."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linnet.data.table import Array
+from linnet.errors import ConfigError
+from linnet.evaluate.class_curves import ClassCutoffs, is_table
+from linnet.evaluate.confusion import ClassScores, Confusion
+from linnet.evaluate.curves import Cutoffs
+from linnet.evaluate.inputs import Floats, ZeroDivision, as_column, binary, plain, row_weights
+
+_MOST_SHOWN = 10  # classes of a confusion matrix that is printed
+
+
+@dataclass(frozen=True)
+class Report:
+    """All metrics of scores: `confusion`, `scores` by class with averages, areas and best F-beta thresholds by class.
+
+    Two classes: `roc_auc`, `average_precision`, `pr_auc`, `best_threshold` and `best_f` have one entry, that of the
+    positive class, and `cutoffs` has all curves. Several classes: one entry a class, each against the rest.
+    """
+
+    confusion: Confusion
+    scores: ClassScores
+    roc_auc: Floats
+    average_precision: Floats
+    pr_auc: Floats
+    best_threshold: Floats
+    best_f: Floats
+    labels: Array  # of the entries
+    threshold: float | None  # that `confusion` was counted at; None: the class of the highest score
+    cutoffs: Cutoffs | None
+
+    def __str__(self) -> str:
+        at = "the class of the highest score" if self.threshold is None else f"threshold {self.threshold:g}"
+        c = self.confusion
+        lines = [f"Decision: {at}.", "", str(self.scores), ""]
+        lines.append(f"accuracy {c.accuracy:.4f}, balanced {c.balanced_accuracy:.4f}, Matthews {c.mcc:.4f}")
+        if len(c.classes) <= _MOST_SHOWN:
+            lines += ["", str(c)]
+        width = max(5, *(len(str(plain(label))) for label in self.labels))
+        lines += ["", f"{'':{width}}  ROC AUC  average precision  PR area  best F{self.scores.beta:g}  at threshold"]
+        columns = (self.roc_auc, self.average_precision, self.pr_auc, self.best_f, self.best_threshold)
+        for label, *v in zip(self.labels, *columns, strict=True):
+            name = str(plain(label))
+            lines.append(f"{name:{width}}  {v[0]:7.4f}  {v[1]:17.4f}  {v[2]:7.4f}  {v[3]:7.4f}  {v[4]:12.6g}")
+        return "\n".join(lines)
+
+
+def report(
+    y_true: object,
+    y_score: object,
+    *,
+    threshold: float | None = None,
+    beta: float = 1.0,
+    pos_label: object = None,
+    negative_class: object = None,
+    labels: object = None,
+    sample_weight: object = None,
+    zero_division: ZeroDivision = "warn",
+) -> Report:
+    """Return confusion, averages, curves with areas and best F-beta thresholds of scores.
+
+    One score a row, or the two columns of `predict_proba`: "positive" is said from `threshold` on; by default 0.5 if
+    all scores lie in [0, 1], else 0. Three columns or more: the class of the highest score is said.
+    """
+    if is_table(y_true, y_score):
+        if threshold is not None:
+            raise ConfigError("threshold: rows x classes of scores are decided by the highest")
+        several = ClassCutoffs(as_column(y_true, "y_true"), y_score, labels=labels, sample_weight=sample_weight)
+        said = several.classes[several.scores.argmax(axis=1)]
+        confusion = Confusion.of(y_true, said, labels=several.classes, sample_weight=several.weights)
+        found = [_areas(cutoffs, beta) for cutoffs in several]
+        entries, cutoffs = several.classes, None
+    else:
+        rows = binary(y_true, y_score, pos_label)
+        if threshold is None:
+            threshold = 0.5 if rows.scores.min() >= 0 and rows.scores.max() <= 1 else 0.0
+        cutoffs = Cutoffs.counted(rows.scores, rows.flags, row_weights(sample_weight, len(rows.flags)))
+        confusion = _two_by_two(cutoffs, threshold, rows.known, rows.positive)
+        found, entries = [_areas(cutoffs, beta)], np.array([rows.positive])
+    roc, average_precision, pr, best_threshold, best_f = np.array(found).T
+    scores = confusion.scores(beta, negative_class=negative_class, zero_division=zero_division)
+    return Report(confusion, scores, roc, average_precision, pr, best_threshold, best_f, entries, threshold, cutoffs)
+
+
+def _areas(cutoffs: Cutoffs, beta: float) -> tuple[float, ...]:
+    return cutoffs.roc_auc, cutoffs.average_precision, cutoffs.pr_auc, *cutoffs.best_f(beta)
+
+
+def _two_by_two(cutoffs: Cutoffs, threshold: float, known: list[Any], positive: Any) -> Confusion:
+    """The confusion matrix at a threshold, read off the cut-offs; classes are sorted where both are known."""
+    rates = cutoffs.at(threshold)
+    counts = np.array([[rates.tn, rates.fp], [rates.fn, rates.tp]])
+    others = [label for label in known if label != positive] or [0 if positive == 1 else f"not {positive}"]
+    if len(known) == 2 and known[0] == positive:
+        return Confusion(np.array(known), counts[::-1, ::-1].copy())
+    return Confusion(np.array([others[0], positive]), counts)
