@@ -16,6 +16,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 
 import linnet
 from linnet import (
@@ -33,6 +35,7 @@ from linnet import (
     PoissonRegressor,
     Ridge,
     Sequential,
+    ThresholdClassifier,
     TweedieRegressor,
 )
 from linnet.errors import ConfigError, DataError, DataWarning, FormatError
@@ -163,6 +166,20 @@ def test_a_model_read_knows_levels_and_columns(tmp_path: Path) -> None:
         model.predict(TABLE.assign(day="Sun"))
     with pytest.raises(DataError, match="feature names should match"):
         model.predict(TABLE.rename(columns={"size": "weight"}))
+
+
+@pytest.mark.parametrize("objective", ["f2", "recall>=0.8", [[0, 1, 2], [3, 0, 1], [1, 1, 0]]])
+def test_a_threshold_is_saved_with_its_model(objective: Any, tmp_path: Path) -> None:
+    model = ThresholdClassifier(LogisticRegression(), objective, cv=StratifiedKFold(3)).fit(TABLE, WORDS)
+    model.save(tmp_path / "a.linnet")
+    read = linnet.load(tmp_path / "a.linnet")
+    assert same(read.predict(TABLE), model.predict(TABLE))
+    assert same(read.predict_proba(TABLE), model.predict_proba(TABLE))
+    assert read.cv == 5
+    assert isinstance(model.cv, StratifiedKFold)
+    foreign = ThresholdClassifier(GaussianNB()).fit(ARRAY, WORDS)
+    with pytest.raises(ConfigError, match=r"ThresholdClassifier\.estimator is of type GaussianNB, which a model file"):
+        foreign.save(tmp_path / "b.linnet")
 
 
 def test_sequential_is_saved_with_its_training_settings(tmp_path: Path) -> None:

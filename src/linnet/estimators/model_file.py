@@ -22,6 +22,8 @@ _CLASSES = {
     "estimators.perceptron": ("Perceptron",),
     "estimators.sequential": ("Sequential",),
     "estimators.stack": ("Stack",),
+    "estimators.threshold": ("ThresholdClassifier",),
+    "evaluate.thresholds": ("Cost", "FBeta", "PrecisionAtLeast", "RecallAtLeast"),
     "fit.checkpoint": ("Checkpoint",),
     "fit.loop": ("OptimizerState",),
     "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "RMSprop"),

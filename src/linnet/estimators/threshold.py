@@ -1,5 +1,8 @@
 """ThresholdClassifier: any classifier, with its decision tuned to what it is for."""
 
+import inspect
+import os
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +20,7 @@ from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.estimators.linear_model import one_target
+from linnet.estimators.model_file import save
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
 from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective, furthest_above, least_cost
@@ -318,6 +322,16 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the estimator's scores."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.decision_function(X))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator, if it is one of linnet's, and its decision to a file that `linnet.load` reads.
+
+        A splitter given as `cv` is not kept: the model read has the default.
+        """
+        kept = copy(self)
+        if not isinstance(self.cv, int | float | str):
+            kept.cv = inspect.signature(type(self)).parameters["cv"].default
+        save(kept, path)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
