@@ -222,6 +222,7 @@ def test_perfect_and_hopeless_models_have_intervals() -> None:
         assert worst.high > worst.value + 0.1
     alone = ev.interval("roc_auc", [1, 1], [0.1, 0.2])
     assert np.isnan(alone.value)
+    assert ev.interval("average_precision", [1, 1], [0.1, 0.2]).value == 1
 
 
 def test_the_same_draws_for_the_same_seed_whatever_the_threads() -> None:

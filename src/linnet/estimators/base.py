@@ -56,7 +56,7 @@ class _Request:
                 )
             if unknown := set(wanted) - set(known):
                 raise TypeError(f"Unexpected args: {unknown} in {self.method}. Accepted arguments are: {set(known)}")
-            requests = model.get_metadata_routing()
+            requests = Estimator.get_metadata_routing(model)  # its own, also of one that passes metadata on
             for name, alias in wanted.items():
                 if alias is not UNCHANGED:
                     getattr(requests, self.method).add_request(param=name, alias=alias)

@@ -2,23 +2,17 @@
 
 import inspect
 import os
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
-from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
+from linnet.estimators.base import Classifier, available_if, check_fitted
 from linnet.estimators.linear_model import one_target
 from linnet.estimators.model_file import save
 from linnet.evaluate.curves import Cutoffs
@@ -28,7 +22,7 @@ from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective,
 RESPONSES = ("predict_proba", "decision_function")
 
 
-def _has(method: str) -> Any:
+def _has(method: str) -> Callable[[Callable[..., Any]], Any]:
     def check(self: "ThresholdClassifier") -> bool:
         getattr(getattr(self, "estimator_", self.estimator), method)  # raises what the estimator raises
         return True
@@ -47,7 +41,7 @@ def _spread(thresholds: Floats) -> dict[str, float]:
     }
 
 
-class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ThresholdClassifier(Classifier):
     """A classifier whose threshold is the best one for an objective.
 
     `objective`: "f1" or any F-beta ("f2", "f0.5"), "recall>=0.9" (with the highest precision), "precision>=0.8" (with
@@ -120,6 +114,10 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise
 
     def _fit(self, X: Any, y: Any, weights: Any, eval_set: Any, fit_params: dict[str, Any]) -> Self:
+        from sklearn.utils import _safe_indexing, indexable
+        from sklearn.utils.multiclass import check_classification_targets
+        from sklearn.utils.validation import _check_method_params, check_is_fitted
+
         if y is None:
             raise DataError("ThresholdClassifier requires y to be passed, but the target y is None")
         check_classification_targets(y)
@@ -167,6 +165,10 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _routed(self, weights: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """What goes to the estimator's fit and to the splitter's split."""
+        from sklearn import get_config
+        from sklearn.utils.metadata_routing import process_routing
+        from sklearn.utils.validation import has_fit_parameter
+
         if get_config()["enable_metadata_routing"]:
             given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
             routed = process_routing(self, "fit", **given)
@@ -201,6 +203,8 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return isinstance(self.objective_, Cost) and len(self.classes_) > 2
 
     def _splits(self, X: Any, y: Array, params: dict[str, Any]) -> Any:
+        from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+
         if isinstance(self.cv, float) and 0 < self.cv < 1:
             splitter = StratifiedShuffleSplit(1, test_size=self.cv, random_state=self.random_state)
         else:
@@ -208,6 +212,8 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return splitter.split(X, y, **params)
 
     def _trained(self, X: Any, y: Array, params: dict[str, Any]) -> Any:
+        from sklearn.base import clone
+
         model = clone(self.estimator)
         model.fit(X, y, **params)
         self._check_classes(model)
@@ -295,7 +301,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row by the tuned decision."""
-        check_is_fitted(self)
+        check_fitted(self)
         if isinstance(self.objective_, Cost) and self._by_cost:
             said = least_cost(self.estimator_.predict_proba(X), self.objective_.matrix)
         elif len(self.classes_) == 2:
@@ -305,26 +311,26 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             said = furthest_above(self._scores(self.estimator_, X), self.threshold_, self.negative_)
         return np.asarray(self.classes_[said])
 
-    @_has("predict_proba")  # type: ignore[untyped-decorator]
+    @_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """Return the estimator's probabilities."""
-        check_is_fitted(self)
+        check_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
-    @_has("predict_log_proba")  # type: ignore[untyped-decorator]
+    @_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Array:
         """Return the estimator's log probabilities."""
-        check_is_fitted(self)
+        check_fitted(self)
         return np.asarray(self.estimator_.predict_log_proba(X))
 
-    @_has("decision_function")  # type: ignore[untyped-decorator]
+    @_has("decision_function")
     def decision_function(self, X: Any) -> Array:
         """Return the estimator's scores."""
-        check_is_fitted(self)
+        check_fitted(self)
         return np.asarray(self.estimator_.decision_function(X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator, if it is one of linnet's, and its decision to a file that `linnet.load` reads.
+        """Write the estimator, if it is one of linnet's, and its decision to a file of data that `linnet.load` reads.
 
         A splitter given as `cv` is not kept: the model read has the default.
         """
@@ -338,16 +344,19 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def get_metadata_routing(self) -> Any:
         """Return who may be given what: the estimator's fit, the splitter's split, and this fit itself."""
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
         return (
             MetadataRouter(owner=self)
-            .add_self_request(self)
+            .add_self_request(super().get_metadata_routing())
             .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
             .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
+        from sklearn.utils import get_tags
+
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.input_tags = inner.input_tags
         if inner.classifier_tags is not None:
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class

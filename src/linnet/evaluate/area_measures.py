@@ -1,5 +1,6 @@
 """Areas under curves, prepared for intervals and comparisons."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -23,9 +24,9 @@ class Area(Measure):
     name: str
     fewest: float  # rows of the rarest class
 
+    @abstractmethod
     def influence(self) -> Floats:
         """Return the slope of the area in the weight of each row."""
-        raise NotImplementedError
 
     def limits(self, level: float) -> Limits:
         """Value +- t sqrt(Σ weight x influence²), on the logit scale, t of Student's with one less than `fewest`.
@@ -36,7 +37,7 @@ class Area(Measure):
         if np.isnan(value):
             return float("nan"), float("nan"), "none"
         t = float(stats.t.ppf((1 + level) / 2, max(self.fewest - 1, 1)))
-        half = t * np.sqrt(float(self.ones @ self.influence() ** 2))
+        half = t * np.sqrt(float(self.w @ self.influence() ** 2))
         if not 0 < value < 1 or half == 0:
             return *wilson(value, self.fewest, level), "wilson"
         return *on_logit_scale(value, half), "delong" if self.name == "roc_auc" else "delta"
@@ -52,7 +53,7 @@ class OneArea(Area):
         ordered = scores[self.order]
         self.flags = flags[self.order].astype(np.float64)
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-        w = self.ones[self.order]
+        w = self.w[self.order]
         self.fewest = float(min(w @ self.flags, w @ (1 - self.flags)))
 
     @property
@@ -62,9 +63,9 @@ class OneArea(Area):
 
     def of(self, times: Floats | None) -> float:
         """Sum up in the order of scores."""
-        w = (self.ones if times is None else times)[self.order]
+        w = (self.w if times is None else times)[self.order]
         tp, fp = np.cumsum(w * self.flags)[self.ends], np.cumsum(w * (1 - self.flags))[self.ends]
-        if tp[-1] == 0 or fp[-1] == 0:
+        if tp[-1] == 0 or (fp[-1] == 0 and self.name == "roc_auc"):
             return float("nan")
         there = np.diff(tp + fp, prepend=0.0) > 0
         return float(getattr(Cutoffs(np.zeros(int(there.sum())), tp[there], fp[there]), self.name))
@@ -76,7 +77,7 @@ class OneArea(Area):
         positives gained at cut-off i: a positive adds its own precision, and moves that of every cut-off at or below it
         by FP / N², a negative by -TP / N². The trapezoid area has (P_i + P_{i-1}) / 2 in place of P_i.
         """
-        w = self.ones[self.order]
+        w = self.w[self.order]
         starts = np.append(0, self.ends[:-1] + 1)
         gained, lost = (np.add.reduceat(w * part, starts) for part in (self.flags, 1 - self.flags))
         tp, fp = np.cumsum(gained), np.cumsum(lost)
@@ -130,7 +131,7 @@ class MeanArea(Area):
         self.name = name
         self.count = len(several.scores)
         self.weighted = average == "weighted"
-        total = self.ones.sum()
+        total = self.w.sum()
         self.fewest = float(min(several.support.min(), (total - several.support).min()))
         self.parts = list(_parts(name, several, average, multi_class))
 
@@ -152,18 +153,18 @@ class MeanArea(Area):
 
     def of(self, times: Floats | None) -> float:
         """Average."""
-        w = self.ones if times is None else times
+        w = self.w if times is None else times
         shares, values = self._shares(w), np.array([part.area.of(w[part.places]) for part in self.parts])
         return float(shares @ np.where(shares > 0, values, 0.0))
 
     def influence(self) -> Floats:
         """Return Σ_p c_p slope of area_p, and for "weighted" the slopes of the shares, too."""
-        shares, slopes = self._shares(self.ones), np.zeros(self.rows)
+        shares, slopes = self._shares(self.w), np.zeros(self.rows)
         for part, share in zip(self.parts, shares, strict=True):
             slopes += share * np.bincount(part.places, part.area.influence(), self.rows)
         if self.weighted:
             values = np.array([part.area.of(None) for part in self.parts])
-            total = (self.members @ self.ones).sum()
+            total = (self.members @ self.w).sum()
             slopes += (values @ self.members - (values @ shares) * self.members.sum(axis=0)) / total
         return slopes
 

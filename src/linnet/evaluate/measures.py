@@ -54,7 +54,7 @@ class Measure(ABC):
             return self.of(self.drawn(generator))
 
     @cached_property
-    def ones(self) -> Floats:
+    def w(self) -> Floats:
         """The weights, 1 each if there are none."""
         return np.ones(self.rows) if self.weights is None else self.weights
 
@@ -99,8 +99,8 @@ class MeanMeasure(Measure):
 
     def limits(self, level: float) -> Limits:
         """Mean +- z standard deviations / sqrt(n)."""
-        value, n = self.of(None), float(self.ones.sum())
-        variance = float(np.average((self.losses - value) ** 2, weights=self.ones)) / max(n - 1, 1)
+        value, n = self.of(None), float(self.w.sum())
+        variance = float(np.average((self.losses - value) ** 2, weights=self.w)) / max(n - 1, 1)
         half = normal_quantile(level) * np.sqrt(variance)
         return max(self.least, value - half), value + half, "normal"
 
