@@ -103,7 +103,7 @@ def interval(
       row's influence is the slope of the area in its weight (for ROC AUC this is DeLong's variance), and t is that of
       Student's distribution with one less degree of freedom than the rarest class has rows. By simulation 95 % limits
       of average precision hold 92 to 97 % of the time from 20 positives on (99 % with 6); those of a ROC AUC above 0.98
-      of fewer than 50 positives only 88 to 92 %;
+      of fewer than 100 positives only 88 to 92 %;
     - means over rows (log loss, Brier score, cost): normal; the calibration error: normal with the sign of each bin's
       gap held fixed, too short where the error is near 0.
 
