@@ -66,7 +66,9 @@ def recognise(
         sample = sample.decode(encoding, errors="ignore").encode()
     if b"\0" in sample:
         line = sample[: sample.index(b"\0")].count(b"\n") + 1
-        raise DataError(f"{name}, line {line}: a NUL byte: the file is damaged, or not text (UTF-16 needs its first mark)")
+        raise DataError(
+            f"{name}, line {line}: a NUL byte: the file is damaged, or not text (UTF-16 needs its first mark)"
+        )
     if not sample.strip():
         raise DataError(f"{name} is empty: there is no line with the names of columns")
     if is_json:
@@ -108,7 +110,8 @@ def unique_names(
     name: str, found: Sequence[str], notice: Callable[[str], None], rows: Sequence[Sequence[str]] = ()
 ) -> tuple[str, ...]:
     """Names without spaces around them, none of them empty or used twice."""
-    names, changed = [], []
+    names: dict[str, None] = {}
+    changed = []
     taken = {text.strip() for text in found}
     for place, text in enumerate(found, 1):
         text = text.strip()
@@ -118,14 +121,16 @@ def unique_names(
             new = f"{text or f'column {place}'}.{copy}"
         if new != text:
             changed.append(f"the {'second ' + repr(text) if text else f'nameless column {place}'} is called {new!r}")
-        names.append(new)
+        names[new] = None
         taken.add(new)
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         notice(f"{name}: {', '.join(changed[:3])}{more}")
     numbers = sum(bool(_NUMBER.fullmatch(text)) for text in found)
     if rows and len(found) > 1 and numbers > len(found) / 2 and list(found) != [str(i) for i in range(len(found))]:
-        notice(f"{name}: its first line looks like data ({', '.join(found[:3])}, ...), but was taken as names of columns")
+        notice(
+            f"{name}: its first line looks like data ({', '.join(found[:3])}, ...), but was taken as names of columns"
+        )
     return tuple(names)
 
 

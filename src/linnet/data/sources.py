@@ -68,12 +68,11 @@ class BinaryFile:
 
     def tables(self, columns: list[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """Some rows at a time."""
-        rows, size, done = 0, self.path.stat().st_size, 0
+        size, done = self.path.stat().st_size, 0
         for batch, total in self._batches(columns):
             table = pa.Table.from_batches([batch]).rename_columns(self._wanted(columns, batch.num_columns))
             yield converted(table, types, self.name, done)
             done += batch.num_rows
-            rows += total
             progress(int(size * done / max(1, total)))
 
     def _wanted(self, columns: list[str] | None, count: int) -> list[str]:
@@ -290,7 +289,9 @@ def _naming(name: str) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{name} cannot be read: {reason[:300]}: it is damaged, cut short, or of another kind") from None
+        raise DataError(
+            f"{name} cannot be read: {reason[:300]}: it is damaged, cut short, or of another kind"
+        ) from None
 
 
 # ---- types ----
@@ -348,7 +349,9 @@ def converted(table: pa.Table, types: Types, name: str, first_row: int) -> pa.Ta
     for field, column in zip(table.schema, table.columns, strict=True):
         wanted = types.get(field.name, _plain(field.type))
         if not pa.types.is_nested(field.type) and not column.type.equals(wanted):
-            column = _cast(column, wanted, lambda row, field=field: f"{name}, row {first_row + row + 1}, column {field.name!r}")
+            column = _cast(
+                column, wanted, lambda row, field=field: f"{name}, row {first_row + row + 1}, column {field.name!r}"
+            )
         columns.append(column)
     return pa.table(dict(zip(table.column_names, columns, strict=True)))
 
@@ -390,7 +393,8 @@ def _joined(tables: list[pa.Table], names: list[str], types: Mapping[str, pa.Dat
 
 
 def _check_same(one: list[str], other: list[str], first: str, second: str) -> None:
-    lacks, more = [name for name in one if name not in other], [name for name in other if name not in one]
+    ones, others = set(one), set(other)
+    lacks, more = [name for name in one if name not in others], [name for name in other if name not in ones]
     if lacks or more:
         what = [f"lacks {_some(lacks)}"] * bool(lacks) + [f"has {_some(more)} besides"] * bool(more)
         raise DataError(f"{second} {' and '.join(what)}: the files of one table must have the columns of {first}")

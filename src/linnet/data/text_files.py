@@ -240,9 +240,13 @@ class TextFile:
         if row[2] is not None:
             filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
             line += filled[min(int(row[2]), len(filled) - 1)]
-        what = re.sub(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", r"column '\1' holds a \3 where a \2 is expected", row[1])
+        what = re.sub(
+            r"Column\(/(.*?)\) changed from (\w+) to (\w+)", r"column '\1' holds a \3 where a \2 is expected", row[1]
+        )
         what = re.sub(r"Column\(\) changed from object to (\w+)", r"a row must be an object {...}, got a \1", what)
-        raise DataError(f"{self.name}, line {line}: {what}: write one JSON object a line, with values of one type a column")
+        raise DataError(
+            f"{self.name}, line {line}: {what}: write one JSON object a line, with values of one type a column"
+        )
 
 
 def open_text(
