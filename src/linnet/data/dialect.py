@@ -66,9 +66,7 @@ def recognise(
         sample = sample.decode(encoding, errors="ignore").encode()
     if b"\0" in sample:
         line = sample[: sample.index(b"\0")].count(b"\n") + 1
-        raise DataError(
-            f"{name}, line {line}: a NUL byte: the file is damaged, or not text (UTF-16 needs its first mark)"
-        )
+        raise DataError(f"{name}, line {line}: a NUL byte: the file is damaged, or not text")
     if not sample.strip():
         raise DataError(f"{name} is empty: there is no line with the names of columns")
     if is_json:
@@ -116,7 +114,7 @@ def unique_names(
     for place, text in enumerate(found, 1):
         text = text.strip()
         new, copy = text or f"column {place}", 0
-        while new in names or (copy or not text) and new in taken:
+        while new in names or ((copy or not text) and new in taken):
             copy += 1
             new = f"{text or f'column {place}'}.{copy}"
         if new != text:

@@ -33,6 +33,8 @@ _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
     *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
 )
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DATE_STYLES = tuple(f"{day}{time}" for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S") for day in _DAYS)
 
 
@@ -188,10 +190,12 @@ def _category(base: dict[str, Any], known: pa.ChunkedArray) -> Column:
     often = often[np.lexsort((often, -rows[often]))][:_MOST_LEVELS]
     if len(often) == len(rows):
         return Column(kind="category", used=True, **base)
-    if len(often) == 0:
-        return Column(kind="identifier", used=False, note=f"has no value in {_RARE} rows or more", **base)
+    if len(often) == 0 and base["missing"] < _RARE:
+        return Column(kind="identifier", used=False, note=f"has no value that {_RARE} rows share", **base)
     levels = tuple(sorted(values.take(pa.array(often)).to_pylist()))
-    note = f"{len(rows) - len(often)} rare levels are one"
+    note = (
+        f"{len(rows) - len(often)} rare levels are one" if levels else "all levels are rare: only gaps tell rows apart"
+    )
     return Column(kind="category", used=True, levels=levels, note=note, **base)
 
 
@@ -208,7 +212,7 @@ def number_style(sample: Any) -> str:
 
 
 def text_numbers(column: Any, style: str) -> Any:
-    """The numbers in a column of text, missing where there is none: thousands' marks, currencies and % are taken out."""
+    """The numbers in a column of text, missing where there is none; marks of thousands, $ and % are taken out."""
     pattern, mark, decimal = _NUMBER_STYLES[style]
     text = pc.replace_substring_regex(column, r"^\s*[$€£]|[$€£%]\s*$|\s|'", "")
     text = pc.if_else(pc.match_substring_regex(text, pattern), text, pa.scalar(None, pa.string()))
@@ -256,10 +260,7 @@ def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, An
     column = column.cast(pa.timestamp("s", zone), safe=False)
     seconds = column.cast(pa.int64())
     first = start.cast(pa.timestamp("s", zone), safe=False).cast(pa.int64())
-    months, days = (
-        pa.array("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()),
-        pa.array("Mon Tue Wed Thu Fri Sat Sun".split()),
-    )
+    months, days = pa.array(_MONTHS), pa.array(_WEEKDAYS)
     made = {
         "year": lambda: pc.year(column),
         "month": lambda: months.take(pc.subtract(pc.month(column), 1)),

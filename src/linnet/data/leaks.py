@@ -1,8 +1,8 @@
 """Columns that give the target away: each alone predicts rows that its prediction was not learned from.
 
-A column's rows are grouped: by level, or by quantiles of its numbers. Half the rows say what the target is on average in each
-group, the other half say how well that predicts: by the area under the ROC curve (two classes), by the part of R² (numbers
-and counts), or by the part of the errors that are avoided (many classes). For numbers a straight line is tried as well.
+A column's rows are grouped: by level, or by quantiles of its numbers. Half the rows say what the target is on average
+in each group, the other half say how well that predicts: by the area under the ROC curve (two classes), by R² (numbers
+and counts), or by the part of errors that are avoided (many classes). For numbers a straight line is tried as well.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,8 @@ class Leak:
     value: float
 
     def __str__(self) -> str:
-        return f"column {self.column!r} alone predicts the target ({self.measure} {self.value:.3f}): is it known beforehand?"
+        number = f"{self.measure} {self.value:.3f}"
+        return f"column {self.column!r} alone predicts the target ({number}): is it known beforehand?"
 
 
 def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[Leak, ...]:

@@ -1,8 +1,8 @@
 """Text as numbers: words and their parts, hashed into a fixed number of columns.
 
-A row's text is split into words; each word w counts for the bin of w, and of every run of 2 to 4 characters of <w>. The sign
-of a count is hashed, too, so that words that share a bin cancel on average. Counts c become sign(c) log(1 + |c|), and a row
-has length 1. Nothing is learned, so nothing is stored.
+A row's text is split into words; each word w counts for the bin of w, and of every run of 2 to 4 characters of <w>. The
+sign of a count is hashed, too, so that words that share a bin cancel on average. Counts c become sign(c) log(1 + |c|),
+and a row has length 1. Nothing is learned, so nothing is stored.
 """
 
 import zlib

@@ -46,7 +46,7 @@ class Schema:
     def of(
         cls, table: pa.Table, target: str | None = None, *, task: str | None = None, text: Sequence[str] = ()
     ) -> "Schema":
-        """Learn it from a table. `text`: columns whose words are used. `task`: if it is not to be read off the target."""
+        """Learn it from a table. `text`: columns whose words are used. `task`: if not to be read off the target."""
         for name in (*text, *([] if target is None else [target])):
             if name not in table.column_names:
                 raise unknown_column(name, table.column_names)
@@ -96,7 +96,7 @@ class Schema:
         )
 
     def apply(self, table: pa.Table) -> pa.Table:
-        """The columns of the model, from a table with the same columns in any order; a DataError lists all that do not fit."""
+        """The columns of the model, from a table with those learned in any order; an error lists what does not fit."""
         present = set(table.column_names)
         absent = [column.name for column in self.used if column.name not in present]
         wrong = [f"column {name!r} is missing" for name in absent]

@@ -7,8 +7,8 @@
         ...
     source.notices  # what a user should know, in words
 
-The first bytes of a file say what it is. A column's type is one that fits all its rows in all files: `types` finds it in a
-pass over text files that keeps nothing, so that `chunks` can be of one type from the first to the last.
+The first bytes of a file say what it is. A column's type is one that fits all its rows in all files: `types` finds it
+in a pass over text files that keeps nothing, so that `chunks` can be of one type from the first to the last.
 """
 
 import contextlib
@@ -24,8 +24,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from linnet.data.column_types import Types, converted, keeps_text, merge_types, merged, plain
 from linnet.data.dialect import unique_names
-from linnet.data.text_files import Types, open_text
+from linnet.data.text_files import open_text
 from linnet.errors import DataError
 
 Progress = Callable[[float], None]  # is told the part that is done, from 0 to 1
@@ -70,6 +71,7 @@ class BinaryFile:
         """Some rows at a time."""
         size, done = self.path.stat().st_size, 0
         for batch, total in self._batches(columns):
+            batch.validate(full=True)  # what pyarrow trusts in a file
             table = pa.Table.from_batches([batch]).rename_columns(self._wanted(columns, batch.num_columns))
             yield converted(table, types, self.name, done)
             done += batch.num_rows
@@ -95,13 +97,12 @@ class BinaryFile:
                 with pa.ipc.open_file(file) as whole:
                     for index in range(whole.num_record_batches):
                         batch = whole.get_batch(index)
-                        batch.validate(full=True)
+                        batch.validate()
                         for start in range(0, batch.num_rows, rows):
                             yield batch.slice(start, rows), batch.num_rows * whole.num_record_batches
             else:
                 with pa.ipc.open_stream(file) as whole:
                     for batch in whole:
-                        batch.validate(full=True)
                         yield batch, 0
 
 
@@ -131,10 +132,10 @@ class Source:
             for part in self._parts:
                 if isinstance(part, BinaryFile):
                     for name, type_ in zip(part.names, part.schema.types, strict=True):
-                        found[name] = merged(found.get(name, pa.null()), _plain(type_))
+                        found[name] = merged(found.get(name, pa.null()), plain(type_))
                 else:
                     for table in self._tables([part], None, {}, progress):
-                        _merge_types(found, table.schema)
+                        merge_types(found, table.schema)
             self._remember(found)
         assert self._types is not None
         return dict(self._types)
@@ -159,9 +160,9 @@ class Source:
         exact = True  # whether no value must be read again as the text it was
         for table in self._tables(self._parts, None, self._types or {}, progress):
             tables.append(table)
-            _merge_types(found, table.schema)
+            merge_types(found, table.schema)
         for table in tables:
-            exact = exact and all(_keeps_text(field.type, found[field.name]) for field in table.schema)
+            exact = exact and all(keeps_text(field.type, found[field.name]) for field in table.schema)
         self._remember(found)
         order, types = self.names, self.types()
         if not exact:
@@ -264,7 +265,7 @@ def _open(name: str, path: Path, delimiter: str | None, notice: Callable[[str], 
         if first.startswith(b"PK\x03\x04"):
             raise DataError(f"{name} is a spreadsheet or a zip archive: save the table as CSV or Parquet")
         if first and suffix in {"parquet", "pq", "arrow", "feather", "ipc"}:
-            raise DataError(f"{name} does not begin as a {suffix} file does: it is damaged, or of another kind")
+            raise DataError(f"{name} does not begin as .{suffix} files do: it is damaged, or of another kind")
         is_json = suffix in {"jsonl", "ndjson", "json"} or (suffix not in _SUFFIXES and first.lstrip()[:1] == b"{")
         return open_text(name, path, compression, is_json, delimiter, notice)
 
@@ -289,89 +290,8 @@ def _naming(name: str) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-        raise DataError(
-            f"{name} cannot be read: {reason[:300]}: it is damaged, cut short, or of another kind"
-        ) from None
-
-
-# ---- types ----
-
-
-def merged(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The narrowest type that holds the values of both; text, if nothing else does."""
-    if one.equals(other) or pa.types.is_null(other):
-        return one
-    if pa.types.is_null(one):
-        return other
-    is_number = [pa.types.is_integer(type_) or pa.types.is_floating(type_) for type_ in (one, other)]
-    if all(is_number):
-        whole = pa.types.is_integer(one) and pa.types.is_integer(other)
-        return pa.int64() if whole else pa.float64()
-    dates = [pa.types.is_date(type_) or pa.types.is_timestamp(type_) for type_ in (one, other)]
-    zones = {getattr(type_, "tz", None) for type_ in (one, other)}
-    if all(dates) and len(zones) == 1:
-        fine = any(getattr(type_, "unit", "s") != "s" for type_ in (one, other))
-        return pa.timestamp("ns" if fine else "s", zones.pop())
-    return pa.list_(pa.null()) if pa.types.is_nested(one) or pa.types.is_nested(other) else pa.string()
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    """One type for all ways to store the same: text for text, categories and bytes, float64 for decimals."""
-    kinds = pa.types
-    if kinds.is_dictionary(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_):
-        return pa.string()
-    if kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_fixed_size_binary(type_):
-        return pa.string()
-    if kinds.is_decimal(type_) or kinds.is_float16(type_):
-        return pa.float64()
-    if kinds.is_date64(type_):
-        return pa.timestamp("ms")
-    if kinds.is_duration(type_):
-        return pa.int64()
-    if kinds.is_run_end_encoded(type_):
-        return _plain(type_.value_type)
-    return type_
-
-
-def _merge_types(found: dict[str, pa.DataType], schema: pa.Schema) -> None:
-    for field in schema:
-        found[field.name] = merged(found.get(field.name, pa.null()), field.type)
-
-
-def _keeps_text(type_: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a value read as the one is, as the other, what it would have been from the start: not so 007."""
-    return type_.equals(wanted) or pa.types.is_null(type_) or not pa.types.is_string(wanted)
-
-
-def converted(table: pa.Table, types: Types, name: str, first_row: int) -> pa.Table:
-    """The table with its columns in the given types, or else in plain ones; nested columns without a type stay."""
-    columns = []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        wanted = types.get(field.name, _plain(field.type))
-        if not pa.types.is_nested(field.type) and not column.type.equals(wanted):
-            column = _cast(
-                column, wanted, lambda row, field=field: f"{name}, row {first_row + row + 1}, column {field.name!r}"
-            )
-        columns.append(column)
-    return pa.table(dict(zip(table.column_names, columns, strict=True)))
-
-
-def _cast(column: pa.ChunkedArray, wanted: pa.DataType, where: Callable[[int], str]) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(column.type) and not pa.types.is_string(column.type.value_type):
-        column = column.cast(column.type.value_type)
-    lossy = pa.types.is_floating(wanted) and not pa.types.is_string(column.type)
-    try:
-        return column.cast(wanted, safe=not lossy)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        low, high = 0, len(column)  # the first bad row lies within
-        while high - low > 1:
-            middle = (low + high) // 2
-            try:
-                column.slice(low, middle - low).cast(wanted, safe=not lossy)
-                low = middle
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                high = middle
-        raise DataError(f"{where(low)}: {str(column[low])[:60]!r} cannot be read as {wanted}") from None
+        reason = reason[:300].rstrip(".")
+        raise DataError(f"{name} cannot be read: {reason}: it is damaged, cut short, or of another kind") from None
 
 
 # ---- tables ----

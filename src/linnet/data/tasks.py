@@ -1,11 +1,12 @@
 """What is to be predicted, read off the target: two classes, many classes, counts or a number."""
 
 import re
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from linnet.data.kinds import Column, known_numbers, text_numbers
 from linnet.errors import DataError, unknown_name
@@ -37,7 +38,9 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
                 f"the target {name!r} is text with {distinct:,} different values in {rows:,} rows: no classes"
             )
         return "many classes", f"{name!r} is text with {distinct:,} different values"
-    values = known_numbers(text_numbers(column, target.style) if target.style else _plain_numbers(column))
+    if pa.types.is_time(column.type):
+        return "a number", f"{name!r} has times of day, in hours"
+    values = known_numbers(text_numbers(column, target.style) if target.style else column)
     values = values[np.isfinite(values)]
     if not (values == np.floor(values)).all():
         return "a number", f"{name!r} has numbers with decimals"
@@ -60,21 +63,16 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
 
 def check_task(task: str) -> Task:
     """Return the task that a user asks for."""
-    for known in get_args(Task):
-        if task == known:
-            return known  # type: ignore[no-any-return]
-    raise unknown_name("task", task, get_args(Task))
+    if task not in get_args(Task):
+        raise unknown_name("task", task, get_args(Task))
+    return cast("Task", task)
 
 
 def _two(column: pa.ChunkedArray) -> list[str]:
     return [str(value) for value in pc.unique(column).to_pylist() if value is not None and value == value]
 
 
-def _plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.int64()) if pa.types.is_time(column.type) else column
-
-
-def _one_peak(values: np.ndarray) -> bool:  # type: ignore[type-arg]
+def _one_peak(values: NDArray[np.float64]) -> bool:
     """Whether neighbouring values are about as frequent, as amounts are: rising to one peak and falling from it."""
     counts = np.bincount((values - values.min()).astype(np.intp))
     rises = np.sign(np.diff(counts))

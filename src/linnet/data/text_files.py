@@ -1,7 +1,7 @@
 """Text files, block by block: CSV with any of the usual delimiters, and JSON lines.
 
-A block is some megabytes of whole rows. pyarrow reads it with all threads while the next one is fetched, so a file of any
-size takes the memory of a few blocks, and an error is looked for in one block only.
+A block is some megabytes of whole rows. pyarrow reads it with all threads while the next one is fetched, so a file of
+any size takes the memory of a few blocks, and an error is looked for in one block only.
 """
 
 import codecs
@@ -9,7 +9,7 @@ import csv as python_csv
 import io
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +20,13 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.json as json
 
+from linnet.data.column_types import Types
 from linnet.data.dialect import BYTE_ORDER_MARKS, MISSING, Dialect, first_row_end, recognise
 from linnet.errors import DataError
 
 BLOCK = 1 << 24  # bytes of text in a chunk
 _LARGEST_ROW = 1 << 28
 _SHORTEST = 1 << 20  # bytes of text that are worth a thread
-
-Types = Mapping[str, pa.DataType]
 
 
 class Block(NamedTuple):
@@ -68,7 +67,7 @@ class TextFile:
         return file, (file if self.compression is None else pa.CompressedInputStream(file, self.compression))
 
     def _pieces(self, progress: Callable[[int], None]) -> Iterator[bytes]:
-        """The text as UTF-8, or in a code of one byte a character, without the mark of byte order and the header."""
+        """The text as UTF-8, or in a code of one byte a character, without the header; its last line has an end."""
         file, stream = self._stream()
         with file, stream:
             stream.read(len(BYTE_ORDER_MARKS.get(self.dialect.encoding, b"")))
@@ -76,12 +75,16 @@ class TextFile:
             if self.dialect.encoding.startswith("utf-16"):
                 decoder = codecs.getincrementaldecoder(self.dialect.encoding)()
             skip = self.dialect.start
-            while piece := stream.read(BLOCK):
+            coming = stream.read(BLOCK)
+            while piece := coming:
+                coming = stream.read(BLOCK)
                 progress(file.tell())
                 if decoder is not None:
                     piece = self._recoded(piece, decoder)
                 if skip:
                     skip, piece = max(0, skip - len(piece)), piece[skip:]
+                if not coming and not piece.endswith(self.dialect.newline):
+                    piece += self.dialect.newline
                 yield piece
 
     def _recoded(self, piece: bytes, decoder: codecs.IncrementalDecoder) -> bytes:
@@ -109,9 +112,7 @@ class TextFile:
                 offset += end
             rest = data[end:]
         if rest:
-            if self._row_end(rest + self.dialect.newline) <= len(rest) and not self.json:
-                raise DataError(f"{self.name}, line {self._line(offset)}: a quote is opened here and never closed")
-            yield Block(rest, offset, b'"' in rest)
+            raise DataError(f"{self.name}, line {self._line(offset)}: a quote is opened here and never closed")
 
     def _row_end(self, data: bytes) -> int:
         """The end of the last whole row, 0 if there is none."""
@@ -126,7 +127,7 @@ class TextFile:
         ends = np.frombuffer(b'"\r\n' + self.dialect.delimiter.encode(), np.uint8)
         opens = np.isin(before, ends) | (quotes[::2] == 0)
         if opens.all() and (np.isin(after, ends) | (quotes[1::2] == len(text) - 1)).all():
-            # each second quote opens a field or follows its twin: a newline is in a field if after an odd number of them
+            # each second quote opens a field or follows its twin: after an odd number of them, a newline is in a field
             while end >= 0 and (count := int(np.searchsorted(quotes, end))) % 2:
                 end = data.rfind(newline, 0, int(quotes[count - 1]))
             return end + 1
@@ -165,7 +166,8 @@ class TextFile:
             if self._is_utf8(block):
                 self._explain(error, block)
         else:
-            if not any(pa.types.is_binary(column.type) for column in table.columns) or self._is_utf8(block):
+            odd = self.json or any(pa.types.is_binary(column.type) for column in table.columns)
+            if not odd or self._is_utf8(block):
                 return table
         if self.json:
             raise DataError(f"{self.name}, line {self._line(block.offset)} or later: not UTF-8: save it as UTF-8")
@@ -209,7 +211,8 @@ class TextFile:
         message = str(error)
         if self.json:
             self._explain_json(message, block)
-        converted = re.match(r"In CSV column #(\d+): .*?conversion error to (.+?): invalid value '(.*)'", message, re.S)
+        pattern = r"In CSV column #(\d+): .*?conversion error to (.+?): invalid value '(.*)'"
+        converted = re.match(pattern, message, re.DOTALL)
         limit = python_csv.field_size_limit(sys.maxsize)
         try:
             text = io.StringIO(str(block.text, "utf-8"), newline="")
@@ -223,10 +226,8 @@ class TextFile:
                         f"{_shortened(self.dialect.delimiter.join(row))}"
                     )
                 if converted and row and row[column := int(converted[1])].strip() == converted[3].strip():
-                    raise DataError(
-                        f"{where}, column {self.names[column]!r}: {_shortened(converted[3])} where {_in_words(converted[2])} "
-                        "is expected"
-                    )
+                    found, expected = _shortened(converted[3]), _in_words(converted[2])
+                    raise DataError(f"{where}, column {self.names[column]!r}: {found} where {expected} is expected")
         except python_csv.Error:
             pass
         finally:
@@ -234,19 +235,16 @@ class TextFile:
         raise DataError(f"{self.name}, line {self._line(block.offset)} or later: {message}") from None
 
     def _explain_json(self, message: str, block: Block) -> NoReturn:
-        row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.S)
+        row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.DOTALL)
         assert row is not None
         line = self._line(block.offset)
         if row[2] is not None:
             filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
             line += filled[min(int(row[2]), len(filled) - 1)]
-        what = re.sub(
-            r"Column\(/(.*?)\) changed from (\w+) to (\w+)", r"column '\1' holds a \3 where a \2 is expected", row[1]
-        )
-        what = re.sub(r"Column\(\) changed from object to (\w+)", r"a row must be an object {...}, got a \1", what)
-        raise DataError(
-            f"{self.name}, line {line}: {what}: write one JSON object a line, with values of one type a column"
-        )
+        changed = r"column '\1' holds a \3 where a \2 is expected: a column's values are of one type"
+        what = re.sub(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", changed, row[1].rstrip("."))
+        what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object a line", what)
+        raise DataError(f"{self.name}, line {line}: {what}")
 
 
 def open_text(
