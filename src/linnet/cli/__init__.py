@@ -8,11 +8,13 @@ import typer
 from linnet import __version__
 from linnet.cli.config import config
 from linnet.cli.demo import demo
+from linnet.cli.inspect import inspect
 from linnet.errors import LinnetError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(config)
 app.command()(demo)
+app.command()(inspect)
 
 
 def _print_version(wanted: bool) -> None:
