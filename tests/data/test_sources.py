@@ -147,7 +147,12 @@ def test_categories_decimals_and_bytes_are_plain_columns(tmp_path: Path) -> None
 
 def test_a_folder_is_its_files_in_order(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    for name, text in {"b.csv": "a,b\n2,y\n", "sub/c.csv": "b,a\nz,3.5\n", "_x.csv": "q\n", "notes.txt": "hello"}.items():
+    for name, text in {
+        "b.csv": "a,b\n2,y\n",
+        "sub/c.csv": "b,a\nz,3.5\n",
+        "_x.csv": "q\n",
+        "notes.txt": "hello",
+    }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n1,x\n"))
     assert read(tmp_path) == {"a": [1.0, 2.0, 3.5], "b": ["x", "y", "z"]}
@@ -173,7 +178,9 @@ def test_standard_input(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.csv").write_bytes(as_csv(TABLE))
     (tmp_path / "a.jsonl").write_bytes(as_json(TABLE))
     parquet.write_table(TABLE, tmp_path / "a.parquet")
-    code = "from linnet.data.sources import open_source; s = open_source(['-']); print(s.read().equals(s.read()), s.names)"
+    code = (
+        "from linnet.data.sources import open_source; s = open_source(['-']); print(s.read().equals(s.read()), s.names)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=(tmp_path / name).read_bytes(),
@@ -352,7 +359,10 @@ def test_chunks_take_the_memory_of_chunks(write: Write, monkeypatch: pytest.Monk
 # ---- identities ----
 
 CELLS = st.one_of(
-    st.text('ab,;"\n\r\t é|', max_size=8), st.integers().map(str), st.floats().map(str), st.sampled_from(["NA", "1,5", "x"])
+    st.text('ab,;"\n\r\t é|', max_size=8),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.sampled_from(["NA", "1,5", "x"]),
 )
 
 
@@ -377,8 +387,13 @@ def test_quoted_text_comes_back_in_any_blocks(
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(columns=st.lists(st.lists(st.sampled_from(["1", "2.5", "", "x", "2020-01-01", "true", "007"]), min_size=6, max_size=6),
-                        min_size=2, max_size=3))
+@given(
+    columns=st.lists(
+        st.lists(st.sampled_from(["1", "2.5", "", "x", "2020-01-01", "true", "007"]), min_size=6, max_size=6),
+        min_size=2,
+        max_size=3,
+    )
+)
 def test_chunks_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: list[list[str]]) -> None:
     path = tmp_path / "a.csv"
     names = ",".join(f"c{place}" for place in range(len(columns)))

@@ -20,8 +20,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from linnet.data.kinds import OTHER, Column, date_parts, judge, text_dates, text_numbers, text_words
 from linnet.data.ngrams import hashed_ngrams
@@ -94,6 +96,12 @@ class Schema:
         return cls(
             values["rows"], columns, None if target is None else _column(target), values["task"], values["reason"]
         )
+
+    def target_numbers(self, table: pa.Table) -> NDArray[np.float64]:
+        """The target as numbers, NaN where there is none."""
+        assert self.target is not None
+        values = _numbers(self.target, table[self.target.name])
+        return np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
 
     def apply(self, table: pa.Table) -> pa.Table:
         """The columns of the model, from a table with those learned in any order; an error lists what does not fit."""
