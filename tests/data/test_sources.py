@@ -22,9 +22,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-
 import linnet
 from linnet.data import text_files
+from linnet.data.dialect import MISSING
 from linnet.data.sources import open_source
 from linnet.errors import DataError
 
@@ -137,7 +137,7 @@ def test_categories_decimals_and_bytes_are_plain_columns(tmp_path: Path) -> None
         found = source.read()
         assert found.to_pydict() == {
             "category": ["u", "v", "u"],
-            "code": ["3", "5", "3"],
+            "code": ["3", "5", "3"] if name == "a.feather" else [3, 5, 3],  # Parquet keeps categories of text only
             "price": [1.0, 2.0, 3.0],
             "bytes": ["x", "y", None],
         }
@@ -147,7 +147,12 @@ def test_categories_decimals_and_bytes_are_plain_columns(tmp_path: Path) -> None
 
 def test_a_folder_is_its_files_in_order(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    for name, text in {"b.csv": "a,b\n2,y\n", "sub/c.csv": "b,a\nz,3.5\n", "_x.csv": "q\n", "notes.txt": "hello"}.items():
+    for name, text in {
+        "b.csv": "a,b\n2,y\n",
+        "sub/c.csv": "b,a\nz,3.5\n",
+        "_x.csv": "q\n",
+        "notes.txt": "hello",
+    }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n1,x\n"))
     assert read(tmp_path) == {"a": [1.0, 2.0, 3.5], "b": ["x", "y", "z"]}
@@ -173,7 +178,9 @@ def test_standard_input(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.csv").write_bytes(as_csv(TABLE))
     (tmp_path / "a.jsonl").write_bytes(as_json(TABLE))
     parquet.write_table(TABLE, tmp_path / "a.parquet")
-    code = "from linnet.data.sources import open_source; s = open_source(['-']); print(s.read().equals(s.read()), s.names)"
+    code = (
+        "from linnet.data.sources import open_source; s = open_source(['-']); print(s.read().equals(s.read()), s.names)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=(tmp_path / name).read_bytes(),
@@ -187,7 +194,8 @@ def test_standard_input(tmp_path: Path, name: str) -> None:
 def test_importing_linnet_does_not_load_pyarrow() -> None:
     code = "import sys, linnet, linnet.cli; print('pyarrow' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
-    assert subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout == b"False\n"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stdout == b"False\n"
 
 
 # ---- how text is written ----
@@ -352,7 +360,10 @@ def test_chunks_take_the_memory_of_chunks(write: Write, monkeypatch: pytest.Monk
 # ---- identities ----
 
 CELLS = st.one_of(
-    st.text('ab,;"\n\r\t é|', max_size=8), st.integers().map(str), st.floats().map(str), st.sampled_from(["NA", "1,5", "x"])
+    st.text('ab,;"\n\r\t é|', max_size=8),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.sampled_from(["NA", "1,5", "x"]),
 )
 
 
@@ -371,14 +382,19 @@ def test_quoted_text_comes_back_in_any_blocks(
     whole = joined(open_source([path], delimiter=","), types=types) if rows else None
     monkeypatch.setattr(text_files, "BLOCK", block)
     if whole is not None:
-        expected = [[None if cell in text_files.MISSING else cell for cell in row] for row in rows]
+        expected = [[None if cell in MISSING else cell for cell in row] for row in rows]
         assert [list(row.values()) for row in whole.to_pylist()] == expected
         assert joined(open_source([path], delimiter=","), types=types).equals(whole)
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(columns=st.lists(st.lists(st.sampled_from(["1", "2.5", "", "x", "2020-01-01", "true", "007"]), min_size=6, max_size=6),
-                        min_size=2, max_size=3))
+@given(
+    columns=st.lists(
+        st.lists(st.sampled_from(["1", "2.5", "", "x", "2020-01-01", "true", "007"]), min_size=6, max_size=6),
+        min_size=2,
+        max_size=3,
+    )
+)
 def test_chunks_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: list[list[str]]) -> None:
     path = tmp_path / "a.csv"
     names = ",".join(f"c{place}" for place in range(len(columns)))
@@ -405,19 +421,19 @@ def test_real_tables_are_read(path: Path) -> None:
 
 
 def test_damaged_files_give_a_table_or_an_error(tmp_path: Path) -> None:
-    outcomes = set()
+    tables, errors = 0, []
     for suffix, data in cases(300, seed=7):
         path = tmp_path / f"case.{suffix}"
         path.write_bytes(data)
         try:
             whole = open_source([path]).read()
         except DataError as error:
-            outcomes.add("error")
-            assert str(path) in str(error)
-            assert len(str(error)) < 1000
-        else:
-            outcomes.add("table")
-            chunks = list(open_source([path]).chunks())
-            assert sum(table.num_rows for table in chunks) == whole.num_rows
-            assert all(table.schema.equals(whole.schema) for table in chunks)
-    assert outcomes == {"table", "error"}
+            errors.append(str(error))
+            continue
+        tables += 1
+        chunks = list(open_source([path]).chunks())
+        assert sum(table.num_rows for table in chunks) == whole.num_rows
+        assert all(table.schema.equals(whole.schema) for table in chunks)
+    assert tables > 30
+    assert len(errors) > 30
+    assert all(error.startswith(str(tmp_path)) and len(error) < 1000 for error in errors)
