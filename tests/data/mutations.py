@@ -2,7 +2,7 @@
 
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -39,28 +39,31 @@ def written(data: pa.Table, suffix: str) -> bytes:
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
+    """The bytes with one of the changes below, seldom with three."""
     for _ in range(rng.choice([1, 1, 1, 3])):
-        at = rng.randrange(len(data) + 1)
-        end = min(len(data), at + rng.choice([1, 4, 50]))
-        part = data[at:end]
-        lines = data.split(b"\n")
-        data = rng.choice(
-            [
-                lambda: data[:at],
-                lambda: data[:at] + data[end:],
-                lambda: data[:at] + part * 3 + data[end:],
-                lambda: data[:at] + rng.randbytes(len(part)) + data[end:],
-                lambda: data[:at] + bytes([rng.choice(b'\0\xff\xfe",;\n\r\t|{}[]0129.-')]) + data[at:],
-                lambda: b"\n".join(rng.sample(lines, len(lines))),
-                lambda: data.replace(b"\n", rng.choice([b"\r\n", b"\r", b"\n\n", b",\n"])),
-                lambda: data.replace(b",", rng.choice([b";", b"\t", b"|", b",,", b" , "])),
-                lambda: rng.choice([b"\xef\xbb\xbf", b"\xff\xfe", b"sep=;\n", b"\n", b"#\n"]) + data,
-                lambda: data.decode("latin-1").encode(rng.choice(["utf-16", "utf-8"])),
-                lambda: data.replace(b".", b","),
-                lambda: data[:at] + b"9" * rng.choice([20, 400]) + data[at:],
-            ]
-        )()
+        data = _changed(data, rng)
     return data
+
+
+def _changed(data: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(data) + 1)
+    end = min(len(data), at + rng.choice([1, 4, 50]))
+    part, lines = data[at:end], data.split(b"\n")
+    changes: list[Callable[[], bytes]] = [
+        lambda: data[:at],
+        lambda: data[:at] + data[end:],
+        lambda: data[:at] + part * 3 + data[end:],
+        lambda: data[:at] + rng.randbytes(len(part)) + data[end:],
+        lambda: data[:at] + bytes([rng.choice(b'\0\xff\xfe",;\n\r\t|{}[]0129.-')]) + data[at:],
+        lambda: b"\n".join(rng.sample(lines, len(lines))),
+        lambda: data.replace(b"\n", rng.choice([b"\r\n", b"\r", b"\n\n", b",\n"])),
+        lambda: data.replace(b",", rng.choice([b";", b"\t", b"|", b",,", b" , "])),
+        lambda: rng.choice([b"\xef\xbb\xbf", b"\xff\xfe", b"sep=;\n", b"\n", b"#\n"]) + data,
+        lambda: data.decode("latin-1").encode(rng.choice(["utf-16", "utf-8"])),
+        lambda: data.replace(b".", b","),
+        lambda: data[:at] + b"9" * rng.choice([20, 400]) + data[at:],
+    ]
+    return rng.choice(changes)()
 
 
 def cases(count: int, seed: int) -> Iterator[tuple[str, bytes]]:

@@ -22,9 +22,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-
 import linnet
 from linnet.data import text_files
+from linnet.data.dialect import MISSING
 from linnet.data.sources import open_source
 from linnet.errors import DataError
 
@@ -137,7 +137,7 @@ def test_categories_decimals_and_bytes_are_plain_columns(tmp_path: Path) -> None
         found = source.read()
         assert found.to_pydict() == {
             "category": ["u", "v", "u"],
-            "code": ["3", "5", "3"],
+            "code": ["3", "5", "3"] if name == "a.feather" else [3, 5, 3],  # Parquet keeps categories of text only
             "price": [1.0, 2.0, 3.0],
             "bytes": ["x", "y", None],
         }
@@ -194,7 +194,8 @@ def test_standard_input(tmp_path: Path, name: str) -> None:
 def test_importing_linnet_does_not_load_pyarrow() -> None:
     code = "import sys, linnet, linnet.cli; print('pyarrow' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
-    assert subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout == b"False\n"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stdout == b"False\n"
 
 
 # ---- how text is written ----
@@ -381,7 +382,7 @@ def test_quoted_text_comes_back_in_any_blocks(
     whole = joined(open_source([path], delimiter=","), types=types) if rows else None
     monkeypatch.setattr(text_files, "BLOCK", block)
     if whole is not None:
-        expected = [[None if cell in text_files.MISSING else cell for cell in row] for row in rows]
+        expected = [[None if cell in MISSING else cell for cell in row] for row in rows]
         assert [list(row.values()) for row in whole.to_pylist()] == expected
         assert joined(open_source([path], delimiter=","), types=types).equals(whole)
 
@@ -420,19 +421,19 @@ def test_real_tables_are_read(path: Path) -> None:
 
 
 def test_damaged_files_give_a_table_or_an_error(tmp_path: Path) -> None:
-    outcomes = set()
+    tables, errors = 0, []
     for suffix, data in cases(300, seed=7):
         path = tmp_path / f"case.{suffix}"
         path.write_bytes(data)
         try:
             whole = open_source([path]).read()
         except DataError as error:
-            outcomes.add("error")
-            assert str(path) in str(error)
-            assert len(str(error)) < 1000
-        else:
-            outcomes.add("table")
-            chunks = list(open_source([path]).chunks())
-            assert sum(table.num_rows for table in chunks) == whole.num_rows
-            assert all(table.schema.equals(whole.schema) for table in chunks)
-    assert outcomes == {"table", "error"}
+            errors.append(str(error))
+            continue
+        tables += 1
+        chunks = list(open_source([path]).chunks())
+        assert sum(table.num_rows for table in chunks) == whole.num_rows
+        assert all(table.schema.equals(whole.schema) for table in chunks)
+    assert tables > 30
+    assert len(errors) > 30
+    assert all(error.startswith(str(tmp_path)) and len(error) < 1000 for error in errors)

@@ -8,13 +8,19 @@ import typer
 from linnet import __version__
 from linnet.cli.config import config
 from linnet.cli.demo import demo
+from linnet.cli.evaluate import evaluate
 from linnet.cli.inspect import inspect
+from linnet.cli.predict import predict
+from linnet.cli.train import train
 from linnet.errors import LinnetError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(config)
 app.command()(demo)
+app.command()(evaluate)
 app.command()(inspect)
+app.command()(predict)
+app.command()(train)
 
 
 def _print_version(wanted: bool) -> None:

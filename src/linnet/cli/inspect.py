@@ -1,13 +1,12 @@
 """`linnet inspect`: how a table is read, before any training."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from linnet.cli.reading import character, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
     from linnet.data.leaks import Leak
     from linnet.data.schema import Schema
-
-_PATIENCE = 1.0  # seconds before a bar shows
-
 
 def inspect(
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
@@ -36,8 +32,8 @@ def inspect(
     from linnet.data.sources import open_source
 
     console = Console(highlight=False)
-    with _progress(not as_json) as tell:
-        source = open_source(data, delimiter=_character(delimiter))
+    with progress(not as_json) as tell:
+        source = open_source(data, delimiter=character(delimiter))
         table = source.read(tell)
         tell(1.0)
         schema = Schema.of(table, target)
@@ -48,40 +44,6 @@ def inspect(
     name = data[0] if len(data) == 1 else f"{len(data)} files"
     name = "standard input" if name == "-" else Path(name).name
     _print(console, name, schema, source.notices, suspects)
-
-
-def _character(delimiter: str | None) -> str | None:
-    from linnet.errors import ConfigError
-
-    if delimiter is None:
-        return None
-    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise ConfigError(f"--delimiter must be one ASCII character, such as ; or tab, got {delimiter!r}")
-    return delimiter
-
-
-@contextmanager
-def _progress(wanted: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on standard error that is told how far reading is; on a terminal only, and only if it takes long."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal))
-    task = bar.add_task("Reading", total=1.0)
-    began = perf_counter()
-
-    def tell(done: float) -> None:
-        if not bar.live.is_started and perf_counter() - began > _PATIENCE and not bar.disable:
-            bar.start()
-        bar.update(task, completed=done, description="Reading" if done < 1 else "Looking at columns")
-
-    try:
-        yield tell
-    finally:
-        bar.stop()
 
 
 def _print(console: "Console", name: str, schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:

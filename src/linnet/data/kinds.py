@@ -151,7 +151,7 @@ def _text(base: dict[str, Any], column: pa.ChunkedArray, target: bool) -> Column
     known = column.drop_null()
     rows, distinct = len(known), base["distinct"]
     head = pc.unique(known.slice(0, 2000))
-    if style := number_style(head):
+    if style := number_style(known.slice(0, 2000)):
         values = text_numbers(column, style)
         words = text_words(column, values)
         if len(words) <= (1 - _MOSTLY) * rows:

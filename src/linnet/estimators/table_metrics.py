@@ -12,7 +12,8 @@ from linnet import evaluate
 from linnet.errors import ConfigError, unknown_name
 
 Array = NDArray[Any]
-Function = Callable[[Array, Array, Any, Any, Any], float]  # target, said, probabilities, classes, weights
+_DRAWS = 300  # of rows, for an interval
+Function = Callable[[Array, Array, Any, Any, Any], Any]  # target, said, probabilities, classes, weights
 
 
 @dataclass(frozen=True)
@@ -25,33 +26,48 @@ class Measure:
     needs_proba: bool = False
 
     def __call__(self, y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+        """The metric of rows."""
         return float(self.function(y, said, proba, classes, weights))
 
+    def interval(
+        self, y: Array, said: Array, proba: Any, classes: Any, weights: Any, level: float
+    ) -> tuple[float, float, float]:
+        """The metric and the limits between which it lies, by rows drawn with replacement."""
+        rng = np.random.default_rng(0)
+        draws = []
+        for _ in range(_DRAWS):
+            rows = rng.integers(0, len(y), len(y))
+            of_rows = [None if part is None else part[rows] for part in (proba, weights)]
+            if classes is None or len(np.unique(y[rows])) > 1:
+                draws.append(self(y[rows], said[rows], of_rows[0], classes, of_rows[1]))
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]) if draws else (np.nan, np.nan)
+        return self(y, said, proba, classes, weights), float(low), float(high)
 
-def _log_loss(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+
+def _log_loss(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
     return evaluate.log_loss(y, proba, labels=classes, sample_weight=weights)
 
 
-def _roc_auc(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+def _roc_auc(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
     if len(classes) == 2:
         return evaluate.roc_auc_score(y == classes[1], proba[:, 1], sample_weight=weights)
     return evaluate.roc_auc_score(y, proba, multi_class="ovr", labels=classes)
 
 
-def _average_precision(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+def _average_precision(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
     return evaluate.average_precision_score(y == classes[1], proba[:, 1], sample_weight=weights)
 
 
-def _accuracy(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+def _accuracy(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
     return evaluate.accuracy_score(y, said, sample_weight=weights)
 
 
-def _balanced(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+def _balanced(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
     return evaluate.balanced_accuracy_score(y, said, sample_weight=weights)
 
 
 def _of_labels(score: Callable[..., float], **how: Any) -> Function:
-    def measure(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+    def measure(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
         if len(classes) == 2:
             return score(y == classes[1], said == classes[1], sample_weight=weights, zero_division=0, **how)
         return score(y, said, average="macro", sample_weight=weights, zero_division=0, **how)

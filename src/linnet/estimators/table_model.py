@@ -71,7 +71,7 @@ class TableModel:
     def needed(self) -> tuple[str, ...]:
         """The columns that prediction reads."""
         roles = (self.roles.exposure, self.roles.offset)
-        return tuple([*(column.name for column in self.schema.used), *(name for name in roles if name is not None)])
+        return (*(column.name for column in self.schema.used), *(name for name in roles if name is not None))
 
     def _given(self, table: "pa.Table") -> tuple["pa.Table", dict[str, Array]]:
         given = {}
@@ -94,7 +94,7 @@ class TableModel:
         """The probability of each class, rows x classes."""
         if self.classes is None:
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
-        if not hasattr(self.estimator, "predict_proba"):
+        if not _has_proba(self.estimator):
             raise ConfigError(f"{type(self.estimator).__name__} has no probabilities: train --model logistic or mlp")
         return np.asarray(self.estimator.predict_proba(self.schema.apply(table)))
 
@@ -121,11 +121,33 @@ class TableModel:
         """Metrics of the model on rows with a target."""
         return _scores(self, table, [as_measure(name, self.task) for name in names] or measures(self.task))
 
+    def intervals(
+        self, table: "pa.Table", names: Sequence[str], level: float = 0.95
+    ) -> dict[str, tuple[float, float, float]]:
+        """Metrics of the model on rows with a target: value, lower and upper limit."""
+        y, said = self.target_of(table), self.predict(table)
+        proba = self.predict_proba(table) if self.classes is not None and _has_proba(self.estimator) else None
+        weights = self._weights(table)
+        wanted = [as_measure(name, self.task) for name in names]
+        return {
+            measure.name: measure.interval(y, said, proba, self.classes, weights, level)
+            for measure in wanted
+            if proba is not None or not measure.needs_proba
+        }
+
+    def _weights(self, table: "pa.Table") -> Array | None:
+        name = self.roles.weights
+        return None if name is None or name not in table.column_names else numbers_of(table, name)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
         from linnet.estimators.model_file import save
 
         save(self, path)
+
+
+def _has_proba(estimator: Any) -> bool:
+    return hasattr(estimator, "predict_proba")
 
 
 def numbers_of(table: "pa.Table", name: str) -> Array:
@@ -177,11 +199,8 @@ def with_target(table: "pa.Table", name: str) -> "pa.Table":
 
 
 def _scores(model: TableModel, table: "pa.Table", wanted: Sequence[Measure]) -> dict[str, float]:
-    y, weights = model.target_of(table), None
-    if model.roles.weights is not None and model.roles.weights in table.column_names:
-        weights = numbers_of(table, model.roles.weights)
-    said, proba = model.predict(table), None
-    if model.classes is not None and hasattr(model.estimator, "predict_proba"):
+    y, weights, said, proba = model.target_of(table), model._weights(table), model.predict(table), None
+    if model.classes is not None and _has_proba(model.estimator):
         proba = model.predict_proba(table)
     return {m.name: m(y, said, proba, model.classes, weights) for m in wanted if proba is not None or not m.needs_proba}
 
@@ -277,6 +296,11 @@ def train(
                 raise
             tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed=str(error)))
             continue
+        except KeyboardInterrupt:  # keeps the best so far
+            if best is None:
+                raise
+            tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed="interrupted"))
+            break
         tried.append(Tried(candidate.name, candidate.what, seconds, scores))
         value = scores.get(chooser.name, float("nan")) * (1 if chooser.higher else -1)
         if best is None or value > best[0]:
