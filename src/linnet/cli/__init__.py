@@ -39,9 +39,12 @@ def _linnet(
 
 
 def main() -> None:
-    """Run the command line; an error that linnet raises on purpose is one line, not a traceback."""
+    """Run the command line; an error that linnet raises on purpose, or of a file, is one line, not a traceback."""
     try:
         app()
     except LinnetError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"error: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)

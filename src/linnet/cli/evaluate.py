@@ -14,6 +14,7 @@ from linnet.errors import ConfigError, DataWarning
 if TYPE_CHECKING:
     from linnet.estimators.table_model import TableModel
 
+Rows = dict[str, tuple[float, float, float]]  # value, lower and upper limit, by metric
 _MEETS = {
     ">=": lambda value, limit: value >= limit,
     "<=": lambda value, limit: value <= limit,
@@ -72,7 +73,9 @@ def _read(text: str) -> tuple[str, str, float]:
         raise ConfigError(f'--require must look like "f1>=0.8", got {text!r}') from None
 
 
-def _intervals(model: "TableModel", table: Any, names: list[str], level: float) -> dict[str, tuple[float, float, float]]:
+def _intervals(
+    model: "TableModel", table: Any, names: list[str], level: float
+) -> dict[str, tuple[float, float, float]]:
     """Value, lower and upper limit of each metric."""
     from linnet.estimators.table_metrics import measures
 
@@ -80,7 +83,7 @@ def _intervals(model: "TableModel", table: Any, names: list[str], level: float) 
     return model.intervals(table, names, level)
 
 
-def _show(model: "TableModel", count: int, rows: dict[str, tuple[float, float, float]], level: float) -> None:
+def _show(model: "TableModel", count: int, rows: Rows, level: float) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table

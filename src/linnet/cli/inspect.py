@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linnet.data.leaks import Leak
     from linnet.data.schema import Schema
 
+
 def inspect(
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,

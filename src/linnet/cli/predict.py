@@ -1,5 +1,6 @@
 """`linnet predict`: answers for the rows of files of any size."""
 
+import json
 import os
 import sys
 import warnings
@@ -63,15 +64,18 @@ def predict(
             rows += len(table)
             write(pa.table(columns))
     for name, count in unseen.items():
-        print(f"note: {count:,} rows have a level of {name!r} never seen in training: it has no effect", file=sys.stderr)
+        print(
+            f"note: {count:,} rows have a level of {name!r} never seen in training: it has no effect", file=sys.stderr
+        )
     if out is not None:
         print(f"{rows:,} rows written to {out}", file=sys.stderr)
 
 
-def _answers(model: Any, table: "pa.Table", proba: bool, sample: bool, level: float | None, seed: int) -> dict[str, Any]:
-    answers: dict[str, Any] = {
-        "sample" if sample else "prediction": model.sample(table, seed) if sample else model.predict(table)
-    }
+def _answers(
+    model: Any, table: "pa.Table", proba: bool, sample: bool, level: float | None, seed: int
+) -> dict[str, Any]:
+    name, said = ("sample", model.sample(table, seed)) if sample else ("prediction", model.predict(table))
+    answers: dict[str, Any] = {name: said if model.classes is None else _as_read(said, model.schema.target.type)}
     if proba:
         shares = model.predict_proba(table)
         answers |= {f"probability of {name}": shares[:, place] for place, name in enumerate(model.classes)}
@@ -80,11 +84,32 @@ def _answers(model: Any, table: "pa.Table", proba: bool, sample: bool, level: fl
     return answers
 
 
+def _as_read(said: Any, kind: str) -> Any:
+    """Classes in the type that their column had."""
+    import pyarrow as pa
+
+    classes = pa.array(said.tolist(), pa.string())
+    return classes.cast(kind) if kind == "bool" or "int" in kind else classes
+
+
 def _unseen(model: Any) -> dict[str, int]:
     """Rows of the last table with levels that the model does not know, by column."""
     encoder = getattr(model.estimator, "_encoder", None)
     encoder = getattr(encoder, "encoder", encoder)
     return dict(getattr(encoder, "unseen", {}))
+
+
+class _JsonLines:
+    """An object a line."""
+
+    def __init__(self, path: str, schema: "pa.Schema") -> None:
+        self._file = Path(path).open("w", encoding="utf8")  # noqa: SIM115 - closed with this
+
+    def write_table(self, table: "pa.Table") -> None:
+        self._file.writelines(json.dumps(row, default=str) + "\n" for row in table.to_pylist())
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @contextmanager
@@ -103,22 +128,16 @@ def _writer(out: Path | None) -> Iterator[Any]:
     opened: list[Any] = []
 
     def write(table: pa.Table) -> None:
-        if kind == ".jsonl":
-            import json
-
-            if not opened:
-                opened.append(Path(temporary).open("w", encoding="utf8"))
-            opened[0].writelines(json.dumps(row, default=str) + "\n" for row in table.to_pylist())
-            return
         if not opened:
-            make = {
-                ".csv": lambda: csv.CSVWriter(temporary, table.schema),
-                ".parquet": lambda: parquet.ParquetWriter(temporary, table.schema),
-                ".arrow": lambda: pa.ipc.new_file(temporary, table.schema),
-                ".feather": lambda: pa.ipc.new_file(temporary, table.schema),
+            make: dict[str, Any] = {
+                ".csv": csv.CSVWriter,
+                ".parquet": parquet.ParquetWriter,
+                ".arrow": pa.ipc.new_file,
+                ".feather": pa.ipc.new_file,
+                ".jsonl": _JsonLines,
             }
-            opened.append(make[kind]())
-        opened[0].write_table(table) if hasattr(opened[0], "write_table") else opened[0].write(table)
+            opened.append(make[kind](temporary, table.schema))
+        opened[0].write_table(table)
 
     if kind not in (".csv", ".parquet", ".arrow", ".feather", ".jsonl"):
         raise ConfigError(f"cannot write {out}: the name must end with .csv, .parquet, .arrow, .feather or .jsonl")

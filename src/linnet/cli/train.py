@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linnet.cli.reading import character, read_table
+from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +39,9 @@ def train(
     class_weight: Annotated[Text, typer.Option(help="balanced, or class=weight,class=weight.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
     text: Annotated[list[str] | None, typer.Option(help="Column whose words are used; may be repeated.")] = None,
-    valid: Annotated[str, typer.Option(help="A file of rows to choose the model by, or their part of the data.")] = "0.2",
+    valid: Annotated[
+        str, typer.Option(help="A file of rows to choose the model by, or their part of the data.")
+    ] = "0.2",
     metric: Annotated[Text, typer.Option(help="What the model is chosen by, such as log_loss, f2 or rmse.")] = None,
     threshold: Annotated[Text, typer.Option(help="tune, or a number: for two classes.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
@@ -59,6 +62,8 @@ def train(
     from linnet.estimators.table_model import Options, Roles
     from linnet.estimators.table_model import train as train_table
 
+    if not out.parent.is_dir():
+        raise ConfigError(f"cannot write {out}: there is no folder {out.parent}")
     console = Console(highlight=False, quiet=as_json)
     roles = Roles(target, exposure, offset, weights)
     table, notices = read_table(data, character(delimiter), quiet=as_json)
@@ -82,7 +87,7 @@ def train(
     )
     held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
     with console.status("") as status:
-        found, held = train_table(
+        found, _ = train_table(
             table, schema, roles, options, valid=held_out, begin=lambda name: status.update(f"training: {name}")
         )
     found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
@@ -116,8 +121,6 @@ def _is_number(text: str) -> bool:
 
 
 def _part(valid: str) -> float:
-    from linnet.errors import ConfigError
-
     if not _is_number(valid):
         return 0.0
     if not 0 < float(valid) < 1:
@@ -126,8 +129,6 @@ def _part(valid: str) -> float:
 
 
 def _params(hidden: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, epochs: Any, patience: Any) -> Any:
-    from linnet.errors import ConfigError
-
     params = {
         "dropout": dropout,
         "solver": optimizer,
@@ -145,8 +146,6 @@ def _params(hidden: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, 
 
 
 def _class_weight(given: Text) -> Any:
-    from linnet.errors import ConfigError
-
     if given is None or given == "balanced":
         return given
     try:
@@ -165,6 +164,7 @@ def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices
     from rich.text import Text as Line
 
     name = Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
+    console.soft_wrap = True
     console.print(Line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
     console.print(Line(f"task: {schema.task} ({schema.reason})"))
     for notice in notices:
@@ -186,7 +186,9 @@ def _say_result(console: "Console", model: "TableModel", out: Path) -> None:
     for one in model.tried:
         values = [f"{one.scores[name]:.4g}" if name in one.scores else "" for name in shown]
         row = [one.name, *values, f"{one.seconds:.2f}"]
-        table.add_row(*(row if not one.failed else [one.name, f"failed: {one.failed}"]), style="bold" if one.chosen else "")
+        table.add_row(
+            *(row if not one.failed else [one.name, f"failed: {one.failed}"]), style="bold" if one.chosen else ""
+        )
     console.print(table)
     chosen = next(one for one in model.tried if one.chosen)
     console.print(f"{chosen.name} is kept, by {model.metric}", end="")

@@ -52,6 +52,12 @@ class Candidate:
     takes: tuple[str, ...] = ("sample_weight",)
 
 
+def _filling(model: Any) -> Any:
+    """A linear model that takes tables with gaps."""
+    model._gaps = "fill"
+    return model
+
+
 def candidates(
     task: str,
     model: str,
@@ -85,22 +91,18 @@ def candidates(
         weighted = {"class_weight": class_weight}
         found += [
             Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(random_state=seed, **weighted), ()),
-            Candidate(name, f"{name} regression, l2 penalty", lambda: LogisticRegression(**weighted, **exact)),
+            Candidate(name, f"{name} regression", lambda: _filling(LogisticRegression(**weighted, **exact))),
             Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
         ]
     else:
         if class_weight is not None:
             raise ConfigError(f"--class-weight is for classes, and the task is {task!r}")
         if not shifted:
-            found.append(
-                Candidate("linear", "linear regression, a little l2", lambda: Ridge(alpha=1e-3, threads=threads))
-            )
+            found.append(Candidate("linear", "linear regression", lambda: _filling(Ridge(alpha=1e-3, threads=threads))))
         loss = "squared_error"
         if task == "counts":
-            loss = "poisson"
-            found.append(
-                Candidate("poisson", "Poisson regression", lambda: PoissonRegressor(alpha=1e-4, **exact), everything)
-            )
+            loss, make = "poisson", lambda: _filling(PoissonRegressor(alpha=1e-4, **exact))
+            found.append(Candidate("poisson", "Poisson regression", make, everything))
         found.append(Candidate("mlp", "a small ensemble of networks", lambda: MLPRegressor(loss, **net), everything))
     if model == "auto":
         return [candidate for candidate in found if candidate.name != "perceptron"]
