@@ -96,16 +96,19 @@ def count_distinct(column: pa.ChunkedArray) -> tuple[int, bool]:
         return 0, False
     if pa.types.is_nested(column.type):
         return len(column) - column.null_count, True
-    if len(column) <= _COUNTED or pa.types.is_string(column.type):
-        count = pc.count_distinct(column).as_py()
+
+    def exact() -> int:
         has_nan = pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()
-        return int(count) - bool(has_nan), False
+        return int(pc.count_distinct(column).as_py()) - bool(has_nan)
+
+    if len(column) <= _COUNTED or pa.types.is_string(column.type):
+        return exact(), False
     pieces = [column.slice(int(start), 10_000) for start in np.linspace(0, len(column) - 10_000, 20)]
     sample = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks]).drop_null()
     counts = pc.value_counts(sample.combine_chunks()).field("counts").to_numpy()
     once = int((counts == 1).sum())
-    if once == len(sample):
-        return int(pc.count_distinct(column).as_py()), False  # perhaps all are unique, which must be known
+    if once == len(sample) or len(counts) <= _MOST_LEVELS:  # all may be unique, or few: which must be known exactly
+        return exact(), False
     # values seen once stand for sqrt(rows / sampled rows) others (Charikar et al. 2000)
     return len(counts) - once + round(once * np.sqrt(len(column) / max(1, len(sample)))), True
 

@@ -53,7 +53,7 @@ class Part(Protocol):
     def path(self) -> Path:
         """Where it is."""
 
-    def tables(self, columns: list[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
+    def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """The rows in order; `progress` is told how many bytes of the file were read."""
 
 
@@ -67,7 +67,7 @@ class BinaryFile:
     schema: pa.Schema
     names: tuple[str, ...]
 
-    def tables(self, columns: list[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
+    def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """Some rows at a time."""
         size, done = self.path.stat().st_size, 0
         for batch, total in self._batches(columns):
@@ -77,11 +77,11 @@ class BinaryFile:
             done += batch.num_rows
             progress(int(size * done / max(1, total)))
 
-    def _wanted(self, columns: list[str] | None, count: int) -> list[str]:
+    def _wanted(self, columns: set[str] | None, count: int) -> list[str]:
         names = list(self.names)
         return names if columns is None or count == len(names) else [name for name in names if name in columns]
 
-    def _batches(self, columns: list[str] | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _batches(self, columns: set[str] | None) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Batches, and the number of rows in the file, 0 if it is not known."""
         own = list(self.schema.names) == list(self.names)
         places = [place for place, name in enumerate(self.names) if columns is None or name in columns]
@@ -144,13 +144,14 @@ class Source:
         self, columns: Sequence[str] | None = None, types: Types | None = None, progress: Progress | None = None
     ) -> Iterator[pa.Table]:
         """Yield the rows in order in the memory of a few chunks; `types` are those learned before, or found first."""
-        wanted = None if columns is None else list(columns)
-        if absent := [name for name in wanted or () if name not in self.names]:
+        names = self.names
+        wanted = None if columns is None else set(columns)
+        if absent := [name for name in columns or () if name not in names]:
             raise DataError(
-                f"{self._parts[0].name} has no column {', '.join(map(repr, absent))}: it has {_some(self.names)}"
+                f"{self._parts[0].name} has no column {', '.join(map(repr, absent))}: it has {_some(names)}"
             )
         of_all = dict(types) if types is not None else self.types(progress)
-        order = [name for name in self.names if wanted is None or name in wanted]
+        order = [name for name in names if wanted is None or name in wanted]
         for table in self._tables(self._parts, wanted, of_all, progress):
             yield _in_order(table, order, of_all)
 
@@ -179,7 +180,7 @@ class Source:
             self._types.setdefault(name, pa.null())  # no rows at all
 
     def _tables(
-        self, parts: Sequence[Part], columns: list[str] | None, types: Types, progress: Progress | None
+        self, parts: Sequence[Part], columns: set[str] | None, types: Types, progress: Progress | None
     ) -> Iterator[pa.Table]:
         for part in parts:
             before = sum(other.path.stat().st_size for other in self._parts[: self._parts.index(part)])

@@ -53,7 +53,7 @@ class TextFile:
         """The columns; none for JSON lines, which name them in every row."""
         return self.dialect.names
 
-    def tables(self, columns: list[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
+    def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """One table a block, its columns of the given types or of those that this block suggests."""
         for block in _ahead(self._blocks(progress)):
             table = self._parse(block, columns, types)
@@ -148,7 +148,7 @@ class TextFile:
 
     # ---- rows ----
 
-    def _parse(self, block: Block, columns: list[str] | None, types: Types) -> pa.Table | None:
+    def _parse(self, block: Block, columns: set[str] | None, types: Types) -> pa.Table | None:
         if self.dialect.encoding == "cp1252":
             block = block._replace(text=_from_cp1252(block.text))
         parse = self._parse_json if self.json else self._parse_csv
@@ -182,7 +182,7 @@ class TextFile:
             return False
         return True
 
-    def _parse_csv(self, block: Block, share: int, columns: list[str] | None, types: Types) -> pa.Table:
+    def _parse_csv(self, block: Block, share: int, columns: set[str] | None, types: Types) -> pa.Table:
         return csv.read_csv(
             pa.BufferReader(pa.py_buffer(block.text)),
             csv.ReadOptions(column_names=list(self.names), block_size=share),
@@ -196,7 +196,7 @@ class TextFile:
             ),
         )
 
-    def _parse_json(self, block: Block, share: int, columns: list[str] | None, types: Types) -> pa.Table:
+    def _parse_json(self, block: Block, share: int, columns: set[str] | None, types: Types) -> pa.Table:
         wanted = {name: type_ for name, type_ in types.items() if columns is None or name in columns}
         options = json.ParseOptions(
             explicit_schema=pa.schema(list(wanted.items())) if types else None,
