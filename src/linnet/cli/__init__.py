@@ -8,11 +8,19 @@ import typer
 from linnet import __version__
 from linnet.cli.config import config
 from linnet.cli.demo import demo
+from linnet.cli.evaluate import evaluate
+from linnet.cli.inspect import inspect
+from linnet.cli.predict import predict
+from linnet.cli.train import train
 from linnet.errors import LinnetError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(config)
 app.command()(demo)
+app.command()(evaluate)
+app.command()(inspect)
+app.command()(predict)
+app.command()(train)
 
 
 def _print_version(wanted: bool) -> None:
@@ -31,9 +39,12 @@ def _linnet(
 
 
 def main() -> None:
-    """Run the command line; an error that linnet raises on purpose is one line, not a traceback."""
+    """Run the command line; an error that linnet raises on purpose, or of a file, is one line, not a traceback."""
     try:
         app()
     except LinnetError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"error: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)

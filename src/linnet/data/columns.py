@@ -319,9 +319,10 @@ class Encoder:
 
     def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> Columns:
         assert self.names is not None
-        missing = [column for column in self.names if column not in frame.columns]
-        if missing or len(frame.columns) != self.width:
-            what = f"lacks the columns {missing}" if missing else f"has {len(frame.columns)} columns"
+        present = set(frame.columns)
+        missing = [column for column in self.names if column not in present]
+        if missing or len(present) != self.width:
+            what = f"lacks the columns {missing}" if missing else f"has {len(present)} columns"
             raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
         if len(frame) == 0 or self.width == 0:
             raise empty((len(frame), self.width), name)

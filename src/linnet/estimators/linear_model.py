@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class LinearModel(Estimator):
     _encoder: Encoder
     _weights: Floats  # in the core's order of columns, x outputs
     _biases: Floats
+    _gaps: Literal["refuse", "fill"] = "refuse"  # what is done about missing values in data frames
     n_iter_: Any
 
     @abstractmethod
@@ -215,7 +216,7 @@ class LinearModel(Estimator):
         """Columns of the table, whose form is kept for prediction."""
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        encoder = Encoder()
+        encoder = Encoder(gaps=self._gaps)
         columns = encoder.learn(X)
         check_form(self, X, reset=True)
         self._encoder = encoder

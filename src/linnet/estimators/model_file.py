@@ -12,7 +12,9 @@ from linnet.persist.tree import Packer, Unpacker
 # What may be in a model file, by module.
 _CLASSES = {
     "data.columns": ("Encoder", "Level"),
+    "data.kinds": ("Column",),
     "data.prepare": ("Numbers", "Preparer"),
+    "data.schema": ("Schema",),
     "estimators.layers": ("Dense", "Dropout", "Regularizer"),
     "estimators.linear": (*("GammaRegressor", "LinearRegression", "PoissonRegressor", "Ridge", "TweedieRegressor"),),
     "estimators.logistic": ("LogisticRegression",),
@@ -22,6 +24,8 @@ _CLASSES = {
     "estimators.perceptron": ("Perceptron",),
     "estimators.sequential": ("Sequential",),
     "estimators.stack": ("Stack",),
+    "estimators.candidates": ("Constant",),
+    "estimators.table_model": ("Roles", "TableModel", "Tried"),
     "estimators.threshold": ("ThresholdClassifier",),
     "evaluate.thresholds": ("Cost", "FBeta", "PrecisionAtLeast", "RecallAtLeast"),
     "fit.checkpoint": ("Checkpoint",),

@@ -1,0 +1,112 @@
+"""`linnet inspect`: how a table is read, before any training."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linnet.cli.reading import character, progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from linnet.data.leaks import Leak
+    from linnet.data.schema import Schema
+
+
+def inspect(
+    data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known as JSON.")] = False,
+) -> None:
+    """Show how a table is read: the columns, what is left out and why, the task, columns that give the target away.
+
+    Examples: `linnet inspect data.csv --target price`, `cat data.csv | linnet inspect - --json`
+    """
+    from rich.console import Console
+
+    from linnet.data.leaks import leaks
+    from linnet.data.schema import Schema
+    from linnet.data.sources import open_source
+
+    console = Console(highlight=False)
+    with progress(not as_json) as tell:
+        source = open_source(data, delimiter=character(delimiter))
+        table = source.read(tell)
+        tell(1.0)
+        schema = Schema.of(table, target)
+        suspects = leaks(table, target, schema) if target is not None else ()
+    if as_json:
+        _print_json(schema, source.notices, suspects)
+        return
+    name = data[0] if len(data) == 1 else f"{len(data)} files"
+    name = "standard input" if name == "-" else Path(name).name
+    _print(console, name, schema, source.notices, suspects)
+
+
+def _print(console: "Console", name: str, schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:
+    from rich.markup import escape
+    from rich.text import Text
+
+    if not console.is_terminal:
+        console.width = max(console.width, 120)
+    console.print(_table(console, name, schema))
+    if schema.target is not None:
+        shown = f"[bold]Target[/] {escape(schema.target.name)}: [bold]{schema.task}[/] ({escape(schema.reason)})"
+        console.print(shown, soft_wrap=True)
+    for leak in suspects:
+        console.print(Text(f"Leak suspect: {leak}", style="yellow"), soft_wrap=True)
+    for notice in (*notices, *schema.notices[:20]):
+        console.print(Text(f"Notice: {notice}"), soft_wrap=True)
+    if len(schema.notices) > 20:
+        console.print(f"Notice: {len(schema.notices) - 20} more columns are left out, see the table", soft_wrap=True)
+
+
+def _table(console: "Console", name: str, schema: "Schema") -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = [*schema.columns, *([] if schema.target is None else [schema.target])]
+    table = Table(
+        title=Text(f"{name}: {schema.rows:,} rows, {len(columns):,} columns"),
+        title_justify="left",
+        box=box.ROUNDED if console.is_terminal else box.SIMPLE_HEAD,
+    )
+    table.add_column("Column", overflow="fold")
+    table.add_column("Read as", no_wrap=True)
+    table.add_column("Missing", justify="right", no_wrap=True)
+    table.add_column("Distinct", justify="right", no_wrap=True)
+    table.add_column("Examples", overflow="fold")
+    table.add_column("Note", overflow="fold")
+    for column in columns:
+        is_target = column is schema.target
+        table.add_row(
+            Text(column.name, style="bold" if column.used else "dim"),
+            "target" if is_target else column.kind,
+            f"{column.missing / max(1, schema.rows):.1%}" if column.missing else "-",
+            f"{'≈' if column.estimated else ''}{column.distinct:,}",
+            Text(", ".join(_printable(text) for text in column.examples), style="dim"),
+            Text(column.note if column.used else f"left out: {column.note}"),
+        )
+    return table
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _print_json(schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:
+    import dataclasses
+    import json
+
+    facts: dict[str, Any] = {
+        **schema.to_dict(),
+        "notices": [*notices, *schema.notices],
+        "leaks": [dataclasses.asdict(leak) for leak in suspects],
+    }
+    json.dump(facts, sys.stdout, indent=2, ensure_ascii=False)
+    print()

@@ -1,0 +1,55 @@
+"""What commands share when they read tables: the delimiter, and a progress bar if it takes long."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PATIENCE = 1.0  # seconds before a bar shows
+
+
+def character(delimiter: str | None) -> str | None:
+    """The delimiter that a user named."""
+    from linnet.errors import ConfigError
+
+    if delimiter is None:
+        return None
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise ConfigError(f"--delimiter must be one ASCII character, such as ; or tab, got {delimiter!r}")
+    return delimiter
+
+
+@contextmanager
+def progress(wanted: bool, then: str = "Looking at columns") -> Iterator[Callable[[float], None]]:
+    """A bar on standard error that is told how far reading is; on a terminal only, and only if it takes long."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal))
+    task = bar.add_task("Reading", total=1.0)
+    began = perf_counter()
+
+    def tell(done: float) -> None:
+        if not bar.live.is_started and perf_counter() - began > _PATIENCE and not bar.disable:
+            bar.start()
+        bar.update(task, completed=done, description="Reading" if done < 1 else then)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
+
+
+def read_table(paths: Sequence[str], delimiter: str | None, *, quiet: bool) -> tuple["pa.Table", list[str]]:
+    """The whole table, and what a user should know of how it was read."""
+    from linnet.data.sources import open_source
+
+    with progress(not quiet) as tell:
+        source = open_source(list(paths), delimiter=delimiter)
+        return source.read(tell), list(source.notices)

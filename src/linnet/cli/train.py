@@ -1,0 +1,211 @@
+"""`linnet train`: a table in, a model file and a report out."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linnet.cli.reading import character, read_table
+from linnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from linnet.estimators.table_model import TableModel
+
+Text = str | None
+
+
+def train(
+    data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
+    model: Annotated[
+        str, typer.Option(help="auto, constant, linear, logistic, softmax, perceptron, poisson or mlp.")
+    ] = "auto",
+    hidden: Annotated[Text, typer.Option(help="Units of the network's layers, such as 64,32.")] = None,
+    dropout: Annotated[float | None, typer.Option(help="Rate of the network's layers.")] = None,
+    optimizer: Annotated[Text, typer.Option(help="adam, adamw, sgd, rmsprop or adagrad.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of the network's optimizer.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows of a step of the network.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Most epochs of the network.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Epochs without gain that end training.")] = None,
+    exposure: Annotated[Text, typer.Option(help="Column: how long or how much was counted.")] = None,
+    offset: Annotated[Text, typer.Option(help="Column that is added to the linear output.")] = None,
+    weights: Annotated[Text, typer.Option(help="Column: how much each row counts.")] = None,
+    class_weight: Annotated[Text, typer.Option(help="balanced, or class=weight,class=weight.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="Column whose words are used; may be repeated.")] = None,
+    valid: Annotated[
+        str, typer.Option(help="A file of rows to choose the model by, or their part of the data.")
+    ] = "0.2",
+    metric: Annotated[Text, typer.Option(help="What the model is chosen by, such as log_loss, f2 or rmse.")] = None,
+    threshold: Annotated[Text, typer.Option(help="tune, or a number: for two classes.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Most threads to use.")] = None,
+    delimiter: Annotated[Text, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")] = Path("model.linnet"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Train on a table: read its columns, try models from simple to complex, keep the best on held-out rows.
+
+    Examples: `linnet train data.csv --target price`,
+    `linnet train claims.parquet --target claims --exposure years --model poisson -o claims.linnet`
+    """
+    from rich.console import Console
+
+    from linnet.data.leaks import leaks
+    from linnet.data.schema import Schema
+    from linnet.estimators.table_model import Options, Roles
+    from linnet.estimators.table_model import train as train_table
+
+    if not out.parent.is_dir():
+        raise ConfigError(f"cannot write {out}: there is no folder {out.parent}")
+    console = Console(highlight=False, quiet=as_json)
+    roles = Roles(target, exposure, offset, weights)
+    table, notices = read_table(data, character(delimiter), quiet=as_json)
+    table = _without(table, drop or ())
+    columns = [name for name in table.column_names if name == target or name not in roles.names]
+    _check_columns(table.column_names, roles.names)
+    schema = Schema.of(table.select(columns), target, task=task, text=text or ())
+    notices = [*notices, *schema.notices]
+    suspects = leaks(table.select(columns), target, schema)
+    _say_what_was_read(console, data, schema, notices, suspects)
+    options = Options(
+        model=model,
+        params=_params(hidden, dropout, optimizer, learning_rate, batch_size, epochs, patience),
+        valid=_part(valid),
+        metric=metric,
+        threshold=threshold,
+        class_weight=_class_weight(class_weight),
+        seed=seed,
+        threads=threads,
+        verbose=int(sys.stderr.isatty() and not as_json),
+    )
+    held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
+    with console.status("") as status:
+        found, _ = train_table(
+            table, schema, roles, options, valid=held_out, begin=lambda name: status.update(f"training: {name}")
+        )
+    found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
+    found.facts["command"] = _command()
+    found.save(out)
+    if as_json:
+        print(json.dumps(_as_json(found, out), indent=2))
+    else:
+        _say_result(console, found, out)
+
+
+def _check_columns(names: list[str], wanted: tuple[str, ...]) -> None:
+    from linnet.data.schema import unknown_column
+
+    for name in wanted:
+        if name not in names:
+            raise unknown_column(name, names)
+
+
+def _without(table: Any, names: Any) -> Any:
+    _check_columns(table.column_names, tuple(names))
+    return table.drop_columns(list(names)) if names else table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _part(valid: str) -> float:
+    if not _is_number(valid):
+        return 0.0
+    if not 0 < float(valid) < 1:
+        raise ConfigError(f"--valid must be a file or a part between 0 and 1, got {valid}")
+    return float(valid)
+
+
+def _params(hidden: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, epochs: Any, patience: Any) -> Any:
+    params = {
+        "dropout": dropout,
+        "solver": optimizer,
+        "learning_rate_init": rate,
+        "batch_size": batch,
+        "max_iter": epochs,
+        "n_iter_no_change": patience,
+    }
+    if hidden is not None:
+        try:
+            params["hidden_layer_sizes"] = tuple(int(part) for part in hidden.split(",") if part.strip())
+        except ValueError:
+            raise ConfigError(f"--hidden must be whole numbers such as 64,32, got {hidden!r}") from None
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _class_weight(given: Text) -> Any:
+    if given is None or given == "balanced":
+        return given
+    try:
+        return {name: float(weight) for name, _, weight in (part.rpartition("=") for part in given.split(","))}
+    except ValueError:
+        raise ConfigError(f"--class-weight must be balanced or class=weight,class=weight, got {given!r}") from None
+
+
+def _command() -> str:
+    import shlex
+
+    return "linnet " + shlex.join(sys.argv[1:])
+
+
+def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices: list[str], suspects: Any) -> None:
+    from rich.text import Text as Line
+
+    name = Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
+    console.soft_wrap = True
+    console.print(Line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
+    console.print(Line(f"task: {schema.task} ({schema.reason})"))
+    for notice in notices:
+        console.print(Line(f"note: {notice}", "dim"))
+    for suspect in suspects:
+        console.print(Line(f"warning: {suspect}", "yellow"))
+
+
+def _say_result(console: "Console", model: "TableModel", out: Path) -> None:
+    from rich import box
+    from rich.table import Table
+
+    shown = list(next(one.scores for one in model.tried if one.chosen))[:5]
+    table = Table(box=box.SIMPLE_HEAD, title=f"on {model.facts['held_out']:,} held-out rows", title_justify="left")
+    table.add_column("model")
+    for name in shown:
+        table.add_column(name + (" *" if name == model.metric else ""), justify="right")
+    table.add_column("seconds", justify="right")
+    for one in model.tried:
+        values = [f"{one.scores[name]:.4g}" if name in one.scores else "" for name in shown]
+        row = [one.name, *values, f"{one.seconds:.2f}"]
+        table.add_row(
+            *(row if not one.failed else [one.name, f"failed: {one.failed}"]), style="bold" if one.chosen else ""
+        )
+    console.print(table)
+    chosen = next(one for one in model.tried if one.chosen)
+    console.print(f"{chosen.name} is kept, by {model.metric}", end="")
+    console.print("" if model.threshold is None else f"; threshold {model.threshold:.4g}")
+    if chosen.name == "constant":
+        console.print("warning: no model predicts better than the same answer for every row", style="yellow")
+    console.print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")
+
+
+def _as_json(model: "TableModel", out: Path) -> dict[str, Any]:
+    return {
+        "model": str(out),
+        "task": model.task,
+        "reason": model.schema.reason,
+        "metric": model.metric,
+        "threshold": model.threshold,
+        "tried": [asdict(one) for one in model.tried],
+        "classes": None if model.classes is None else model.classes.tolist(),
+        **model.facts,
+    }

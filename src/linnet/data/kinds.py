@@ -1,0 +1,278 @@
+"""What a column holds, judged by its values and its name, with the reason in plain words."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Kind = Literal["number", "category", "boolean", "date", "text", "identifier", "constant", "empty"]
+
+OTHER = "(other)"  # the level of all rare levels together
+_MANY_LEVELS = 30  # a category with more has its rare levels put together
+_RARE = 5  # rows
+_MOST_LEVELS = 1000
+_MOSTLY = 0.95  # this part of the values makes a column of text one of numbers or dates
+_ENOUGH = 20  # rows for unique values to mean something
+_COUNTED = 1 << 20  # rows; in longer columns numbers are counted in a sample
+
+_NAMED_ID = re.compile(
+    r"(?i:(.*[\W_])?(id|pid|uid|uuid|guid|key|index|idx|rownames|row[\W_]?(number|nr|no|id)))|.*[a-z](Id|ID|Key)|ID[A-Z_]?[a-z]*"
+)
+_NAMED_TIME = re.compile(r"(?i).*(year|month|day|date|time|week|hour|minute|age).*|yr")
+_LIKE_IDENTIFIER = "is called like an identifier and has many values"
+_NO_NUMBER = ["", "-", "--", ".", "none", "unknown", "missing", "nil", "n.a.", "na", "n/a", "nan", "null", "?"]
+_NUMBER_STYLES = {  # pattern, what to take out, the decimal sign
+    "1,234.5": (r"^[-+]?((\d{1,3}(,\d{3})+|\d+)(\.\d*)?|\.\d+)([eE][-+]?\d+)?$", ",", "."),
+    "1.234,5": (r"^[-+]?((\d{1,3}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][-+]?\d+)?$", ".", ","),
+}
+_DAYS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
+    *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_DATE_STYLES = tuple(f"{day}{time}" for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S") for day in _DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a column is read; plain values only."""
+
+    name: str
+    kind: Kind
+    type: str  # pyarrow's name of it
+    used: bool  # whether a model gets it
+    missing: int
+    distinct: int  # values, missing ones not counted
+    estimated: bool = False  # whether `distinct` is
+    examples: tuple[str, ...] = ()
+    note: str = ""  # in plain words: why it is left out, or what is done with it
+    style: str = ""  # how numbers or dates are written in text
+    levels: tuple[str, ...] | None = None  # of a category, if not all have a level of their own
+    parts: tuple[str, ...] = ()  # of a date
+    start: str = ""  # of a date: the first day
+    bins: int = 0  # of a text: columns of hashed n-grams
+
+
+def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
+    """Say how a column is read; the target is never left out."""
+    type_, rows = column.type, len(column)
+    missing = int(column.null_count)
+    if pa.types.is_floating(type_):
+        missing += int(pc.sum(pc.is_nan(column)).as_py() or 0)
+    distinct, estimated = count_distinct(column)
+    base: dict[str, Any] = {
+        "name": name,
+        "type": str(type_),
+        "missing": missing,
+        "distinct": distinct,
+        "estimated": estimated,
+        "examples": _examples(column),
+    }
+    if missing == rows:
+        return Column(kind="empty", used=False, note="has no value at all", **base)
+    if distinct == 1 and not missing:
+        return Column(kind="constant", used=False, note="has the same value in every row", **base)
+    if pa.types.is_boolean(type_):
+        return Column(kind="boolean", used=True, **base)
+    if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
+        return _date(base, column)
+    if pa.types.is_time(type_):
+        return Column(kind="number", used=True, note="a time of day, in hours", **base)
+    if pa.types.is_string(type_):
+        return _text(base, column, target)
+    if pa.types.is_nested(type_):
+        return Column(kind="text", used=False, note="holds lists or objects", **base)
+    return _number(base, column, target)
+
+
+def count_distinct(column: pa.ChunkedArray) -> tuple[int, bool]:
+    """The number of distinct values, missing ones not counted, and whether it is an estimate from a sample."""
+    if column.null_count == len(column):
+        return 0, False
+    if pa.types.is_nested(column.type):
+        return len(column) - column.null_count, True
+
+    def exact() -> int:
+        has_nan = pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()
+        return int(pc.count_distinct(column).as_py()) - bool(has_nan)
+
+    if len(column) <= _COUNTED or pa.types.is_string(column.type):
+        return exact(), False
+    pieces = [column.slice(int(start), 10_000) for start in np.linspace(0, len(column) - 10_000, 20)]
+    sample = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks]).drop_null()
+    counts = pc.value_counts(sample.combine_chunks()).field("counts").to_numpy()
+    once = int((counts == 1).sum())
+    if once == len(sample) or len(counts) <= _MOST_LEVELS:  # all may be unique, or few: which must be known exactly
+        return exact(), False
+    # values seen once stand for sqrt(rows / sampled rows) others (Charikar et al. 2000)
+    return len(counts) - once + round(once * np.sqrt(len(column) / max(1, len(sample)))), True
+
+
+def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
+    head = column.slice(0, 1000)
+    if pa.types.is_nested(column.type):
+        return ()
+    values = [value for value in pc.unique(head).to_pylist() if value is not None and value == value][:3]
+    return tuple(text if len(text) <= 40 else f"{text[:37]}..." for text in map(str, values))
+
+
+def _number(base: dict[str, Any], column: pa.ChunkedArray, target: bool) -> Column:
+    values = known_numbers(column)
+    infinite = int(np.isinf(values).sum())
+    whole = not infinite and bool((values == np.floor(values)).all())
+    if whole and not target:
+        if _named_like_identifier(base, len(values)):
+            return Column(kind="identifier", used=False, note=_LIKE_IDENTIFIER, **base)
+        unique = base["distinct"] == len(values) >= _ENOUGH and not _NAMED_TIME.fullmatch(base["name"])
+        if unique and (np.diff(values) > 0).all():
+            return Column(kind="identifier", used=False, note="rises from row to row, as if it counted them", **base)
+    note = f"{infinite} infinite values count as missing" if infinite else ""
+    return Column(kind="number", used=True, note=note, **base)
+
+
+def _named_like_identifier(base: dict[str, Any], rows: int) -> bool:
+    """Whether the name says so and there are about as many values as something may have that is told apart by them."""
+    named = _NAMED_ID.fullmatch(base["name"]) is not None
+    return named and rows >= _ENOUGH and base["distinct"] > max(_MANY_LEVELS, 0.1 * rows)
+
+
+def known_numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """The values of a column of numbers that are not missing."""
+    values = np.asarray(column.drop_null().to_numpy(), np.float64)
+    return values[~np.isnan(values)]
+
+
+# ---- text ----
+
+
+def _text(base: dict[str, Any], column: pa.ChunkedArray, target: bool) -> Column:
+    known = column.drop_null()
+    rows, distinct = len(known), base["distinct"]
+    head = pc.unique(known.slice(0, 2000))
+    if style := number_style(known.slice(0, 2000)):
+        values = text_numbers(column, style)
+        words = text_words(column, values)
+        if len(words) <= (1 - _MOSTLY) * rows:
+            note = f"numbers written as text, such as {base['examples'][0]}"
+            if len(words):
+                note += f"; {len(words)} values are none and count as missing, such as {words[0].as_py()[:40]!r}"
+            found = _number({**base, "missing": int(values.null_count)}, values, target)
+            return Column(**{**_fields(found), "style": style, "note": note if found.used else found.note})
+    if style := date_style(head):
+        values = text_dates(column, style)
+        if values.null_count - base["missing"] <= (1 - _MOSTLY) * rows:
+            return _date({**base, "missing": int(values.null_count), "style": style}, values)
+    if target:
+        return Column(kind="category", used=True, **base)
+    words = pc.mean(pc.count_substring_regex(head, r"\S+")).as_py()
+    length = pc.mean(pc.utf8_length(head)).as_py()
+    if distinct > _MANY_LEVELS and distinct >= 0.3 * rows and (words >= 3 or length > 40):
+        return Column(kind="text", used=False, note="holds free text, whose words are used only when asked for", **base)
+    if _named_like_identifier(base, rows):
+        return Column(kind="identifier", used=False, note=_LIKE_IDENTIFIER, **base)
+    if rows >= _ENOUGH and distinct >= 0.99 * rows and words < 1.5:
+        return Column(kind="identifier", used=False, note="differs from row to row", **base)
+    if rows >= _ENOUGH and distinct >= 0.99 * rows:
+        return Column(
+            kind="text", used=False, note="differs from row to row, and its words are used only when asked for", **base
+        )
+    return _category(base, known)
+
+
+def _category(base: dict[str, Any], known: pa.ChunkedArray) -> Column:
+    if base["distinct"] <= _MANY_LEVELS:
+        return Column(kind="category", used=True, **base)
+    counts = pc.value_counts(known)
+    rows, values = counts.field("counts").to_numpy(), counts.field("values")
+    often = np.flatnonzero(rows >= _RARE)
+    often = often[np.lexsort((often, -rows[often]))][:_MOST_LEVELS]
+    if len(often) == len(rows):
+        return Column(kind="category", used=True, **base)
+    if len(often) == 0 and base["missing"] < _RARE:
+        return Column(kind="identifier", used=False, note=f"has no value that {_RARE} rows share", **base)
+    levels = tuple(sorted(values.take(pa.array(often)).to_pylist()))
+    note = (
+        f"{len(rows) - len(often)} rare levels are one" if levels else "all levels are rare: only gaps tell rows apart"
+    )
+    return Column(kind="category", used=True, levels=levels, note=note, **base)
+
+
+def number_style(sample: Any) -> str:
+    """How the numbers in a sample of text are written, "" if it has no numbers."""
+    best, most = "", 0.8
+    lowered = pc.utf8_lower(pc.utf8_trim_whitespace(sample))
+    sample = sample.filter(pc.invert(pc.is_in(lowered, pa.array(_NO_NUMBER))))
+    for style in _NUMBER_STYLES:
+        share = 1 - text_numbers(sample, style).null_count / max(1, len(sample))
+        if share > most:
+            best, most = style, share
+    return best
+
+
+def text_numbers(column: Any, style: str) -> Any:
+    """The numbers in a column of text, missing where there is none; marks of thousands, $ and % are taken out."""
+    pattern, mark, decimal = _NUMBER_STYLES[style]
+    text = pc.replace_substring_regex(column, r"^\s*[$€£]|[$€£%]\s*$|\s|'", "")
+    text = pc.if_else(pc.match_substring_regex(text, pattern), text, pa.scalar(None, pa.string()))
+    text = pc.replace_substring(text, mark, "")
+    if decimal != ".":
+        text = pc.replace_substring(text, decimal, ".")
+    return text.cast(pa.float64())
+
+
+def text_words(column: Any, values: Any) -> Any:
+    """What is neither a number nor a word for a missing value."""
+    odd = column.filter(pc.and_(pc.is_valid(column), pc.is_null(values)))
+    return odd.filter(pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(odd)), pa.array(_NO_NUMBER))))
+
+
+def date_style(sample: Any) -> str:
+    """How the dates in a sample of text are written, "" if it has no dates."""
+    if len(sample) == 0 or not pc.match_substring_regex(sample[:1], r"\d.*[-/. ].*\d")[0].as_py():
+        return ""
+    shares = {style: 1 - text_dates(sample, style).null_count / len(sample) for style in _DATE_STYLES}
+    best = max(shares, key=lambda style: shares[style])
+    return best if shares[best] >= _MOSTLY else ""
+
+
+def text_dates(column: Any, style: str) -> Any:
+    """The dates in a column of text, missing where there is none."""
+    return pc.strptime(pc.utf8_trim_whitespace(column), style, "s", error_is_null=True)
+
+
+# ---- dates ----
+
+
+def _date(base: dict[str, Any], column: pa.ChunkedArray) -> Column:
+    parts = date_parts(column, pc.min(column), ("year", "month", "weekday", "hour", "days"))
+    varied = tuple(part for part, values in parts.items() if pc.count_distinct(values).as_py() > 1)
+    start = str(pc.min(column.cast(pa.timestamp("s", getattr(column.type, "tz", None)), safe=False)).as_py())
+    note = f"becomes {', '.join('days since ' + start[:10] if part == 'days' else part for part in varied)}"
+    note = f"{note} (read as {base['style']})" if base.get("style") else note
+    return Column(kind="date", used=bool(varied), parts=varied, start=start[:10], note=note, **base)
+
+
+def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Parts of dates as columns: numbers, but month and day of the week as names."""
+    zone = getattr(column.type, "tz", None)
+    column = column.cast(pa.timestamp("s", zone), safe=False)
+    seconds = column.cast(pa.int64())
+    first = start.cast(pa.timestamp("s", zone), safe=False).cast(pa.int64())
+    months, days = pa.array(_MONTHS), pa.array(_WEEKDAYS)
+    made = {
+        "year": lambda: pc.year(column),
+        "month": lambda: months.take(pc.subtract(pc.month(column), 1)),
+        "weekday": lambda: days.take(pc.day_of_week(column)),
+        "hour": lambda: pc.hour(column),
+        "days": lambda: pc.divide(pc.subtract(seconds, first).cast(pa.float64()), 86400.0),
+    }
+    return {part: made[part]() for part in wanted}
+
+
+def _fields(column: Column) -> dict[str, Any]:
+    return {name: getattr(column, name) for name in Column.__slots__}

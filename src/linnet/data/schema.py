@@ -1,0 +1,243 @@
+"""How a table is read: the kind of each column, what is left out and why, and the task.
+
+    schema = Schema.of(table, target="price")
+    schema.task, schema.reason  # "a number", why
+    schema.apply(table)  # numbers, booleans and text columns of levels, as linnet's estimators take them
+
+| kind | becomes |
+|---|---|
+| number | a number; gaps are left to the encoder |
+| boolean | true or false |
+| category | text; where there are many levels, the rare ones together are "(other)" |
+| date | year, month, weekday, hour and days since the first, those that vary |
+| text | hashed n-grams, if asked for, or if there is nothing else |
+| identifier, constant, empty | nothing |
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from linnet.data.kinds import OTHER, Column, date_parts, judge, text_dates, text_numbers, text_words
+from linnet.data.ngrams import hashed_ngrams
+from linnet.data.tasks import check_task, read_task
+from linnet.errors import DataError, unknown_name
+
+_BINS, _FEW_BINS = 1024, 256  # columns of a text
+_LONG = 100_000  # rows from which a text gets the fewer ones
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """How the columns of a table are read; plain values only, so that it can be written down."""
+
+    rows: int
+    columns: tuple[Column, ...]  # without the target
+    target: Column | None = None
+    task: str | None = None
+    reason: str = ""
+
+    @classmethod
+    def of(
+        cls, table: pa.Table, target: str | None = None, *, task: str | None = None, text: Sequence[str] = ()
+    ) -> "Schema":
+        """Learn it from a table. `text`: columns whose words are used. `task`: if not to be read off the target."""
+        for name in (*text, *([] if target is None else [target])):
+            if name not in table.column_names:
+                raise unknown_column(name, table.column_names)
+        columns = [judge(name, table[name]) for name in table.column_names if name != target]
+        if len(table):
+            columns = _with_text(columns, text, len(table))
+        if target is None:
+            return cls(len(table), tuple(columns))
+        found = judge(target, table[target], target=True)
+        reason = "as asked for"
+        if task is None:
+            task, reason = read_task(found, table[target])
+        else:
+            task = check_task(task)
+        return cls(len(table), tuple(columns), found, task, reason)
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that a model gets."""
+        return tuple(column for column in self.columns if column.used)
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of columns as they were read, for `Source.chunks`."""
+        wanted = [*self.used, *([] if self.target is None else [self.target])]
+        return {column.name: _type(column.type) for column in wanted}
+
+    @property
+    def notices(self) -> list[str]:
+        """What a user should know, a sentence each."""
+        out = [f"column {column.name!r} is left out: it {column.note}" for column in self.columns if not column.used]
+        if self.target is not None and self.target.missing:
+            out.append(f"{self.target.missing:,} rows have no {self.target.name!r}: they are left out")
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values that JSON has."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
+        """The schema of which `to_dict` made the values."""
+        target = values["target"]
+        columns = tuple(_column(column) for column in values["columns"])
+        return cls(
+            values["rows"], columns, None if target is None else _column(target), values["task"], values["reason"]
+        )
+
+    def target_numbers(self, table: pa.Table) -> NDArray[np.float64]:
+        """The target as numbers, NaN where there is none."""
+        assert self.target is not None
+        values = _numbers(self.target, table[self.target.name])
+        return np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
+
+    def apply(self, table: pa.Table) -> pa.Table:
+        """The columns of the model, from a table with those learned in any order; an error lists what does not fit."""
+        present = set(table.column_names)
+        absent = [column.name for column in self.used if column.name not in present]
+        wrong = [f"column {name!r} is missing" for name in absent]
+        made: dict[str, Any] = {}
+        for column in self.used:
+            if column.name in present:
+                try:
+                    made |= _apply(column, table[column.name])
+                except DataError as error:
+                    wrong.append(str(error))
+        if wrong:
+            raise DataError(f"the table does not fit the model: {'; '.join(wrong)}")
+        return pa.table(made)
+
+
+def unknown_column(name: str, names: Sequence[str]) -> DataError:
+    """Build the error for a column that is not there."""
+    return DataError(str(unknown_name("column", name, names[:50])))
+
+
+def _with_text(columns: list[Column], wanted: Sequence[str], rows: int) -> list[Column]:
+    """Texts that are asked for are used; all are, if there is nothing else to learn from."""
+    bins = _BINS if rows <= _LONG else _FEW_BINS
+    alone = not any(column.used for column in columns)
+    out = []
+    for column in columns:
+        is_text = column.type == "string" and column.kind not in ("constant", "empty")
+        asked, only = column.name in wanted, alone and is_text and column.kind in ("text", "identifier")
+        if asked and not is_text:
+            raise DataError(
+                f"column {column.name!r} cannot be used as text: it is {column.kind}, of type {column.type}"
+            )
+        if asked or only:
+            why = "as asked for" if asked else "there is nothing else to learn from"
+            note = f"its words and their parts are hashed into {bins} columns: {why}"
+            column = dataclasses.replace(column, kind="text", used=True, bins=bins, note=note, levels=None, style="")
+        out.append(column)
+    return out
+
+
+def _column(values: Mapping[str, Any]) -> Column:
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list | tuple)}
+    return Column(**{**values, **lists})
+
+
+def _type(name: str) -> pa.DataType:
+    """The type of a name that pyarrow wrote."""
+    zoned = re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name)
+    return pa.timestamp(zoned[1], zoned[2]) if zoned else pa.type_for_alias(name)
+
+
+# ---- one column ----
+
+
+def _apply(column: Column, values: pa.ChunkedArray) -> dict[str, Any]:
+    """The columns that one becomes, by name."""
+    name, given = column.name, values.type
+    if pa.types.is_null(given):
+        values = values.cast(_type(column.type))
+    elif pa.types.is_dictionary(given) or pa.types.is_large_string(given):
+        values = values.cast(pa.string())
+    match column.kind:
+        case "number":
+            return {name: _numbers(column, values)}
+        case "boolean":
+            return {name: _booleans(column, values)}
+        case "date":
+            dates = _dates(column, values)
+            start = pa.scalar(column.start, pa.string()).cast(pa.timestamp("s"))
+            parts = date_parts(dates, start, column.parts)
+            return {f"{name} {part}": part_values for part, part_values in parts.items()}
+        case "category":
+            return {name: _levels(column, values)}
+        case _:
+            if not pa.types.is_string(values.type):
+                raise _retyped(column, values, "text")
+            hashed = hashed_ngrams(values, column.bins)
+            return {f"{name} #{place}": hashed[place] for place in range(column.bins)}
+
+
+def _numbers(column: Column, values: Any) -> Any:
+    if pa.types.is_time(values.type):
+        return hours(values)
+    if pa.types.is_string(values.type):
+        found = text_numbers(values, column.style or "1,234.5")
+        if not column.style and len(text_words(values, found)):
+            raise _retyped(column, text_words(values, found), "numbers")
+        values = found
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)):
+        raise _retyped(column, values, "numbers")
+    if not pa.types.is_floating(values.type):
+        return values
+    return pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
+
+
+def _booleans(column: Column, values: Any) -> Any:
+    if pa.types.is_boolean(values.type):
+        return values
+    try:
+        return values.cast(pa.bool_())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise _retyped(column, values, "true or false") from None
+
+
+def _dates(column: Column, values: Any) -> Any:
+    if pa.types.is_string(values.type) and column.style:
+        return text_dates(values, column.style)
+    try:
+        if not (pa.types.is_date(values.type) or pa.types.is_timestamp(values.type) or pa.types.is_string(values.type)):
+            raise pa.ArrowInvalid
+        return values.cast(pa.timestamp("s", getattr(values.type, "tz", None)), safe=False)
+    except pa.ArrowInvalid:
+        raise _retyped(column, values, "dates") from None
+
+
+def _levels(column: Column, values: Any) -> Any:
+    if pa.types.is_floating(values.type) or pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+        raise _retyped(column, values, "the names of levels")
+    values = values.cast(pa.string())
+    if column.levels is None:
+        return values
+    rare = pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, pa.array(column.levels, pa.string()))))
+    return pc.if_else(rare, OTHER, values)
+
+
+def hours(values: Any) -> Any:
+    """Times of day as hours."""
+    unit = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}[values.type.unit]
+    whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
+    return pc.divide(whole.cast(pa.float64()), unit)
+
+
+def _retyped(column: Column, values: Any, expected: str) -> DataError:
+    known = values.drop_null()
+    such = f" such as {str(known[0].as_py())[:40]!r}" if len(known) else ""
+    return DataError(f"column {column.name!r} has type {values.type}{such}, where {expected} were expected")

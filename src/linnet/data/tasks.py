@@ -1,0 +1,80 @@
+"""What is to be predicted, read off the target: two classes, many classes, counts or a number."""
+
+import re
+from typing import Literal, cast, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from linnet.data.kinds import Column, known_numbers, text_numbers
+from linnet.errors import DataError, unknown_name
+
+Task = Literal["two classes", "many classes", "counts", "a number"]
+
+_MOST_CLASSES = 30  # of whole numbers
+_NAMED_CLASS = re.compile(r"(?i).*(class|target|label|type|category|species|group|digit|letter).*")
+_NAMED_COUNT = re.compile(
+    r"(?i).*(count|cnt|visits|claims|number|trips|events|incidents).*|(n|nb|num)[_. ].*|.*([a-z]Nb|_n)"
+)
+
+
+def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
+    """Return the task and the reason for it; a DataError if the column cannot be predicted."""
+    name, distinct = target.name, target.distinct
+    if target.kind == "empty":
+        raise DataError(f"the target {name!r} has no value at all")
+    if distinct < 2:
+        raise DataError(f"the target {name!r} has one value only ({target.examples[0]}): there is nothing to learn")
+    if target.kind == "date":
+        raise DataError(f"the target {name!r} holds dates: make a number of it, such as the days until then")
+    if distinct == 2:
+        return "two classes", f"{name!r} has two values: {', '.join(sorted(_two(column)))}"
+    if target.kind != "number":
+        rows = len(column) - target.missing
+        if distinct > 0.5 * rows:
+            raise DataError(
+                f"the target {name!r} is text with {distinct:,} different values in {rows:,} rows: no classes"
+            )
+        return "many classes", f"{name!r} is text with {distinct:,} different values"
+    if pa.types.is_time(column.type):
+        return "a number", f"{name!r} has times of day, in hours"
+    values = known_numbers(text_numbers(column, target.style) if target.style else column)
+    values = values[np.isfinite(values)]
+    if not (values == np.floor(values)).all():
+        return "a number", f"{name!r} has numbers with decimals"
+    low, high = values.min(), values.max()
+    span = f"{name!r} has {distinct:,} whole numbers from {low:,.0f} to {high:,.0f}"
+    if distinct <= _MOST_CLASSES and _NAMED_CLASS.fullmatch(name):
+        return "many classes", f"{span}, and is called like a class"
+    if low < 0:
+        return "a number", f"{span}, some of them negative"
+    if _NAMED_COUNT.fullmatch(name):
+        return "counts", f"{span}, and is called like a count"
+    middle, spread = np.median(values), values.std()
+    skewed = ((values - values.mean()) ** 3).mean() > 0.5 * spread**3
+    if skewed and low <= 1 and middle <= 20:
+        return "counts", f"{span}, small ones most often"
+    if distinct <= 10 and high - low < 10 and not _one_peak(values):
+        return "many classes", f"{span}, which do not look like amounts"
+    return "a number", span
+
+
+def check_task(task: str) -> Task:
+    """Return the task that a user asks for."""
+    if task not in get_args(Task):
+        raise unknown_name("task", task, get_args(Task))
+    return cast("Task", task)
+
+
+def _two(column: pa.ChunkedArray) -> list[str]:
+    return [str(value) for value in pc.unique(column).to_pylist() if value is not None and value == value]
+
+
+def _one_peak(values: NDArray[np.float64]) -> bool:
+    """Whether neighbouring values are about as frequent, as amounts are: rising to one peak and falling from it."""
+    counts = np.bincount((values - values.min()).astype(np.intp))
+    rises = np.sign(np.diff(counts))
+    rises = rises[rises != 0]
+    return bool((np.diff(rises) <= 0).all())

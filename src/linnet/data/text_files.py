@@ -1,0 +1,294 @@
+"""Text files, block by block: CSV with any of the usual delimiters, and JSON lines.
+
+A block is some megabytes of whole rows. pyarrow reads it with all threads while the next one is fetched, so a file of
+any size takes the memory of a few blocks, and an error is looked for in one block only.
+"""
+
+import codecs
+import csv as python_csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.json as json
+
+from linnet.data.column_types import Types
+from linnet.data.dialect import BYTE_ORDER_MARKS, MISSING, Dialect, first_row_end, recognise
+from linnet.errors import DataError
+
+BLOCK = 1 << 24  # bytes of text in a chunk
+_LARGEST_ROW = 1 << 28
+_SHORTEST = 1 << 20  # bytes of text that are worth a thread
+
+
+class Block(NamedTuple):
+    """Whole rows of a file, how many bytes of rows come before them, and whether there are quotes."""
+
+    text: Any  # a memoryview or bytes
+    offset: int
+    quotes: bool
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of rows in text: where it is, what was recognised, and where to say what was noticed."""
+
+    name: str  # as the user gave it
+    path: Path
+    compression: str | None
+    json: bool
+    dialect: Dialect
+    notice: Callable[[str], None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns; none for JSON lines, which name them in every row."""
+        return self.dialect.names
+
+    def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
+        """One table a block, its columns of the given types or of those that this block suggests."""
+        for block in _ahead(self._blocks(progress)):
+            table = self._parse(block, columns, types)
+            if table is not None:
+                yield table
+
+    # ---- bytes ----
+
+    def _stream(self) -> Any:
+        file = pa.OSFile(str(self.path))
+        return file, (file if self.compression is None else pa.CompressedInputStream(file, self.compression))
+
+    def _pieces(self, progress: Callable[[int], None]) -> Iterator[bytes]:
+        """The text as UTF-8, or in a code of one byte a character, without the header; its last line has an end."""
+        file, stream = self._stream()
+        with file, stream:
+            stream.read(len(BYTE_ORDER_MARKS.get(self.dialect.encoding, b"")))
+            decoder = None
+            if self.dialect.encoding.startswith("utf-16"):
+                decoder = codecs.getincrementaldecoder(self.dialect.encoding)()
+            skip = self.dialect.start
+            coming = stream.read(BLOCK)
+            while piece := coming:
+                coming = stream.read(BLOCK)
+                progress(file.tell())
+                if decoder is not None:
+                    piece = self._recoded(piece, decoder)
+                if skip:
+                    skip, piece = max(0, skip - len(piece)), piece[skip:]
+                if not coming and not piece.endswith(self.dialect.newline):
+                    piece += self.dialect.newline
+                yield piece
+
+    def _recoded(self, piece: bytes, decoder: codecs.IncrementalDecoder) -> bytes:
+        try:
+            return decoder.decode(piece).encode()
+        except UnicodeError as error:
+            what = f"{self.name} begins as UTF-16 but goes on otherwise ({error}): save it as UTF-8"
+            raise DataError(what) from None
+
+    def _blocks(self, progress: Callable[[int], None] = lambda _: None) -> Iterator[Block]:
+        offset, rest = 0, b""
+        for piece in self._pieces(progress):
+            if (nul := piece.find(b"\0")) >= 0:
+                line = self._line(offset + len(rest)) + piece[:nul].count(self.dialect.newline)
+                raise DataError(f"{self.name}, line {line}: a NUL byte: the file is damaged, or not text")
+            data = rest + piece if rest else piece
+            end = self._row_end(data)
+            if end == 0 and len(data) > _LARGEST_ROW:
+                what = "the end of the object" if self.json else "the end of the row: perhaps a quote is not closed"
+                raise DataError(
+                    f"{self.name}, line {self._line(offset)}: {_LARGEST_ROW >> 20} MB of text without {what}"
+                )
+            if end:
+                yield Block(memoryview(data)[:end], offset, b'"' in data)
+                offset += end
+            rest = data[end:]
+        if rest:
+            raise DataError(f"{self.name}, line {self._line(offset)}: a quote is opened here and never closed")
+
+    def _row_end(self, data: bytes) -> int:
+        """The end of the last whole row, 0 if there is none."""
+        newline = self.dialect.newline
+        end = data.rfind(newline)
+        if end < 0 or self.json or b'"' not in data:
+            return end + 1
+        text = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(text == ord('"'))
+        before = text[np.maximum(quotes[::2] - 1, 0)]
+        after = text[np.minimum(quotes[1::2] + 1, len(text) - 1)]
+        ends = np.frombuffer(b'"\r\n' + self.dialect.delimiter.encode(), np.uint8)
+        opens = np.isin(before, ends) | (quotes[::2] == 0)
+        if opens.all() and (np.isin(after, ends) | (quotes[1::2] == len(text) - 1)).all():
+            # each second quote opens a field or follows its twin: after an odd number of them, a newline is in a field
+            while end >= 0 and (count := int(np.searchsorted(quotes, end))) % 2:
+                end = data.rfind(newline, 0, int(quotes[count - 1]))
+            return end + 1
+        end = 0  # quotes within fields, as in 5" pipe: row by row
+        while (row := self.dialect.row.match(data, end)) is not None:
+            end = row.end()
+        return end
+
+    def _line(self, offset: int) -> int:
+        """The number of the line that so many bytes of rows come before."""
+        line = 1 + self.dialect.lines
+        for piece in self._pieces(lambda _: None):
+            line += piece[:offset].count(self.dialect.newline)
+            offset -= len(piece)
+            if offset <= 0:
+                break
+        return line
+
+    # ---- rows ----
+
+    def _parse(self, block: Block, columns: set[str] | None, types: Types) -> pa.Table | None:
+        if self.dialect.encoding == "cp1252":
+            block = block._replace(text=_from_cp1252(block.text))
+        parse = self._parse_json if self.json else self._parse_csv
+        share = max(_SHORTEST, len(block.text) // pa.cpu_count() + 1)
+        try:
+            try:
+                table = parse(block, share, columns, types)
+            except pa.ArrowInvalid as error:
+                if "straddling" not in str(error):
+                    raise
+                table = parse(block, len(block.text) + 1, columns, types)
+        except (pa.ArrowException, OSError) as error:
+            if "Empty" in str(error) and not bytes(block.text).strip():
+                return None
+            if self._is_utf8(block):
+                self._explain(error, block)
+        else:
+            odd = self.json or any(pa.types.is_binary(column.type) for column in table.columns)
+            if not odd or self._is_utf8(block):
+                return table
+        if self.json:
+            raise DataError(f"{self.name}, line {self._line(block.offset)} or later: not UTF-8: save it as UTF-8")
+        self.notice(f"{self.name} is not UTF-8: read as Windows-1252, the usual code of Western Europe")
+        return self._parse(block._replace(text=_from_cp1252(block.text)), columns, types)
+
+    @staticmethod
+    def _is_utf8(block: Block) -> bool:
+        try:
+            str(block.text, "utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def _parse_csv(self, block: Block, share: int, columns: set[str] | None, types: Types) -> pa.Table:
+        return csv.read_csv(
+            pa.BufferReader(pa.py_buffer(block.text)),
+            csv.ReadOptions(column_names=list(self.names), block_size=share),
+            csv.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=block.quotes),
+            csv.ConvertOptions(
+                column_types=dict(types),
+                include_columns=[name for name in self.names if name in columns] if columns else None,
+                null_values=MISSING,
+                strings_can_be_null=True,
+                decimal_point=self.dialect.decimal,
+            ),
+        )
+
+    def _parse_json(self, block: Block, share: int, columns: set[str] | None, types: Types) -> pa.Table:
+        wanted = {name: type_ for name, type_ in types.items() if columns is None or name in columns}
+        options = json.ParseOptions(
+            explicit_schema=pa.schema(list(wanted.items())) if types else None,
+            unexpected_field_behavior="ignore" if types else "infer",
+        )
+        return json.read_json(pa.BufferReader(pa.py_buffer(block.text)), json.ReadOptions(block_size=share), options)
+
+    # ---- what is wrong where ----
+
+    def _explain(self, error: Exception, block: Block) -> NoReturn:
+        """Raise a DataError that names line and column of what pyarrow stumbled over."""
+        message = str(error)
+        if self.json:
+            self._explain_json(message, block)
+        pattern = r"In CSV column #(\d+): .*?conversion error to (.+?): invalid value '(.*)'"
+        converted = re.match(pattern, message, re.DOTALL)
+        limit = python_csv.field_size_limit(sys.maxsize)
+        try:
+            text = io.StringIO(str(block.text, "utf-8"), newline="")
+            rows = python_csv.reader(text, delimiter=self.dialect.delimiter)
+            line = first = self._line(block.offset)
+            for row in rows:
+                where, line = f"{self.name}, line {line}", first + rows.line_num
+                if row and len(row) != len(self.names):
+                    raise DataError(
+                        f"{where}: {_fields(len(row))} where the header has {len(self.names)}: "
+                        f"{_shortened(self.dialect.delimiter.join(row))}"
+                    )
+                if converted and row and row[column := int(converted[1])].strip() == converted[3].strip():
+                    found, expected = _shortened(converted[3]), _in_words(converted[2])
+                    raise DataError(f"{where}, column {self.names[column]!r}: {found} where {expected} is expected")
+        except python_csv.Error:
+            pass
+        finally:
+            python_csv.field_size_limit(limit)
+        raise DataError(f"{self.name}, line {self._line(block.offset)} or later: {message}") from None
+
+    def _explain_json(self, message: str, block: Block) -> NoReturn:
+        row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.DOTALL)
+        assert row is not None
+        line = self._line(block.offset)
+        if row[2] is not None:
+            filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
+            line += filled[min(int(row[2]), len(filled) - 1)]
+        changed = r"column '\1' holds a \3 where a \2 is expected: a column's values are of one type"
+        what = re.sub(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", changed, row[1].rstrip("."))
+        what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object a line", what)
+        raise DataError(f"{self.name}, line {line}: {what}")
+
+
+def open_text(
+    name: str, path: Path, compression: str | None, is_json: bool, delimiter: str | None, notice: Callable[[str], None]
+) -> TextFile:
+    """Recognise how the file is written by its first rows."""
+    file, stream = TextFile(name, path, compression, is_json, Dialect(), notice)._stream()
+    with file, stream:
+        sample = b""
+        while piece := stream.read(max(_SHORTEST, len(sample))):
+            sample += piece
+            if first_row_end(sample) or len(sample) > _LARGEST_ROW:
+                break
+        whole = not stream.read(1)
+    dialect = recognise(name, sample, whole, is_json, delimiter, notice)
+    return TextFile(name, path, compression, is_json, dialect, notice)
+
+
+def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same blocks, the next one being fetched while one is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = pool.submit(next, blocks, None)
+            yield block
+
+
+def _from_cp1252(text: Any) -> bytes:
+    try:
+        return str(text, "cp1252").encode()
+    except UnicodeDecodeError:  # five of its codes have no meaning
+        return str(text, "latin-1").encode()
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _in_words(type_: str) -> str:
+    words = {"int": "a whole number", "uint": "a whole number", "double": "a number", "float": "a number"}
+    words |= {"bool": "true or false", "date": "a date", "timestamp": "a date and time", "time": "a time of day"}
+    found = re.match(r"[a-z]+", type_)
+    return words.get(found[0] if found else "", type_)

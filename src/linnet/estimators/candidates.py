@@ -1,0 +1,114 @@
+"""The models that a table's task may want, from the simplest on: a constant, linear, generalized linear, a network."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError, unknown_name
+
+Array = NDArray[Any]
+
+MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp")
+
+
+class Constant:
+    """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure."""
+
+    def __init__(self, *, classes: bool = False) -> None:
+        self.classes = classes
+
+    def fit(self, X: Any, y: Array, sample_weight: Array | None = None, *, exposure: Array | None = None) -> Self:
+        """Remember the mean."""
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        if self.classes:
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            self.mean_ = np.bincount(codes, weights) / weights.sum()
+        else:
+            time = weights if exposure is None else weights * exposure
+            self.mean_ = np.array([(weights * y).sum() / time.sum()])
+        return self
+
+    def predict(self, X: Any, *, exposure: Array | None = None) -> Array:
+        """The most frequent class, or the mean."""
+        if self.classes:
+            return np.repeat(self.classes_[[self.mean_.argmax()]], len(X))
+        return np.full(len(X), self.mean_[0]) * (1.0 if exposure is None else exposure)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The shares of the classes."""
+        return np.tile(self.mean_, (len(X), 1))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try: how to make it, and which of weights, exposure and offset its fit takes."""
+
+    name: str
+    what: str
+    make: Callable[[], Any]
+    takes: tuple[str, ...] = ("sample_weight",)
+
+
+def _filling(model: Any) -> Any:
+    """A linear model that takes tables with gaps."""
+    model._gaps = "fill"
+    return model
+
+
+def candidates(
+    task: str,
+    model: str,
+    *,
+    params: Mapping[str, Any],
+    class_weight: Any,
+    shifted: bool,
+    seed: int,
+    threads: int | None,
+    verbose: int,
+) -> list[Candidate]:
+    """What to try. `shifted`: there is an exposure or an offset, which a model must know what to do with."""
+    from linnet.estimators.linear import PoissonRegressor, Ridge
+    from linnet.estimators.logistic import LogisticRegression
+    from linnet.estimators.mlp_classifier import MLPClassifier
+    from linnet.estimators.mlp_regressor import MLPRegressor
+    from linnet.estimators.perceptron import Perceptron
+
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
+    classes = task.endswith("classes")
+    exact: dict[str, Any] = {"threads": threads, "verbose": verbose}
+    net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, **exact}
+    everything = ("sample_weight", "exposure", "offset")
+    found = []
+    if not shifted or task == "counts":
+        takes = ("sample_weight", "exposure")
+        found.append(Candidate("constant", "the same answer for every row", lambda: Constant(classes=classes), takes))
+    if classes:
+        name = "logistic" if task == "two classes" else "softmax"
+        weighted = {"class_weight": class_weight}
+        found += [
+            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(random_state=seed, **weighted), ()),
+            Candidate(name, f"{name} regression", lambda: _filling(LogisticRegression(**weighted, **exact))),
+            Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
+        ]
+    else:
+        if class_weight is not None:
+            raise ConfigError(f"--class-weight is for classes, and the task is {task!r}")
+        if not shifted:
+            found.append(Candidate("linear", "linear regression", lambda: _filling(Ridge(alpha=1e-3, threads=threads))))
+        loss = "squared_error"
+        if task == "counts":
+            loss, make = "poisson", lambda: _filling(PoissonRegressor(alpha=1e-4, **exact))
+            found.append(Candidate("poisson", "Poisson regression", make, everything))
+        found.append(Candidate("mlp", "a small ensemble of networks", lambda: MLPRegressor(loss, **net), everything))
+    if model == "auto":
+        return [candidate for candidate in found if candidate.name != "perceptron"]
+    same = {"softmax": "logistic", "logistic": "softmax"}
+    chosen = [each for each in found if each.name == model or each.name == same.get(model)]
+    if not chosen:
+        known = ", ".join(each.name for each in found)
+        raise ConfigError(f"--model {model} does not suit the task {task!r}: choose from auto, {known}, or set --task")
+    return chosen

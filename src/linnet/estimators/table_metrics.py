@@ -1,0 +1,137 @@
+"""The metrics that suit a task, by name."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet import evaluate
+from linnet.errors import ConfigError, unknown_name
+
+Array = NDArray[Any]
+_DRAWS = 300  # of rows, for an interval
+Function = Callable[[Array, Array, Any, Any, Any], Any]  # target, said, probabilities, classes, weights
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric of predictions: of labels or means said, or of probabilities."""
+
+    name: str
+    function: Function
+    higher: bool = True
+    needs_proba: bool = False
+
+    def __call__(self, y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+        """The metric of rows."""
+        return float(self.function(y, said, proba, classes, weights))
+
+    def interval(
+        self, y: Array, said: Array, proba: Any, classes: Any, weights: Any, level: float
+    ) -> tuple[float, float, float]:
+        """The metric and the limits between which it lies, by rows drawn with replacement."""
+        rng = np.random.default_rng(0)
+        draws = []
+        for _ in range(_DRAWS):
+            rows = rng.integers(0, len(y), len(y))
+            of_rows = [None if part is None else part[rows] for part in (proba, weights)]
+            if classes is None or len(np.unique(y[rows])) > 1:
+                draws.append(self(y[rows], said[rows], of_rows[0], classes, of_rows[1]))
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]) if draws else (np.nan, np.nan)
+        return self(y, said, proba, classes, weights), float(low), float(high)
+
+
+def _log_loss(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
+    return evaluate.log_loss(y, proba, labels=classes, sample_weight=weights)
+
+
+def _roc_auc(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
+    if len(classes) == 2:
+        return evaluate.roc_auc_score(y == classes[1], proba[:, 1], sample_weight=weights)
+    return evaluate.roc_auc_score(y, proba, multi_class="ovr", labels=classes)
+
+
+def _average_precision(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
+    return evaluate.average_precision_score(y == classes[1], proba[:, 1], sample_weight=weights)
+
+
+def _accuracy(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
+    return evaluate.accuracy_score(y, said, sample_weight=weights)
+
+
+def _balanced(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
+    return evaluate.balanced_accuracy_score(y, said, sample_weight=weights)
+
+
+def _of_labels(score: Callable[..., float], **how: Any) -> Function:
+    def measure(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
+        if len(classes) == 2:
+            return score(y == classes[1], said == classes[1], sample_weight=weights, zero_division=0, **how)
+        return score(y, said, average="macro", sample_weight=weights, zero_division=0, **how)
+
+    return measure
+
+
+def _mean(of_rows: Callable[[Array, Array], Array]) -> Function:
+    def measure(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+        return float(np.average(of_rows(y, said), weights=weights))
+
+    return measure
+
+
+def _rmse(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+    return float(np.sqrt(np.average((y - said) ** 2, weights=weights)))
+
+
+def _r2(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+    around = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+    return float(1 - np.average((y - said) ** 2, weights=weights) / around) if around > 0 else float("nan")
+
+
+def _poisson_deviance(y: Array, mean: Array) -> Array:
+    """2 (y log(y / mean) - y + mean), row by row."""
+    mean = np.maximum(mean, 1e-12)
+    ratio = np.where(y > 0, y, 1.0) / np.where(y > 0, mean, 1.0)
+    return np.asarray(2 * (y * np.log(ratio) - y + mean))
+
+
+_CLASSES = [
+    Measure("log_loss", _log_loss, higher=False, needs_proba=True),
+    Measure("accuracy", _accuracy),
+    Measure("balanced_accuracy", _balanced),
+    Measure("f1", _of_labels(evaluate.fbeta_score, beta=1)),
+    Measure("roc_auc", _roc_auc, needs_proba=True),
+]
+_TWO = [
+    Measure("precision", _of_labels(evaluate.precision_score)),
+    Measure("recall", _of_labels(evaluate.recall_score)),
+    Measure("average_precision", _average_precision, needs_proba=True),
+]
+_NUMBERS = [
+    Measure("rmse", _rmse, higher=False),
+    Measure("mae", _mean(lambda y, said: np.abs(y - said)), higher=False),
+    Measure("r2", _r2),
+]
+_COUNTS = [Measure("poisson_deviance", _mean(_poisson_deviance), higher=False), *_NUMBERS]
+_BY_TASK = {"two classes": [*_CLASSES, *_TWO], "many classes": _CLASSES, "counts": _COUNTS, "a number": _NUMBERS}
+
+
+def measures(task: str) -> list[Measure]:
+    """The metrics that suit a task, the one that chooses first."""
+    return _BY_TASK[task]
+
+
+def as_measure(name: str, task: str) -> Measure:
+    """The metric of a name, such as f2 or f0.5 for any F-beta."""
+    known = {measure.name: measure for measure in measures(task)}
+    if name in known:
+        return known[name]
+    beta = re.fullmatch(r"f(\d+(\.\d+)?)", name)
+    if beta and task.endswith("classes"):
+        return Measure(name, _of_labels(evaluate.fbeta_score, beta=float(beta[1])))
+    if any(name == other.name for others in _BY_TASK.values() for other in others):
+        raise ConfigError(f"the metric {name} does not suit the task {task!r}: choose from {', '.join(known)}")
+    raise unknown_name("metric", name, tuple(known))
