@@ -122,7 +122,7 @@ def test_bad_usage(linnet_inspect: Any) -> None:
 def test_a_bar_shows_on_a_terminal_when_it_takes_long(tmp_path: Path) -> None:
     """The bar's patience is taken away; nothing of it stays, and nothing shows with --json."""
     (tmp_path / "data.csv").write_text(CSV)
-    code = "import sys, linnet.cli; sys.modules['linnet.cli.inspect']._PATIENCE = -1.0; linnet.cli.main()"
+    code = "import sys, linnet.cli; sys.modules['linnet.cli.reading']._PATIENCE = -1.0; linnet.cli.main()"
     for arguments, shown in ((["data.csv"], True), (["data.csv", "--json"], False)):
         ours, theirs = pty.openpty()
         done = subprocess.run(

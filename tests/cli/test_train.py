@@ -204,6 +204,14 @@ def test_mistakes_are_one_line(folder: Path, words: list[str], message: str) -> 
     assert not (folder / "x.csv").exists()
 
 
+def test_a_constant_may_be_the_best(folder: Path) -> None:
+    noise = pa.table({"x": RNG.normal(size=60), "y": RNG.choice(["a", "b"], 60, p=[0.9, 0.1])})
+    csv.write_csv(noise, folder / "noise.csv")
+    done = run("train", "noise.csv", "--target", "y", "--model", "constant", "-o", "n.linnet", cwd=folder)
+    assert "no model predicts better" in done.stdout
+    assert set(linnet.load(folder / "n.linnet").predict(noise)) == {"a"}
+
+
 def test_unseen_levels_are_counted(folder: Path) -> None:
     other = TABLE.set_column(2, "colour", pa.array(["green"] * 30 + ["red"] * (ROWS - 30)))
     csv.write_csv(other, folder / "other.csv")

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp")
 
 
-class Constant:
+class ConstantModel:
     """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure."""
 
     def __init__(self, *, classes: bool = False) -> None:
@@ -85,7 +85,9 @@ def candidates(
     found = []
     if not shifted or task == "counts":
         takes = ("sample_weight", "exposure")
-        found.append(Candidate("constant", "the same answer for every row", lambda: Constant(classes=classes), takes))
+        found.append(
+            Candidate("constant", "the same answer for every row", lambda: ConstantModel(classes=classes), takes)
+        )
     if classes:
         name = "logistic" if task == "two classes" else "softmax"
         weighted = {"class_weight": class_weight}

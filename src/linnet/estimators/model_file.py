@@ -24,7 +24,7 @@ _CLASSES = {
     "estimators.perceptron": ("Perceptron",),
     "estimators.sequential": ("Sequential",),
     "estimators.stack": ("Stack",),
-    "estimators.candidates": ("Constant",),
+    "estimators.candidates": ("ConstantModel",),
     "estimators.table_model": ("Roles", "TableModel", "Tried"),
     "estimators.threshold": ("ThresholdClassifier",),
     "evaluate.thresholds": ("Cost", "FBeta", "PrecisionAtLeast", "RecallAtLeast"),
@@ -39,6 +39,7 @@ _CLASSES = {
 _EMPTY = ("OptimizerState",)  # twice as large as a model, and needed for training only
 _WITHOUT = ("_metadata_request",)  # how scikit-learn's meta-estimators are to call a model is not part of it
 _HOME = {name: module for module, names in _CLASSES.items() for name in names}
+assert len(_HOME) == sum(map(len, _CLASSES.values())), "two classes of one name"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
