@@ -11,6 +11,7 @@ from linnet.cli.demo import demo
 from linnet.cli.evaluate import evaluate
 from linnet.cli.inspect import inspect
 from linnet.cli.predict import predict
+from linnet.cli.report import report
 from linnet.cli.train import train
 from linnet.errors import LinnetError
 
@@ -20,6 +21,7 @@ app.command()(demo)
 app.command()(evaluate)
 app.command()(inspect)
 app.command()(predict)
+app.command()(report)
 app.command()(train)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,6 +49,7 @@ def train(
     threads: Annotated[int | None, typer.Option(help="Most threads to use.")] = None,
     delimiter: Annotated[Text, typer.Option(help="Between the fields of text files; else recognised.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")] = Path("model.linnet"),
+    report: Annotated[Path | None, typer.Option(help="A page about the model, such as report.html.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Train on a table: read its columns, try models from simple to complex, keep the best on held-out rows.
@@ -62,8 +64,9 @@ def train(
     from linnet.estimators.table_model import Options, Roles
     from linnet.estimators.table_model import train as train_table
 
-    if not out.parent.is_dir():
-        raise ConfigError(f"cannot write {out}: there is no folder {out.parent}")
+    for path in (out, *([] if report is None else [report])):
+        if not path.parent.is_dir():
+            raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
     console = Console(highlight=False, quiet=as_json)
     roles = Roles(target, exposure, offset, weights)
     table, notices = read_table(data, character(delimiter), quiet=as_json)
@@ -87,16 +90,31 @@ def train(
     )
     held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
     with console.status("") as status:
-        found, _ = train_table(
+        found, training, held = train_table(
             table, schema, roles, options, valid=held_out, begin=lambda name: status.update(f"training: {name}")
         )
     found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
     found.facts["command"] = _command()
     found.save(out)
+    if report is not None:
+        with console.status("writing the report"):
+            _write_report(report, found, training, held, notices)
     if as_json:
         print(json.dumps(_as_json(found, out), indent=2))
     else:
         _say_result(console, found, out)
+        if report is not None:
+            console.print(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)")
+
+
+def _write_report(path: Path, model: "TableModel", training: Any, held: Any, notices: list[str]) -> None:
+    from linnet.errors import DataWarning
+    from linnet.report import facts_of, write_report
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        facts = facts_of(model, held, training=training, command=model.facts["command"], notices=notices)
+    write_report(path, facts)
 
 
 def _check_columns(names: list[str], wanted: tuple[str, ...]) -> None:

@@ -247,8 +247,8 @@ def train(
     *,
     valid: "pa.Table | None" = None,
     begin: Told = lambda name: None,
-) -> tuple[TableModel, "pa.Table"]:
-    """Return the best candidate, and the rows that it was not trained on. `begin` is told each candidate's name."""
+) -> tuple[TableModel, "pa.Table", "pa.Table"]:
+    """Return the best candidate, the rows it was trained on, and those it was not. `begin` is told each candidate's name."""
     task = schema.task
     assert task is not None
     table = with_target(table, roles.target)
@@ -310,7 +310,7 @@ def train(
         raise DataError("; ".join(one.failed for one in tried if one.failed))
     model = replace(best[1], tried=tuple(tried))
     model.facts = {"rows": len(table), "held_out": len(valid), "seed": options.seed}
-    return model, valid
+    return model, table, valid
 
 
 def _shifts(roles: Roles) -> dict[str, str]:

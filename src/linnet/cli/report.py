@@ -1,0 +1,43 @@
+"""`linnet report`: one page about a model on rows with a target."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linnet.cli.reading import character, read_table
+from linnet.errors import ConfigError, DataError, DataWarning
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="The model file.")],
+    data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("report.html"),
+    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers instead of making a page.")] = False,
+) -> None:
+    """Write one page about a model: how good it is on these rows, which it should not have been trained on.
+
+    Examples: `linnet report model.linnet test.csv -o report.html`
+    """
+    import linnet
+    from linnet.estimators.table_model import TableModel, with_target
+    from linnet.report import facts_of, write_report
+
+    found = linnet.load(model)
+    if not isinstance(found, TableModel):
+        raise ConfigError(f"{model} holds a {type(found).__name__}, not a model of a table: use linnet.load in Python")
+    table, notices = read_table(data, character(delimiter), quiet=as_json)
+    if found.roles.target not in table.column_names:
+        raise DataError(f"the table has no target {found.roles.target!r} to compare with")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        command = str(found.facts.get("command", ""))
+        facts = facts_of(found, with_target(table, found.roles.target), command=command, notices=notices)
+    if as_json:
+        print(json.dumps(facts.to_dict(), indent=2))
+        return
+    write_report(out, facts)
+    print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")
