@@ -5,20 +5,25 @@ import math
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from linnet.report.class_facts import CalibrationBin, Curve
 from linnet.report.coefficients import WeightImage
 from linnet.report.html import Safe, count, cut, join, name, number, percent, tag
 from linnet.report.importance import Dependence
 from linnet.report.number_facts import Cloud, CountFacts, Group, Histogram
-from linnet.report.svg import Plot, widened
+from linnet.report.svg import Plot, tick_labels, ticks, widened
 
 _UNIT = (0.0, 1.0)
+_CELL = 180  # the width of a picture in a table
 
 
-def figure(title: str, picture: object, *, legend: Sequence[tuple[str, str]] = (), note: object = "") -> Safe:
+def figure(title: str, picture: object, *, legend: Sequence[tuple[str, object]] = (), note: object = "") -> Safe:
     """A picture with a caption above, a legend (class, text), and a remark below."""
-    keys = [tag("span", tag("i", class_=f"key {class_}"), " ", name(text, 40)) for class_, text in legend]
+    keys = [
+        tag("span", tag("i", class_=f"key {class_}"), " ", text if isinstance(text, Safe) else name(text, 40))
+        for class_, text in legend
+    ]
     return tag(
         "figure",
         tag("figcaption", tag("strong", title), tag("span", *keys, class_="legend") if keys else ""),
@@ -50,32 +55,31 @@ def learning(metric: str, history: Mapping[str, Sequence[float]]) -> Safe:
     return figure(title, plot, legend=[(f"s{k + 1}", texts[key]) for k, (key, _) in enumerate(series)], note=note)
 
 
-def intervals(
-    title: str,
-    rows: Sequence[tuple[str, float, float | None, float | None]],
-    *,
-    x: tuple[float, float] | None = None,
-    x_label: str = "",
-    zero: bool = False,
-    note: object = "",
-) -> Safe:
-    """Dots with intervals, a row each: name, value, low, high."""
-    values = [v for row in rows for v in row[1:] if v is not None and math.isfinite(v)]
-    if x is None:
-        x = widened(values, zero=zero)
-    height = 24 * len(rows) + (52 if x_label else 34)
-    plot = Plot(title, x, (len(rows), 0), names=[row[0] for row in rows], x_label=x_label, height=height)
-    if zero:
-        plot.line((0, 0), (0, len(rows)), "zero")
-    for place, (label, value, low, high) in enumerate(rows):
-        at = place + 0.5
-        text = f"{cut(label)}: {number(value)}"
-        if low is not None and high is not None and math.isfinite(low) and math.isfinite(high):
-            plot.line((low, high), (at, at), "s1 whisker")
-            text += f" ({number(low)} to {number(high)})"
-        if math.isfinite(value):
-            plot.dot(value, at, "s1", 4, text)
-    return figure(title, plot, note=note)
+def dot_with_interval(x: tuple[float, float], value: float, low: float | None, high: float | None) -> Safe:
+    """A dot with its interval, for a cell of a table; a line is at 0 if that is inside."""
+    at = partial(_along, x)
+    marks = [tag("path", d=f"M{at(0):.1f},0V18", class_="line zero")] if x[0] < 0 < x[1] else []
+    if low is not None and high is not None and math.isfinite(low) and math.isfinite(high):
+        marks.append(tag("path", d=f"M{at(low):.1f},9H{at(high):.1f}", class_="line s1 whisker"))
+    if math.isfinite(value):
+        marks.append(tag("circle", cx=f"{at(value):.1f}", cy="9", r="4", class_="dot s1"))
+    return tag("svg", *marks, viewBox=f"0 0 {_CELL} 18", class_="cell", aria_hidden="true")
+
+
+def axis_of_cells(x: tuple[float, float], label: str = "") -> Safe:
+    """The scale of such cells, for the head of their column."""
+    values = ticks(*x, about=5)
+    texts = [
+        tag("text", text, x=f"{_along(x, value):.1f}", y="12", text_anchor="middle")
+        for value, text in zip(values, tick_labels(values), strict=True)
+    ]
+    scale = tag("svg", *texts, viewBox=f"0 0 {_CELL} 16", class_="cell", aria_hidden="true")
+    return join([tag("span", label), scale]) if label else scale
+
+
+def _along(x: tuple[float, float], value: float) -> float:
+    part = (min(max(value, x[0]), x[1]) - x[0]) / (x[1] - x[0])
+    return 8 + (_CELL - 16) * part
 
 
 # ---- classes ----
@@ -114,7 +118,9 @@ def precision_recall(curve: Curve) -> Safe:
     plot.line(x, y, "s1", data_curve="pr")
     place = curve.thresholds.index(curve.threshold)
     plot.dot(x[place], y[place], "mark", 6, data_mark="pr")
-    area = join([tag("b", number(curve.average_precision), data_value="average_precision"), " is the average precision."])
+    area = join(
+        [tag("b", number(curve.average_precision), data_value="average_precision"), " is the average precision."]
+    )
     return figure("Precision and recall", plot, note=area)
 
 
@@ -132,28 +138,19 @@ def pr_points(curve: Curve) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def scores(by_class: Sequence[Sequence[float]], names: Sequence[str], threshold: float) -> Safe:
-    """How often each probability is said of rows of either class: the first downwards, the second upwards."""
-    most = max(max(counts) for counts in by_class) or 1.0
-    plot = Plot(
-        "Rows by predicted probability and class",
-        _UNIT,
-        (-1.08, 1.08),
-        x_label=f"probability of {cut(names[1], 24)}",
-        y_label="",
-        names=(),
-    )
-    plot.y_ticks, plot._labels = [], []
-    bins = len(by_class[0])
-    for direction, class_, counts in ((-1, "s2", by_class[0]), (1, "s1", by_class[1])):
+def scores(curve: Curve, rest: str) -> Safe:
+    """How often each probability is said of rows of the class, upwards, and of the rest, downwards."""
+    most = max(*curve.rows_by_score, *curve.others_by_score, 1e-300)
+    plot = Plot("Rows by predicted probability", _UNIT, (-1.08, 1.08), x_label="predicted probability", y_axis=False)
+    bins = len(curve.rows_by_score)
+    for sign, class_, counts in ((1, "s1", curve.rows_by_score), (-1, "s2", curve.others_by_score)):
         for place, rows in enumerate(counts):
-            if rows:
-                edges = (place + 0.06) / bins, (place + 0.94) / bins
-                said = f"{count(rows)} rows between {place / bins:.2f} and {(place + 1) / bins:.2f}"
-                plot.box(edges, (0, direction * rows / most), f"bar {class_}", said)
+            edges = (place + 0.06) / bins, (place + 0.94) / bins
+            plot.box(edges, (0, sign * rows / most), f"bar {class_}", data_bar=f"{class_} {place}")
     plot.line(_UNIT, (0, 0), "zero")
-    plot.line((threshold, threshold), (-1.08, 1.08), "cut", data_mark="cut")
-    return figure("Predicted probabilities", plot, legend=[("bar s1", names[1]), ("bar s2", names[0])])
+    plot.line((curve.threshold, curve.threshold), (-1.08, 1.08), "cut", data_mark="cut")
+    legend = [("bar s1", tag("span", name(curve.name, 40), data_value="name")), ("bar s2", name(rest, 40))]
+    return figure("Predicted probabilities", plot, legend=legend)
 
 
 def calibration(bins: Sequence[CalibrationBin], error: float | None, whose: str) -> Safe:
@@ -178,7 +175,7 @@ def gain(rows: Sequence[float], found: Sequence[float], positive: str) -> Safe:
     plot.line(rows, found, "s1")
     at = min(range(len(rows)), key=lambda k: abs(rows[k] - 0.2))
     plot.dot(rows[at], found[at], "s1", 4)
-    note = join(["The likeliest 20 % of rows hold ", percent(found[at]), " of all ", name(positive, 40), "."])
+    note = join(["The likeliest 20% of rows hold ", percent(found[at]), " of all ", name(positive, 40), "."])
     return figure("Cumulative gain", plot, note=note)
 
 
@@ -207,9 +204,7 @@ def cloud(title: str, points: Cloud, *, x_label: str, y_label: str, diagonal: bo
 
 def histogram(title: str, bars: Histogram, *, x_label: str) -> Safe:
     """Rows between edges."""
-    plot = Plot(
-        title, (bars.edges[0], bars.edges[-1]), widened(bars.rows, zero=True), x_label=x_label, y_label="rows"
-    )
+    plot = Plot(title, (bars.edges[0], bars.edges[-1]), widened(bars.rows, zero=True), x_label=x_label, y_label="rows")
     edges = zip(bars.edges, bars.edges[1:], bars.rows, strict=False)
     for left, right, rows in edges:
         gap = (right - left) * 0.06
@@ -236,7 +231,7 @@ def groups(rows: Sequence[Group], *, rate: bool) -> Safe:
         plot.line((k + 0.5, k + 0.5), (one.low, one.high), "s1 whisker")
         said = f"predicted {number(one.predicted)}, observed {number(one.observed)}, {one.rows:,} rows"
         plot.dot(k + 0.5, one.observed, "s1", 4, said)
-    return figure("Calibration", plot, legend=[("s2", "predicted"), ("dot s1", "observed, 95 % interval")])
+    return figure("Calibration", plot, legend=[("s2", "predicted"), ("dot s1", "observed, 95% interval")])
 
 
 def rootogram(facts: CountFacts) -> Safe:
@@ -299,7 +294,7 @@ def image(one: WeightImage) -> Safe:
         rows += bytes((*colour, round(255 * abs(weight) / largest)))
     source = f"data:image/png;base64,{base64.b64encode(_png(side, bytes(rows))).decode('ascii')}"
     picture = tag("img", src=source, alt=f"weights of {cut(one.of)}", width=side * 4, height=side * 4)
-    return tag("figure", Safe(picture.removesuffix("</img>")), tag("figcaption", name(one.of, 20)), class_="pixels")
+    return tag("figure", picture, tag("figcaption", name(one.of, 20)), class_="pixels")
 
 
 def _png(side: int, rows: bytes) -> bytes:

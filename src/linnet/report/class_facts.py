@@ -55,6 +55,8 @@ class Curve:
     fp: tuple[float, ...]
     fn: tuple[float, ...]
     tn: tuple[float, ...]
+    others_by_score: tuple[float, ...]  # rows of the rest, in even bins of the probability
+    rows_by_score: tuple[float, ...]  # rows of the class
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,6 @@ class ClassFacts:
     calibration: tuple[CalibrationBin, ...] = ()
     calibration_error: float | None = None
     calibration_of: str = ""  # whose probability
-    scores: tuple[tuple[float, ...], ...] = ()  # of two classes: rows by probability of the second, in even bins
     gain: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())  # parts of rows, parts of positives found
 
 
@@ -141,15 +142,9 @@ def _with_probabilities(facts: ClassFacts, answers: Answers, proba: Array, suppo
     )
     if not two:
         return facts
-    edges = np.linspace(0, 1, _SCORE_BINS + 1)
-    by_class = [np.histogram(p[part], edges, weights=answers.w[part])[0] for part in (~truth, truth)]
     found, part = evaluate.Cutoffs.of(truth, p, pos_label=True, sample_weight=weights).gain_curve()
     at = np.linspace(0, 1, _GAIN_POINTS)
-    return replace(
-        facts,
-        scores=tuple(tuple(counts.tolist()) for counts in by_class),
-        gain=(tuple(at.tolist()), tuple(np.interp(at, found, part).tolist())),
-    )
+    return replace(facts, gain=(tuple(at.tolist()), tuple(np.interp(at, found, part).tolist())))
 
 
 def _most(support: Floats, count: int) -> list[int]:
@@ -167,9 +162,7 @@ def _areas(answers: Answers, wanted: list[int]) -> dict[int, tuple[float | None,
     for k in wanted:
         flags = answers.y == answers.model.classes[k]
         if flags.any() and not flags.all():
-            cutoffs = evaluate.Cutoffs.of(
-                flags, answers.proba[:, k], pos_label=True, sample_weight=answers.weights
-            )
+            cutoffs = evaluate.Cutoffs.of(flags, answers.proba[:, k], pos_label=True, sample_weight=answers.weights)
             out[k] = cutoffs.roc_auc, cutoffs.average_precision
     return out
 
@@ -215,6 +208,8 @@ def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold:
         chosen.add(1.0)
     thresholds = sorted(chosen)
     rates = [cutoffs.at(one) for one in thresholds]
+    edges, w = np.linspace(0, 1, _SCORE_BINS + 1), np.ones(len(p)) if weights is None else weights
+    others, rows = (np.histogram(p[part], edges, weights=w[part])[0].tolist() for part in (~flags, flags))
     return Curve(
         name,
         first,
@@ -225,6 +220,8 @@ def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold:
         tuple(rate.fp for rate in rates),
         tuple(rate.fn for rate in rates),
         tuple(rate.tn for rate in rates),
+        tuple(others),
+        tuple(rows),
     )
 
 

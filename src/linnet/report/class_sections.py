@@ -33,15 +33,20 @@ def _threshold(facts: Facts, found: ClassFacts) -> tuple[str, str, Safe]:
     curve, two = found.curves[0], len(facts.classes) == 2
     if two:
         text: object = join(
-            ["A row is called ", name(curve.name), " from this probability on. Move the threshold and see what changes."]
+            [
+                "A row is called ",
+                name(curve.name),
+                " from this probability on. Move the threshold and see what changes.",
+            ]
         )
     else:
-        text = "One class against all others: from which probability on it would be said. The model itself says the likeliest class."
-    figures = [charts.precision_recall(curve), charts.roc(curve)]
-    if found.scores:
-        figures.append(charts.scores(found.scores, facts.classes, curve.threshold))
+        text = "One class against all others, from a probability on. The model itself says the likeliest class."
+    rest = facts.classes[0] if two else "all others"
+    figures = [charts.precision_recall(curve), charts.roc(curve), charts.scores(curve, rest)]
     panel = tag("div", _controls(found), _tiles(curve), class_="panel")
-    figures.insert(0, tag("figure", tag("figcaption", tag("strong", "Confusion at this threshold")), _two_by_two(facts, curve)))
+    figures.insert(
+        0, tag("figure", tag("figcaption", tag("strong", "Confusion at this threshold")), _two_by_two(facts, curve))
+    )
     return section(
         "decision",
         "Threshold" if two else "Class by class",
@@ -60,14 +65,26 @@ def _controls(found: ClassFacts) -> Safe:
         parts.append(tag("label", "Class", tag("select", *options, id="class"), class_="needs-script"))
     place = curve.thresholds.index(curve.threshold)
     slider = tag(
-        "input", type="range", id="threshold", min=0, max=len(curve.thresholds) - 1, step=1, value=place, autocomplete="off"
-    ).removesuffix("</input>")
-    value = tag("output", f"{curve.threshold:g}", id="threshold-value", for_="threshold")
-    parts.append(tag("label", tag("span", "Threshold ", value), Safe(slider), class_="slide needs-script"))
-    betas = Safe(
-        "".join(f'<option value="{one}"{" selected" if one == "1" else ""}>{one}</option>' for one in _BETAS)
+        "input",
+        type="range",
+        id="threshold",
+        min=0,
+        max=len(curve.thresholds) - 1,
+        step=1,
+        value=place,
+        autocomplete="off",
     )
-    parts.append(tag("label", "Recall counts β times", tag("select", betas, id="beta", autocomplete="off"), class_="needs-script"))
+    value = tag("output", f"{curve.threshold:g}", id="threshold-value", for_="threshold")
+    parts.append(tag("label", tag("span", "Threshold ", value), slider, class_="slide needs-script"))
+    betas = Safe("".join(f'<option value="{one}"{" selected" if one == "1" else ""}>{one}</option>' for one in _BETAS))
+    parts.append(
+        tag(
+            "label",
+            "β, the weight of recall",
+            tag("select", betas, id="beta", autocomplete="off"),
+            class_="needs-script",
+        )
+    )
     parts.append(tag("label", tag("button", "Best F", id="best", type="button"), class_="needs-script"))
     parts.append(tag("span", f"Threshold {curve.threshold:g}", class_="without-script"))
     return tag("div", *parts, class_="controls")
@@ -104,7 +121,7 @@ def _two_by_two(facts: Facts, curve: Curve) -> Safe:
 
     def cell(key: str) -> Safe:
         total = counts["tp"] + counts["fn"] if key in ("tp", "fn") else counts["fp"] + counts["tn"]
-        part = f"{100 * counts[key] / total:.0f} %" if total else "–"
+        part = f"{100 * counts[key] / total:.0f}%" if total else "–"
         small = tag("small", tag("span", part, data_value=f"{key}-part"))
         kind = "right h3" if key in ("tp", "tn") else "wrong h2"
         return tag("td", tag("span", count(counts[key]), data_value=key), small, class_=kind)
@@ -114,7 +131,7 @@ def _two_by_two(facts: Facts, curve: Curve) -> Safe:
         tag("tr", tag("th", "is ", positive, class_="side"), cell("tp"), cell("fn")),
         tag("tr", tag("th", "is ", negative, class_="side"), cell("fp"), cell("tn")),
     ]
-    inner = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix")
+    inner = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix two")
     return tag("div", inner, class_="scroll")
 
 
@@ -127,6 +144,8 @@ def _data(curves: tuple[Curve, ...]) -> Safe:
             "roc_auc": one.roc_auc,
             "average_precision": one.average_precision,
             "thresholds": one.thresholds,
+            "s1": one.rows_by_score,
+            "s2": one.others_by_score,
             **{key: [_short(value) for value in getattr(one, key)] for key in ("tp", "fp", "fn", "tn")},
         }
         for one in curves
@@ -150,15 +169,16 @@ def _classes(found: ClassFacts) -> tuple[str, str, Safe]:
     rows = [_row(row, name(row.name, 60), with_areas) for row in found.rows]
     rows += [_row(row, tag("em", f"{row.name} average"), with_areas) for row in found.averages]
     more = found.count - len(found.rows)
-    parts: list[object] = []
+    parts, beside = list[object](), list[object]()
     if found.count > 2 or not found.curves:
         hidden = found.count - len(found.names)
         said = f"The {len(found.names)} classes with most rows, of {found.count:,}." if hidden else ""
-        parts += [_matrix(found), tag("p", said, class_="note") if said else ""]
+        beside.append(tag("div", _matrix(found), tag("p", said, class_="note") if said else ""))
     if found.count > 2 and found.mixed_up:
         mixed = [(name(one.true, 60), name(one.said, 60), count(one.rows)) for one in found.mixed_up]
-        parts.append(table(("Rows of", "taken for", "Rows"), mixed, left=2, caption="Most often mixed up"))
-    parts.append(table(head, rows, caption="By class" if parts else ""))
+        beside.append(table(("Rows of", "taken for", "Rows"), mixed, "llr", caption="Most often mixed up"))
+    parts += [tag("div", *beside, class_="beside")] if beside else []
+    parts.append(table(head, rows, "l" + "r" * (len(head) - 1), caption="By class" if parts else ""))
     if more > 0:
         parts.append(tag("p", f"And {several(more, 'more class', 'more classes')} with fewer rows.", class_="note"))
     return section("classes", "Classes", *parts)

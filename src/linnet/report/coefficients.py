@@ -34,7 +34,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Those that matter most (by their test, or by coefficient x scale), the intercepts first."""
+    """Those that matter most (by their test, or by coefficient x scale), the intercept first, or those of several classes last."""
 
     rows: tuple[Coefficient, ...]
     count: int  # of all
@@ -71,14 +71,17 @@ def coefficients(answers: Answers, training: "pa.Table | None") -> Coefficients 
     if training is not None and len(rows) > _MOST_INFERRED:
         notes = [f"Intervals are left out: there are {len(rows):,} coefficients."]
     elif training is not None:
-        inferred = _infer(model, training, {(f"{row.of_class}: " if row.of_class else "") + row.name: row for row in rows})
+        inferred = _infer(
+            model, training, {(f"{row.of_class}: " if row.of_class else "") + row.name: row for row in rows}
+        )
         if isinstance(inferred, str):
             notes = [inferred]
         else:
             rows, order, level, notes = inferred
     first = [place for place in np.argsort(order, kind="stable") if rows[place].name == "intercept"]
     others = [place for place in np.argsort(order, kind="stable") if rows[place].name != "intercept"]
-    kept = tuple(rows[place] for place in [*first[:_MOST_IMAGES], *others][:_MOST_KEPT])
+    ranked = [*first, *others] if len(first) == 1 else [*others, *first]
+    kept = tuple(rows[place] for place in ranked[:_MOST_KEPT])
     return Coefficients(kept, len(rows), _link(model), level, tuple(notes))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 _LONG = 80  # characters of a name
 _ENDLESS = 400
+_VOID = ("br", "img", "input")  # elements without an end
 
 
 class Safe(str):
@@ -42,6 +43,8 @@ def tag(kind: str, *content: object, **attributes: object) -> Safe:
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value != ""
     )
+    if kind in _VOID:
+        return Safe(f"<{kind}{given}>")
     return Safe(f"<{kind}{given}>{join(content)}</{kind}>")
 
 
@@ -51,17 +54,22 @@ def join(parts: Iterable[object], between: str = "") -> Safe:
 
 
 def table(
-    head: Sequence[object], rows: Iterable[Sequence[object]], *, caption: str = "", left: int = 1, class_: str = ""
+    head: Sequence[object],
+    rows: Sequence[Sequence[object]],
+    align: str,
+    *,
+    caption: str = "",
+    marked: int | None = None,
 ) -> Safe:
-    """A table that scrolls by itself where it is too wide; all but the first `left` columns are numbers."""
+    """A table that scrolls by itself where it is too wide; `align`: l or r for each column; one row may be marked."""
+    sides = ["number" if side == "r" else "" for side in align]
 
-    def cells(kind: str, row: Sequence[object]) -> Safe:
-        sides = ("" if place < left else "number" for place in range(len(row)))
-        return tag("tr", *(tag(kind, cell, class_=side) for cell, side in zip(row, sides, strict=True)))
+    def cells(kind: str, row: Sequence[object], class_: str = "") -> Safe:
+        return tag("tr", *(tag(kind, cell, class_=side) for cell, side in zip(row, sides, strict=True)), class_=class_)
 
-    body = [cells("td", row) for row in rows]
+    body = [cells("td", row, "chosen" if place == marked else "") for place, row in enumerate(rows)]
     top = tag("caption", caption) if caption else ""
-    inner = tag("table", top, tag("thead", cells("th", head)), tag("tbody", *body), class_=class_)
+    inner = tag("table", top, tag("thead", cells("th", head)), tag("tbody", *body))
     return tag("div", inner, class_="scroll", tabindex="0")
 
 

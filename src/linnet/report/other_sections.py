@@ -5,12 +5,12 @@ import math
 from linnet.report import charts
 from linnet.report.coefficients import Coefficient, Coefficients
 from linnet.report.facts import Facts
-from linnet.report.html import Safe, name, number, several, table, tag
+from linnet.report.html import Safe, cut, name, number, several, table, tag
 from linnet.report.number_facts import NumberFacts
-from linnet.report.sections import section, words
+from linnet.report.sections import in_text, section
+from linnet.report.svg import widened
 
 _IN_TABLE = 30
-_IN_CHART = 20
 
 
 def number_sections(facts: Facts, found: NumberFacts) -> list[tuple[str, str, Safe]]:
@@ -29,7 +29,9 @@ def number_sections(facts: Facts, found: NumberFacts) -> list[tuple[str, str, Sa
         meaning = "as a Poisson distribution has it"
         if spread > 1.25 or spread < 0.8:
             meaning = f"{'more' if spread > 1 else 'less'} than a Poisson distribution has"
-        text = f"Around the predicted means the counts spread {number(spread, 3)} times as much as their mean, {meaning}."
+        text = (
+            f"Around the predicted means the counts spread {number(spread, 3)} times as much as their mean, {meaning}."
+        )
         out.append(section("fit", "Counts", tag("p", text, class_="quiet"), tag("div", *figures, class_="charts")))
     else:
         out.append(section("fit", "Predictions", tag("div", *figures, class_="charts")))
@@ -38,7 +40,7 @@ def number_sections(facts: Facts, found: NumberFacts) -> list[tuple[str, str, Sa
         charts.histogram("How far off", found.residuals, x_label=residual),
         charts.cloud("Residuals", found.residual, x_label="predicted", y_label=residual, diagonal=False),
     ]
-    text = f"The mean of actual − predicted is {number(found.mean_residual, 3)}, in units of {charts.cut(target, 60)}."
+    text = f"The mean of actual − predicted is {number(found.mean_residual, 3)}, in units of {cut(target, 60)}."
     out.append(section("residuals", "Residuals", tag("p", text, class_="quiet"), tag("div", *figures, class_="charts")))
     return out
 
@@ -47,7 +49,7 @@ def learned(facts: Facts) -> list[tuple[str, str, Safe]]:
     """Coefficients, weight images, importance and dependence: those there are."""
     out = []
     if facts.coefficients is not None:
-        out.append(_coefficients(facts, facts.coefficients))
+        out.append(_coefficients(facts.coefficients))
     if facts.images:
         text = "Weights at their pixels: blue speaks for the class, orange against it."
         images = tag("div", *(charts.image(one) for one in facts.images), class_="images")
@@ -57,71 +59,71 @@ def learned(facts: Facts) -> list[tuple[str, str, Safe]]:
     return out
 
 
-def _coefficients(facts: Facts, found: Coefficients) -> tuple[str, str, Safe]:
+def _coefficients(found: Coefficients) -> tuple[str, str, Safe]:
+    """A row each: name, effect as a picture, numbers."""
+    shown = found.rows[:_IN_TABLE]
     ratio = {"logit": "Odds ratio", "log": "Rate ratio"}.get(found.link)
-    several_classes = any(one.of_class for one in found.rows)
-    head: list[object] = ["Column", *(["Class"] if several_classes else []), "Coefficient"]
-    if found.level is not None:
-        head += [f"{found.level:.0%} interval".replace("%", " %"), "p"]
-    head += [ratio] if ratio and not several_classes else []
-    rows = [_row(one, several_classes, found.level is not None, ratio is not None) for one in found.rows[:_IN_TABLE]]
-    slopes = [one for one in found.rows if one.name != "intercept"][:_IN_CHART]
-    chart = charts.intervals(
-        "Strongest effects",
-        [(_label(one), *(_scaled(one, value) for value in (one.value, one.low, one.high))) for one in slopes],  # type: ignore[misc]
-        x_label="change of the linear predictor",
-        zero=True,
-        note="By a standard deviation of a number, or from the other levels to a level.",
-    )
-    left = 2 if several_classes else 1
-    more = found.count - min(len(found.rows), _IN_TABLE)
-    rest = tag("p", f"And {several(more, 'more coefficient')}.", class_="note") if more > 0 else ""
-    notes = [tag("p", note, class_="note") for note in found.notes]
-    listed = table(head, rows, left=left)
-    hidden = tag("details", tag("summary", "Table of coefficients"), listed, rest, *notes, **{"open": "open"})
-    return section("coefficients", "Coefficients", tag("div", chart, class_="charts wide"), hidden)
-
-
-def _label(one: Coefficient) -> str:
-    return f"{one.of_class}: {one.name}" if one.of_class else one.name
-
-
-def _scaled(one: Coefficient, value: float | None) -> float | None:
-    return None if value is None else value * one.scale
-
-
-def _row(one: Coefficient, classes: bool, inferred: bool, ratio: bool) -> tuple[object, ...]:
-    cells: list[object] = [name(one.name), *([name(one.of_class, 30)] if classes else []), number(one.value)]
+    of_classes, inferred = any(one.of_class for one in shown), found.level is not None
+    effects = [one.scale * v for one in shown if one.name != "intercept" for v in (one.value, one.low, one.high) if v]
+    x = widened(effects, zero=True)
+    columns: list[tuple[object, str, list[object]]] = [("Column", "l", [name(one.name) for one in shown])]
+    if of_classes:
+        columns.append(("Class", "l", [name(one.of_class, 30) for one in shown]))
+    columns.append((charts.axis_of_cells(x, "Effect"), "l", [_effect(one, x) for one in shown]))
+    columns.append(("Coefficient", "r", [number(one.value) for one in shown]))
     if inferred:
-        known = one.low is not None and one.high is not None and math.isfinite(one.low)
-        cells.append(f"{number(one.low)} to {number(one.high)}" if known else "–")
-        cells.append("–" if one.p_value is None or math.isnan(one.p_value) else _p(one.p_value))
-    if ratio and not classes:
-        cells.append(number(math.exp(one.value), 3) if one.value < 700 else "∞")
-    return tuple(cells)
+        columns.append(("95% interval", "r", [_limits(one) for one in shown]))
+        columns.append(("p", "r", [_p(one.p_value) for one in shown]))
+    if ratio and not of_classes:
+        columns.append((ratio, "r", [number(math.exp(min(one.value, 700)), 3) for one in shown]))
+    head, align, cells = zip(*columns, strict=True)
+    listed = table(head, list(zip(*cells, strict=True)), "".join(align))
+    more = found.count - len(shown)
+    rest = tag("p", f"And {several(more, 'more coefficient')}.", class_="note") if more > 0 else ""
+    text = (
+        "An effect is what a standard deviation of a number, or a level against none, adds to the linear predictor; a "
+        "coefficient, what one unit adds."
+    )
+    notes = [tag("p", note, class_="note") for note in found.notes]
+    return section("coefficients", "Coefficients", tag("p", text, class_="quiet"), listed, rest, *notes)
 
 
-def _p(value: float) -> str:
+def _effect(one: Coefficient, x: tuple[float, float]) -> object:
+    if one.name == "intercept":
+        return ""
+    low, high = (None if limit is None else limit * one.scale for limit in (one.low, one.high))
+    return charts.dot_with_interval(x, one.value * one.scale, low, high)
+
+
+def _limits(one: Coefficient) -> str:
+    known = one.low is not None and one.high is not None and math.isfinite(one.low)
+    return f"{number(one.low)} to {number(one.high)}" if known else "–"
+
+
+def _p(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return "–"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _importance(facts: Facts) -> tuple[str, str, Safe]:
-    shown = facts.importance[:_IN_CHART]
-    metric = words(facts.importance_metric)
-    falls = facts.importance_metric == "accuracy"
-    chart = charts.intervals(
-        f"{'Fall' if falls else 'Rise'} of {metric[0].lower() + metric[1:] if metric[1:2].islower() else metric}",
-        [(one.name, one.rise, one.low, one.high) for one in shown],
-        zero=True,
-        note="The mean, least and most of five shuffles.",
-    )
+    shown = facts.importance[:_IN_TABLE]
+    x = widened([v for one in shown for v in (one.low, one.high)], zero=True)
+    rows = [
+        (name(one.name), charts.dot_with_interval(x, one.rise, one.low, one.high), number(one.rise, 3)) for one in shown
+    ]
+    moved = f"{'Fall' if facts.importance_metric == 'accuracy' else 'Rise'} of {in_text(facts.importance_metric)}"
+    listed = table(("Column", charts.axis_of_cells(x), moved), rows, "llr")
     more = len(facts.importance) - len(shown)
     rest = tag("p", f"And {several(more, 'column')} that matter less.", class_="note") if more > 0 else ""
-    text = "How much worse the answers get when a column is shuffled among the rows held out."
-    parts: list[object] = [tag("p", text, class_="quiet"), tag("div", chart, class_="charts wide"), rest]
+    text = (
+        "How much worse the answers get when a column is shuffled among the rows held out: the mean, least and most of "
+        "five shuffles."
+    )
+    parts: list[object] = [tag("p", text, class_="quiet"), listed, rest]
     if facts.dependence:
         what = f"probability of {facts.classes[1]}" if len(facts.classes) == 2 else "mean prediction"
-        figures = [charts.dependence(one, charts.cut(what, 40)) for one in facts.dependence]
+        figures = [charts.dependence(one, cut(what, 40)) for one in facts.dependence]
         said = "The mean prediction if all rows had this value, the other columns being as they are."
         parts += [tag("h3", "How the answer moves with a column"), tag("p", said, class_="quiet")]
         parts.append(tag("div", *figures, class_="charts"))

@@ -28,7 +28,7 @@ def page(facts: Facts) -> str:
     policy = f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     head = [
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}; base-uri \'none\'; form-action \'none\'">',
+        f"<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}; base-uri 'none'; form-action 'none'\">",
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         tag("title", f"linnet: {cut(facts.target.name, 60)}"),

@@ -6,7 +6,7 @@ from linnet.data.kinds import Column
 from linnet.evaluate import Interval
 from linnet.report import charts
 from linnet.report.facts import Facts
-from linnet.report.html import Safe, count, cut, escape, join, name, number, percent, several, table, tag
+from linnet.report.html import Safe, count, cut, join, name, number, percent, several, table, tag
 
 _MOST_COLUMNS = 60
 _MOST_NOTICES = 12
@@ -41,6 +41,12 @@ _ARE_PARTS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "precision", "re
 def words(metric: str) -> str:
     """What people call a metric."""
     return _WORDS.get(metric, metric.replace("_", " ").capitalize())
+
+
+def in_text(metric: str) -> str:
+    """The same inside a sentence."""
+    known = words(metric)
+    return known[0].lower() + known[1:] if known[1:2].islower() and known[:7] != "Poisson" else known
 
 
 def section(key: str, title: str, *content: object) -> tuple[str, str, Safe]:
@@ -89,7 +95,9 @@ def _headline(facts: Facts) -> list[Interval]:
 
 def _tile(one: Interval) -> Safe:
     limits = f"{number(one.low, 3)} to {number(one.high, 3)}" if math.isfinite(one.low) else ""
-    return tag("div", tag("span", words(one.metric)), tag("b", number(one.value, 3)), tag("span", limits), class_="tile")
+    return tag(
+        "div", tag("span", words(one.metric)), tag("b", number(one.value, 3)), tag("span", limits), class_="tile"
+    )
 
 
 def summary(facts: Facts) -> tuple[str, str, Safe]:
@@ -117,7 +125,7 @@ def summary(facts: Facts) -> tuple[str, str, Safe]:
 
 def _definitions(items: list[tuple[str, object]]) -> Safe:
     pairs = ((tag("dt", key), tag("dd", value)) for key, value in items)
-    return Safe(tag("dl", *(part for pair in pairs for part in pair)).replace("<br></br>", "<br>"))
+    return tag("dl", *(part for pair in pairs for part in pair))
 
 
 def _notices(facts: Facts) -> Safe:
@@ -131,27 +139,17 @@ def _notices(facts: Facts) -> Safe:
 
 def metrics(facts: Facts) -> tuple[str, str, Safe]:
     """All metrics with their intervals."""
-    rows = [
-        (
-            words(one.metric),
-            number(one.value),
-            f"{number(one.low)} to {number(one.high)}" if math.isfinite(one.low) else "–",
-            tag("span", _MEANS.get(one.metric, ""), class_="wide quiet"),
-        )
-        for one in facts.metrics
-    ]
-    parts = [one for one in facts.metrics if one.metric in _ARE_PARTS]
-    chart = ""
-    if len(parts) > 1:
-        chart = charts.intervals(
-            "Metrics with their 95 % intervals",
-            [(words(one.metric), one.value, one.low, one.high) for one in parts],
-            x=(0.0, 1.0),
-        )
-    how = "On the rows held out. An interval holds the value of as many new rows with 95 % confidence."
-    listed = table(("Metric", "Value", "95 % interval", "What it is"), rows)
-    listed = Safe(listed.replace('<td class="number"><span class="wide', '<td><span class="wide'))
-    return section("metrics", "How good it is", tag("p", how, class_="quiet"), listed, tag("div", chart, class_="charts"))
+    parts = any(one.metric in _ARE_PARTS for one in facts.metrics)
+    rows = []
+    for one in facts.metrics:
+        limits = f"{number(one.low)} to {number(one.high)}" if math.isfinite(one.low) else "–"
+        picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if one.metric in _ARE_PARTS else ""
+        what = tag("span", _MEANS.get(one.metric, ""), class_="wide quiet")
+        rows.append((words(one.metric), number(one.value), limits, *((picture,) if parts else ()), what))
+    head = ("Metric", "Value", "95% interval", *((charts.axis_of_cells((0, 1)),) if parts else ()), "What it is")
+    how = "On the rows held out. An interval holds the value of as many new rows with 95% confidence."
+    listed = table(head, rows, "lrrll" if parts else "lrrl")
+    return section("metrics", "How good it is", tag("p", how, class_="quiet"), listed)
 
 
 def candidates(facts: Facts) -> tuple[str, str, Safe] | None:
@@ -159,18 +157,19 @@ def candidates(facts: Facts) -> tuple[str, str, Safe] | None:
     if not facts.tried:
         return None
     names = list(dict.fromkeys(metric for one in facts.tried for metric in one.scores))[:6]
-    head = ("Model", "What it is", *(words(metric) for metric in names), "Seconds")
     rows = []
     for one in facts.tried:
-        scores = [number(one.scores.get(metric)) for metric in names]
         what = join([one.what, tag("br"), "failed: ", cut(one.failed, 200)]) if one.failed else one.what
-        rows.append((one.model if hasattr(one, "model") else one.name, tag("span", what, class_="wide"), *scores, f"{one.seconds:.2f}"))
-    listed = str(table(head, rows, left=2)).replace("<br></br>", "<br>")
-    for one, line in zip(facts.tried, listed.split("<tr>")[2:], strict=True):
-        if one.chosen:
-            listed = listed.replace(f"<tr>{line}", f'<tr class="chosen">{line}', 1)
-    why = f"The model with the best {words(facts.metric)} on the rows held out was kept." if facts.metric else ""
-    return section("candidates", "Models that were tried", tag("p", why, class_="quiet"), Safe(listed))
+        scores = [number(one.scores.get(metric)) for metric in names]
+        rows.append((one.name, tag("span", what, class_="wide"), *scores, f"{one.seconds:.2f}"))
+    listed = table(
+        ("Model", "What it is", *(words(metric) for metric in names), "Seconds"),
+        rows,
+        "ll" + "r" * (len(names) + 1),
+        marked=next((place for place, one in enumerate(facts.tried) if one.chosen), None),
+    )
+    why = f"The one with the best {in_text(facts.metric)} on the rows held out was kept." if facts.metric else ""
+    return section("candidates", "Models that were tried", tag("p", why, class_="quiet"), listed)
 
 
 def learning(facts: Facts) -> tuple[str, str, Safe] | None:
@@ -188,12 +187,10 @@ def columns(facts: Facts) -> tuple[str, str, Safe]:
     all_rows = (facts.rows or 0) + facts.held_out
     rows = [_column(column, column is facts.target, all_rows) for column in shown]
     head = ("Column", "Read as", "Missing", "Distinct", "Examples and what is done with it")
-    listed = str(table(head, rows)).replace('<td class="number"><span class="wide', '<td><span class="wide')
-    listed = listed.replace('<td class="number"><em', "<td><em").replace('<th class="number">Read', "<th>Read")
-    listed = listed.replace('<th class="number">Examples', "<th>Examples")
+    listed = table(head, rows, "llrrl")
     more = len(facts.columns) - _MOST_COLUMNS
     rest = tag("p", f"And {several(more, 'more column')}.", class_="note") if more > 0 else ""
-    return section("columns", "Columns as they were read", Safe(listed), rest)
+    return section("columns", "Columns as they were read", listed, rest)
 
 
 def _column(column: Column, target: bool, rows: int) -> tuple[object, ...]:
@@ -218,8 +215,3 @@ def repeat(facts: Facts) -> tuple[str, str, Safe]:
     made = _definitions([(key, value) for key, value in facts.versions.items()])
     same = "The same command, data and version give the same model."
     return section("repeat", "How to repeat it", tag("p", same, class_="quiet"), command, python, made)
-
-
-def shown_text(text: object) -> Safe:
-    """Text of any length."""
-    return escape(cut(text, 400))

@@ -13,7 +13,7 @@
   const count = (value) =>
     value.toLocaleString("en-US", { maximumFractionDigits: Number.isInteger(value) ? 0 : 1 });
   const shown = (value) => (Number.isNaN(value) ? "–" : value.toFixed(3));
-  const percent = (value) => (Number.isNaN(value) ? "–" : `${(100 * value).toFixed(0)} %`);
+  const percent = (value) => (Number.isNaN(value) ? "–" : `${(100 * value).toFixed(0)}%`);
   const write = (name, value) => all(`[data-value="${name}"]`, (e) => (e.textContent = value));
   const box = (svg) => svg.dataset.box.split(" ").map(Number);
 
@@ -71,6 +71,13 @@
     path("pr", every.map((r) => r.recall), every.map((r) => (Number.isNaN(r.precision) ? 1 : r.precision)));
     const share = part(curve.tp[0] + curve.fn[0], curve.tp[0] + curve.fp[0] + curve.fn[0] + curve.tn[0]);
     path("share", [0, 1], [share, share]);
+    const most = Math.max(...curve.s1, ...curve.s2, 1e-300);
+    all("[data-bar]", (bar) => {
+      const [side, place] = bar.dataset.bar.split(" "), [, top, , height] = box(bar.ownerSVGElement);
+      const length = (curve[side][Number(place)] / most) * (height / 2.16);
+      bar.setAttribute("y", top + height / 2 - (side === "s1" ? length : 0));
+      bar.setAttribute("height", length);
+    });
     write("roc_auc", curve.roc_auc.toFixed(4));
     write("average_precision", curve.average_precision.toFixed(4));
     write("name", curve.name);

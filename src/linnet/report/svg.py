@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from linnet.report.html import Safe, cut, tag
 
 WIDTH, HEIGHT = 400, 270
-_LETTER = 6.3  # the width of one, in the size of tick labels
+_LETTER = 6.8  # the width of one, in the size of tick labels
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
+def ticks(low: float, high: float, about: int = 6) -> list[float]:
     """Round numbers (1, 2 or 5 times a power of 10 apart) from low to high."""
     span = high - low
     if not (span > 0 and math.isfinite(span)):
@@ -25,7 +26,7 @@ def tick_labels(values: Sequence[float]) -> list[str]:
     """All with the same number of decimals, thousands as k or M."""
     if not values:
         return []
-    step = min((b - a for a, b in zip(values, values[1:], strict=False)), default=abs(values[0]) or 1.0)
+    step = min((b - a for a, b in pairwise(values)), default=abs(values[0]) or 1.0)
     largest = max(abs(value) for value in values)
     if largest >= 1e9 or (0 < largest < 1e-4):
         return [f"{value:.2g}".replace("-", "−") for value in values]
@@ -55,21 +56,16 @@ class Plot:
         *,
         x_label: str = "",
         y_label: str = "",
-        names: Sequence[str] = (),  # of rows from the top down, instead of numbers at the y axis
         levels: Sequence[str] = (),  # of columns from the left, instead of numbers at the x axis
-        height: float = HEIGHT,
-        clip: bool = False,
+        y_axis: bool = True,  # numbers at the left
     ) -> None:
         self.title, self.x, self.y = title, x, y
-        self.names, self.levels, self.x_label, self.y_label = names, levels, x_label, y_label
-        self.y_ticks = [] if names else ticks(*y)
-        labels = [cut(name, 24) for name in names] or tick_labels(self.y_ticks)
-        self.left = 12 + _LETTER * max((len(label) for label in labels), default=0)
+        self.levels, self.x_label, self.y_label = levels, x_label, y_label
+        self.y_ticks = ticks(*y) if y_axis else []
+        self.left = 12 + _LETTER * max((len(label) for label in tick_labels(self.y_ticks)), default=0)
         self.top = 28 if y_label else 12
-        self.width, self.height = WIDTH - self.left - 14, height - self.top - (44 if x_label else 26)
-        self.total = height
+        self.width, self.height = WIDTH - self.left - 14, HEIGHT - self.top - (44 if x_label else 26)
         self.marks: list[Safe] = []
-        self._labels, self._clip = labels, clip
 
     def at_x(self, value: float) -> float:
         """Where x is in the picture."""
@@ -99,19 +95,12 @@ class Plot:
         size = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{right - left:.1f}", "height": f"{bottom - top:.1f}"}
         self.marks.append(tag("rect", tag("title", label) if label else "", **size, class_=class_, **more))
 
-    def text(self, x: float, y: float, text: object, class_: str, anchor: str = "middle", dy: float = 4) -> None:
-        """Write at a point."""
-        at = {"x": f"{self.at_x(x):.1f}", "y": f"{self.at_y(y) + dy:.1f}"}
-        self.marks.append(tag("text", text, **at, class_=class_, text_anchor=anchor))
-
     def _axes(self) -> list[Safe]:
         out, bottom, right = [], self.top + self.height, self.left + self.width
-        for place, label in enumerate(self._labels):
-            at = self.at_y(place + 0.5 if self.names else self.y_ticks[place])
-            if not self.names:
-                out.append(tag("path", d=f"M{self.left:.1f},{at:.1f}H{right:.1f}", class_="grid"))
-            tip = tag("title", cut(self.names[place], 200)) if self.names and len(self.names[place]) > 24 else ""
-            out.append(tag("text", label, tip, x=f"{self.left - 7:.1f}", y=f"{at + 4:.1f}", text_anchor="end"))
+        for value, label in zip(self.y_ticks, tick_labels(self.y_ticks), strict=True):
+            at = self.at_y(value)
+            out.append(tag("path", d=f"M{self.left:.1f},{at:.1f}H{right:.1f}", class_="grid"))
+            out.append(tag("text", label, x=f"{self.left - 7:.1f}", y=f"{at + 4:.1f}", text_anchor="end"))
         room = max(4, int(self.width / _LETTER / max(1, len(self.levels))) - 1)
         marks = [(place + 0.5, cut(level, room)) for place, level in enumerate(self.levels)]
         if not self.levels:
@@ -132,16 +121,11 @@ class Plot:
     def __str__(self) -> str:
         """The whole picture; its place is given to scripts as data-box."""
         box = f"{self.left:.1f} {self.top:.1f} {self.width:.1f} {self.height:.1f}"
-        inner: tuple[object, ...] = tuple(self.marks)
-        if self._clip:
-            view = f"{self.left:.1f} {self.top:.1f} {self.width:.1f} {self.height:.1f}"
-            size = {"x": f"{self.left:.1f}", "y": f"{self.top:.1f}", "width": f"{self.width:.1f}"}
-            inner = (tag("svg", *inner, **size, height=f"{self.height:.1f}", viewBox=view),)
         return tag(
             "svg",
             *self._axes(),
-            *inner,
-            viewBox=f"0 0 {WIDTH} {self.total:g}",
+            *self.marks,
+            viewBox=f"0 0 {WIDTH} {HEIGHT}",
             role="img",
             aria_label=self.title,
             data_box=box,
