@@ -82,7 +82,7 @@ class Answers:
         of = partial(evaluate.interval, sample_weight=self.weights)
         beta = float(name[1:]) if name[0] == "f" and name[1:2].isdigit() else None
         label = name if beta is None else "f_beta"
-        options = {} if beta is None else {"beta": beta}
+        options: dict[str, Any] = {} if beta is None else {"beta": beta}
         if len(classes) == 2 and not name.endswith("accuracy") and name != "log_loss":
             given = self.proba[:, 1] if self.proba is not None and measure.needs_proba else self.said == classes[1]
             return of(label, self.y == classes[1], given, pos_label=True, **options)

@@ -9,8 +9,8 @@ from functools import partial
 
 from linnet.report.class_facts import CalibrationBin, Curve
 from linnet.report.coefficients import WeightImage
-from linnet.report.html import Safe, count, cut, join, name, number, percent, tag
 from linnet.report.importance import Dependence
+from linnet.report.markup import Safe, count, cut, fixed, join, name, number, percent, tag
 from linnet.report.number_facts import Cloud, CountFacts, Group, Histogram
 from linnet.report.svg import Plot, tick_labels, ticks, widened
 
@@ -99,7 +99,7 @@ def roc(curve: Curve) -> Safe:
     plot.line(x, y, "s1", data_curve="roc")
     place = curve.thresholds.index(curve.threshold)
     plot.dot(x[place], y[place], "mark", 6, data_mark="roc")
-    area = join([tag("b", number(curve.roc_auc), data_value="roc_auc"), " is the area under it."])
+    area = join([tag("b", fixed(curve.roc_auc, 4), data_value="roc_auc"), " is the area under it."])
     return figure("ROC", plot, note=area)
 
 
@@ -119,7 +119,7 @@ def precision_recall(curve: Curve) -> Safe:
     place = curve.thresholds.index(curve.threshold)
     plot.dot(x[place], y[place], "mark", 6, data_mark="pr")
     area = join(
-        [tag("b", number(curve.average_precision), data_value="average_precision"), " is the average precision."]
+        [tag("b", fixed(curve.average_precision, 4), data_value="average_precision"), " is the average precision."]
     )
     return figure("Precision and recall", plot, note=area)
 
@@ -265,7 +265,8 @@ def rootogram(facts: CountFacts) -> Safe:
 
 def dependence(one: Dependence, y_label: str) -> Safe:
     """The mean answer by the values of a column."""
-    y = widened([v for means in one.means for v in means], 0.08)
+    low, high = widened([v for means in one.means for v in means], 0.08)
+    y = max(low, 0.0) if min(map(min, one.means)) >= 0 else low, high
     if one.numeric:
         numbers = [float(value) for value in one.at]
         plot = Plot(f"Mean prediction by {one.name}", (numbers[0], numbers[-1]), y, y_label=y_label)
@@ -275,9 +276,10 @@ def dependence(one: Dependence, y_label: str) -> Safe:
         levels = [str(value) for value in one.at]
         plot = Plot(f"Mean prediction by {one.name}", (0, len(levels)), y, levels=levels, y_label=y_label)
         for place, means in enumerate(one.means):
+            aside = 0.5 + 0.12 * (place - (len(one.means) - 1) / 2)
             for k, (level, mean) in enumerate(zip(levels, means, strict=True)):
-                plot.line((k + 0.5, k + 0.5), (y[0], mean), f"s{place + 1} thin")
-                plot.dot(k + 0.5, mean, f"s{place + 1}", 4, f"{cut(level)}: {number(mean)}")
+                plot.line((k + aside, k + aside), (y[0], mean), f"s{place + 1} thin")
+                plot.dot(k + aside, mean, f"s{place + 1}", 4, f"{cut(level)}: {number(mean)}")
     legend = [(f"s{k + 1}", of) for k, of in enumerate(one.of)] if len(one.of) > 1 else []
     return figure(cut(one.name, 50), plot, legend=legend)
 

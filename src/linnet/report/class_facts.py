@@ -228,7 +228,7 @@ def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold:
 def short_between(below: float, score: float) -> float:
     """The threshold with fewest decimals that is above one score and not above the next: it parts rows as that does."""
     for digits in range(1, 16):
-        short = math.floor(score * 10**digits) / 10**digits
+        short = math.floor(score * 10.0**digits) / 10.0**digits
         if below < short <= score:
             return short
     return score

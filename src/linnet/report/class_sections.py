@@ -5,7 +5,7 @@ import json
 from linnet.report import charts
 from linnet.report.class_facts import ClassFacts, ClassRow, Curve
 from linnet.report.facts import Facts
-from linnet.report.html import Safe, count, join, name, number, percent, several, table, tag
+from linnet.report.markup import Safe, count, fixed, join, name, number, percent, several, table, tag
 from linnet.report.sections import section
 
 _BETAS = ("0.5", "1", "2", "3", "5")
@@ -100,7 +100,7 @@ def _tiles(curve: Curve) -> Safe:
     tp, fp, fn, tn = (values[place] for values in (curve.tp, curve.fp, curve.fn, curve.tn))
 
     def tile(label: object, key: str, over: float, under: float) -> Safe:
-        value = f"{over / under:.3f}" if under > 0 else "–"
+        value = fixed(over / under, 3) if under > 0 else "–"
         return tag("div", tag("span", label), tag("b", value, data_value=key), class_="tile")
 
     return tag(
@@ -121,7 +121,7 @@ def _two_by_two(facts: Facts, curve: Curve) -> Safe:
 
     def cell(key: str) -> Safe:
         total = counts["tp"] + counts["fn"] if key in ("tp", "fn") else counts["fp"] + counts["tn"]
-        part = f"{100 * counts[key] / total:.0f}%" if total else "–"
+        part = f"{fixed(100 * (counts[key] / total), 0)}%" if total else "–"
         small = tag("small", tag("span", part, data_value=f"{key}-part"))
         kind = "right h3" if key in ("tp", "tn") else "wrong h2"
         return tag("td", tag("span", count(counts[key]), data_value=key), small, class_=kind)

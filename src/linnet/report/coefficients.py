@@ -1,7 +1,7 @@
 """What a linear model has learned: coefficients with their intervals, and weights as images."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Those that matter most (by their test, or by coefficient x scale), the intercept first, or those of several classes last."""
+    """Those that matter most by their test (or by coefficient x scale); a single intercept first, several ones last."""
 
     rows: tuple[Coefficient, ...]
     count: int  # of all
@@ -102,8 +102,8 @@ def _infer(
     except LinnetError as error:
         return f"There are no intervals: {error}"
     rows = [
-        Coefficient(base.name, *(float(n) for n in numbers), base.scale, base.of_class)
-        for name, *numbers in zip(found.names, found.coef, found.low, found.high, found.p_value, strict=True)
+        replace(base, value=float(value), low=float(low), high=float(high), p_value=float(p))
+        for name, value, low, high, p in zip(found.names, found.coef, found.low, found.high, found.p_value, strict=True)
         if (base := known.get(name)) is not None
     ]
     tests = -np.abs([s for name, s in zip(found.names, found.statistic, strict=True) if name in known])

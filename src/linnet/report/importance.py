@@ -78,12 +78,16 @@ def dependences(answers: Answers, ranked: tuple[Importance, ...], seed: int) -> 
     model = answers.model
     kinds = {column.name: column.kind for column in model.schema.used}
     rows = answers.table.take(_some(len(answers.y), _DEPENDENCE_ROWS, np.random.default_rng(seed)))
+    shown = [0]
+    if model.classes is not None:
+        often = [-(answers.y == label).sum() for label in model.classes]
+        shown = [1] if len(model.classes) == 2 else np.argsort(often, kind="stable")[:_MOST_CLASSES].tolist()
     out = []
     for one in ranked[:_SHOWN]:
         if one.rise > 0 and kinds[one.name] in ("number", "category", "boolean"):
             at, raw = _grid(model, answers.table, one.name, kinds[one.name] == "number")
             if len(at) > 1:
-                out.append(_dependence(model, rows, one.name, at, raw))
+                out.append(_dependence(model, rows, one.name, at, raw, shown))
     return tuple(out)
 
 
@@ -114,7 +118,7 @@ def _grid(model: TableModel, table: Any, name: str, numeric: bool) -> tuple[list
     return [str(level) for level in levels], raw
 
 
-def _dependence(model: TableModel, rows: Any, name: str, at: list[Any], raw: list[Any]) -> Dependence:
+def _dependence(model: TableModel, rows: Any, name: str, at: list[Any], raw: list[Any], shown: list[int]) -> Dependence:
     import pyarrow as pa
 
     place, field = rows.column_names.index(name), rows.schema.field(name)
@@ -124,10 +128,7 @@ def _dependence(model: TableModel, rows: Any, name: str, at: list[Any], raw: lis
         answer = model.predict(same) if model.classes is None else model.predict_proba(same)
         means.append(np.atleast_1d(np.asarray(answer, np.float64).mean(axis=0)))
     found = np.array(means)
-    of, shown = [str(model.roles.target)], [0]
-    if model.classes is not None:
-        shown = [1] if len(model.classes) == 2 else np.argsort(-np.ptp(found, axis=0))[:_MOST_CLASSES].tolist()
-        of = [str(model.classes[k]) for k in shown]
+    of = [str(model.roles.target if model.classes is None else model.classes[k]) for k in shown]
     return Dependence(
         name, isinstance(at[0], float), tuple(at), tuple(tuple(found[:, k].tolist()) for k in shown), tuple(of)
     )

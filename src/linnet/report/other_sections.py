@@ -5,7 +5,7 @@ import math
 from linnet.report import charts
 from linnet.report.coefficients import Coefficient, Coefficients
 from linnet.report.facts import Facts
-from linnet.report.html import Safe, cut, name, number, several, table, tag
+from linnet.report.markup import Safe, cut, name, number, several, table, tag
 from linnet.report.number_facts import NumberFacts
 from linnet.report.sections import in_text, section
 from linnet.report.svg import widened

@@ -10,7 +10,7 @@ from linnet.files import write_whole
 from linnet.report import sections
 from linnet.report.class_sections import class_sections
 from linnet.report.facts import Facts
-from linnet.report.html import Safe, cut, tag
+from linnet.report.markup import Safe, cut, tag
 from linnet.report.other_sections import learned, number_sections
 
 

@@ -6,7 +6,7 @@ from linnet.data.kinds import Column
 from linnet.evaluate import Interval
 from linnet.report import charts
 from linnet.report.facts import Facts
-from linnet.report.html import Safe, count, cut, join, name, number, percent, several, table, tag
+from linnet.report.markup import Safe, count, cut, join, name, number, percent, several, table, tag
 
 _MOST_COLUMNS = 60
 _MOST_NOTICES = 12
@@ -198,7 +198,7 @@ def _column(column: Column, target: bool, rows: int) -> tuple[object, ...]:
     missing = percent(column.missing / rows) if column.missing and rows else count(column.missing)
     examples = tag("span", cut(", ".join(cut(text, 24) for text in column.examples), 80), class_="quiet")
     note = cut(column.note, 160) if column.note else ""
-    text = join([examples, tag("span", ". " if note and column.examples else ""), note])
+    text = join([examples, " · " if note and column.examples else "", note])
     return (
         name(column.name),
         tag("em", kind, class_="kind"),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from linnet.report.html import Safe, cut, tag
+from linnet.report.markup import Safe, cut, tag
 
 WIDTH, HEIGHT = 400, 270
 _LETTER = 6.8  # the width of one, in the size of tick labels

@@ -3,6 +3,7 @@
 import html
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 _LONG = 80  # characters of a name
 _ENDLESS = 400
@@ -87,6 +88,11 @@ def number(value: float | None, digits: int = 4) -> str:
         return f"{mantissa}e{int(exponent)}".replace("-", "−")
     places = max(0, digits - 1 - math.floor(math.log10(size)))
     return f"{value:,.{places}f}".replace("-", "−")
+
+
+def fixed(value: float, places: int) -> str:
+    """A number with so many decimals, ties rounded up as scripts do."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 
 def count(value: float) -> str:
