@@ -3,7 +3,8 @@ import pyarrow as pa
 import pytest
 
 from linnet.report import facts_of
-from linnet.report.importance import dependences
+from linnet.report.answers import Answers
+from linnet.report.importance import dependences, importances
 
 from .small_tables import case, facts, table, trained
 
@@ -78,16 +79,23 @@ def test_dependence_on_numbers_written_as_text() -> None:
     assert size.means[0][-1] > size.means[0][0]
 
 
-def test_no_more_columns_than_can_be_shuffled() -> None:
-    from linnet.report.answers import Answers
-    from linnet.report.importance import importances
-
+def test_the_same_seed_shuffles_alike() -> None:
     one = case("a number", "mlp")
     answers = Answers.of(one.model, one.held_out)
     metric, ranked = importances(answers, 0)
     assert metric == "rmse"
     assert ranked == importances(answers, 0)[1]
+    assert ranked != importances(answers, 1)[1]
     assert dependences(answers, ranked, 0) == dependences(answers, ranked, 0)
+
+
+def test_too_many_columns_are_not_shuffled_one_by_one() -> None:
+    random = np.random.default_rng(0)
+    columns = {f"column {k}": random.normal(size=60) for k in range(301)}
+    one = trained(pa.table({**columns, "y": random.normal(size=60)}), "y", "a number", model="mlp")
+    found = facts_of(one.model, one.held_out)
+    assert found.importance == ()
+    assert "301 columns are too many to tell how much each matters" in found.notices
 
 
 def test_weights_of_pixels_are_images_with_left_out_pixels_blank() -> None:

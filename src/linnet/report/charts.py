@@ -149,7 +149,7 @@ def scores(curve: Curve, rest: str) -> Safe:
             plot.box(edges, (0, sign * rows / most), f"bar {class_}", data_bar=f"{class_} {place}")
     plot.line(_UNIT, (0, 0), "zero")
     plot.line((curve.threshold, curve.threshold), (-1.08, 1.08), "cut", data_mark="cut")
-    legend = [("bar s1", tag("span", name(curve.name, 40), data_value="name")), ("bar s2", name(rest, 40))]
+    legend = [("bar s1", tag("bdi", cut(curve.name, 60), class_="name", data_value="name")), ("bar s2", name(rest, 40))]
     return figure("Predicted probabilities", plot, legend=legend)
 
 

@@ -5,7 +5,7 @@ import json
 from linnet.report import charts
 from linnet.report.class_facts import ClassFacts, ClassRow, Curve
 from linnet.report.facts import Facts
-from linnet.report.markup import Safe, count, fixed, join, name, number, percent, several, table, tag
+from linnet.report.markup import Safe, count, cut, fixed, join, name, number, percent, several, table, tag
 from linnet.report.sections import section
 
 _BETAS = ("0.5", "1", "2", "3", "5")
@@ -61,7 +61,7 @@ def _controls(found: ClassFacts) -> Safe:
     curve = found.curves[0]
     parts = []
     if len(found.curves) > 1:
-        options = [tag("option", name_text(one.name), value=k) for k, one in enumerate(found.curves)]
+        options = [tag("option", cut(one.name, 60), value=k) for k, one in enumerate(found.curves)]
         parts.append(tag("label", "Class", tag("select", *options, id="class"), class_="needs-script"))
     place = curve.thresholds.index(curve.threshold)
     slider = tag(
@@ -90,11 +90,6 @@ def _controls(found: ClassFacts) -> Safe:
     return tag("div", *parts, class_="controls")
 
 
-def name_text(text: str) -> str:
-    """A name where no element may be."""
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
 def _tiles(curve: Curve) -> Safe:
     place = curve.thresholds.index(curve.threshold)
     tp, fp, fn, tn = (values[place] for values in (curve.tp, curve.fp, curve.fn, curve.tn))
@@ -116,7 +111,7 @@ def _tiles(curve: Curve) -> Safe:
 def _two_by_two(facts: Facts, curve: Curve) -> Safe:
     place = curve.thresholds.index(curve.threshold)
     counts = {key: getattr(curve, key)[place] for key in ("tp", "fp", "fn", "tn")}
-    positive = tag("span", name(curve.name, 30), data_value="name")
+    positive = tag("bdi", cut(curve.name, 60), class_="name", data_value="name")
     negative: object = name(facts.classes[0], 30) if len(facts.classes) == 2 else "another"
 
     def cell(key: str) -> Safe:
@@ -139,7 +134,7 @@ def _data(curves: tuple[Curve, ...]) -> Safe:
     """The cut-offs as JSON in which nothing can end the element that holds it."""
     kept = [
         {
-            "name": name_text(one.name),
+            "name": cut(one.name, 60),
             "threshold": one.threshold,
             "roc_auc": one.roc_auc,
             "average_precision": one.average_precision,

@@ -10,12 +10,13 @@ from linnet.estimators.table_metrics import measures
 from linnet.estimators.table_model import TableModel
 from linnet.report.answers import Answers, Array
 
-_MOST_ROWS = 5000
-_MOST_COLUMNS = 1000
-_WORK = 4_000_000  # rows x columns, which bounds the rows of wide tables
+MOST_COLUMNS = 300  # of a table whose columns are shuffled one by one
+_MOST_ROWS, _LEAST_ROWS = 5000, 100
+_WORK = 20_000_000  # rows x columns² x repeats, which bounds the rows of wide tables
 _REPEATS = 5
 _SHOWN = 6  # columns whose dependence is computed
-_DEPENDENCE_ROWS = 500
+_DEPENDENCE_ROWS, _FEW_DEPENDENCE_ROWS = 500, 200
+_WIDE = 50  # columns
 _STEPS = 20
 _MOST_LEVELS = 8
 _MOST_CLASSES = 4
@@ -39,7 +40,7 @@ class Dependence:
 
     name: str
     numeric: bool
-    at: tuple[float, ...] | tuple[str, ...]
+    at: tuple[float | str, ...]
     means: tuple[tuple[float, ...], ...]  # of each class shown, or of the one number
     of: tuple[str, ...]  # what the means are of
 
@@ -48,26 +49,28 @@ def importances(answers: Answers, seed: int, progress: Told = lambda done: None)
     """The metric that rises, and the columns, the most important first. The same seed, the same shuffles."""
     model, columns = answers.model, answers.model.schema.used
     measure = next(m for m in measures(model.task) if answers.proba is not None or not m.needs_proba)
-    if len(columns) > _MOST_COLUMNS:
+    if not 0 < len(columns) <= MOST_COLUMNS:
         return measure.name, ()
     random = np.random.default_rng(seed)
-    part = _some(len(answers.y), min(_MOST_ROWS, max(200, _WORK // len(columns) ** 2)), random)
-    table, y = answers.table.take(part), answers.y[part]
-    weights = None if answers.weights is None else answers.weights[part]
+    most = _WORK // (len(columns) ** 2 * _REPEATS)
+    part = _some(len(answers.y), min(_MOST_ROWS, max(_LEAST_ROWS, most)), random)
+    y, weights = answers.y[part], None if answers.weights is None else answers.weights[part]
 
-    def loss(rows: Any) -> float:
+    def losses(rows: Any) -> list[float]:
+        """Of each repetition of the rows."""
         proba = None if answers.proba is None else model.predict_proba(rows)
-        said = y if measure.needs_proba else model.predict(rows)
-        return measure(y, said, proba, model.classes, weights) * (-1 if measure.higher else 1)
+        said = model.predict(rows) if proba is None or not measure.needs_proba else np.tile(y, len(rows) // len(y))
+        slices = [slice(first, first + len(y)) for first in range(0, len(rows), len(y))]
+        found = [measure(y, said[at], proba if proba is None else proba[at], model.classes, weights) for at in slices]
+        return [-loss if measure.higher else loss for loss in found]
 
-    base = loss(table)
+    (base,) = losses(answers.table.take(part))
+    table = answers.table.take(np.tile(part, _REPEATS))
     found = []
     for place, column in enumerate(columns):
         at, field = table.column_names.index(column.name), table.schema.field(column.name)
-        rises = []
-        for _ in range(_REPEATS):
-            shuffled = table[column.name].take(random.permutation(len(part)))
-            rises.append(loss(table.set_column(at, field, shuffled)) - base)
+        shuffles = np.concatenate([random.permutation(len(part)) for _ in range(_REPEATS)])
+        rises = [loss - base for loss in losses(table.set_column(at, field, table[column.name].take(shuffles)))]
         found.append(Importance(column.name, float(np.mean(rises)), min(rises), max(rises)))
         progress((place + 1) / len(columns))
     return measure.name, tuple(sorted(found, key=lambda one: -one.rise))
@@ -77,7 +80,8 @@ def dependences(answers: Answers, ranked: tuple[Importance, ...], seed: int) -> 
     """Partial dependence on the most important columns that are numbers, categories or true and false."""
     model = answers.model
     kinds = {column.name: column.kind for column in model.schema.used}
-    rows = answers.table.take(_some(len(answers.y), _DEPENDENCE_ROWS, np.random.default_rng(seed)))
+    most = _DEPENDENCE_ROWS if len(kinds) <= _WIDE else _FEW_DEPENDENCE_ROWS
+    part = _some(len(answers.y), most, np.random.default_rng(seed))
     shown = [0]
     if model.classes is not None:
         often = [-(answers.y == label).sum() for label in model.classes]
@@ -87,7 +91,7 @@ def dependences(answers: Answers, ranked: tuple[Importance, ...], seed: int) -> 
         if one.rise > 0 and kinds[one.name] in ("number", "category", "boolean"):
             at, raw = _grid(model, answers.table, one.name, kinds[one.name] == "number")
             if len(at) > 1:
-                out.append(_dependence(model, rows, one.name, at, raw, shown))
+                out.append(_dependence(answers, part, one.name, at, raw, shown))
     return tuple(out)
 
 
@@ -118,17 +122,19 @@ def _grid(model: TableModel, table: Any, name: str, numeric: bool) -> tuple[list
     return [str(level) for level in levels], raw
 
 
-def _dependence(model: TableModel, rows: Any, name: str, at: list[Any], raw: list[Any], shown: list[int]) -> Dependence:
+def _dependence(
+    answers: Answers, part: Array, name: str, at: list[Any], raw: list[Any], shown: list[int]
+) -> Dependence:
+    """Predict the rows with each value in turn."""
     import pyarrow as pa
 
-    place, field = rows.column_names.index(name), rows.schema.field(name)
-    means = []
-    for value in raw:
-        same = rows.set_column(place, field, pa.repeat(value, len(rows)).cast(field.type))
-        answer = model.predict(same) if model.classes is None else model.predict_proba(same)
-        means.append(np.atleast_1d(np.asarray(answer, np.float64).mean(axis=0)))
-    found = np.array(means)
+    model, table = answers.model, answers.table.take(np.tile(part, len(raw)))
+    place, field = table.column_names.index(name), table.schema.field(name)
+    values = pa.chunked_array([pa.repeat(value, len(part)).cast(field.type) for value in raw])
+    table = table.set_column(place, field, values)
+    answer = np.asarray(model.predict(table) if model.classes is None else model.predict_proba(table), np.float64)
+    means = answer.reshape(len(raw), len(part), -1).mean(axis=1)
     of = [str(model.roles.target if model.classes is None else model.classes[k]) for k in shown]
     return Dependence(
-        name, isinstance(at[0], float), tuple(at), tuple(tuple(found[:, k].tolist()) for k in shown), tuple(of)
+        name, isinstance(at[0], float), tuple(at), tuple(tuple(means[:, k].tolist()) for k in shown), tuple(of)
     )

@@ -168,8 +168,10 @@ def candidates(facts: Facts) -> tuple[str, str, Safe] | None:
         "ll" + "r" * (len(names) + 1),
         marked=next((place for place, one in enumerate(facts.tried) if one.chosen), None),
     )
-    why = f"The one with the best {in_text(facts.metric)} on the rows held out was kept." if facts.metric else ""
-    return section("candidates", "Models that were tried", tag("p", why, class_="quiet"), listed)
+    why = ""
+    if len(facts.tried) > 1 and facts.metric:
+        why = f"The one with the best {in_text(facts.metric)} on the rows held out was kept."
+    return section("candidates", "Models that were tried", tag("p", why, class_="quiet") if why else "", listed)
 
 
 def learning(facts: Facts) -> tuple[str, str, Safe] | None:
