@@ -1,3 +1,4 @@
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,7 +11,7 @@ from linnet.report import facts_of, page, write_report
 from linnet.report.markup import cut, escape, name, number
 from linnet.report.svg import tick_labels, ticks
 
-from .small_tables import CASES, HOSTILE, facts, hostile_facts, trained
+from .small_tables import CASES, HOSTILE, case, facts, hostile_facts, trained
 
 
 class Reader(HTMLParser):
@@ -56,6 +57,17 @@ def test_every_task_has_a_page_that_is_whole_and_small(task: str, model: str) ->
     text = "".join(read.text)
     assert "linnet train data.csv --target y" in text
     assert "nan" not in re.findall(r"[a-z]+", text.lower())
+
+
+@pytest.mark.parametrize(("task", "model"), CASES)
+def test_few_rows_and_rows_of_one_class_have_a_page(task: str, model: str) -> None:
+    one = case(task, model)
+    y = one.model.target_of(one.held_out).astype(str)
+    for rows in ([0, 1], np.flatnonzero(y == y[0])[:7], np.unique(y, return_index=True)[1]):
+        if len(rows) > 1:
+            found = facts_of(one.model, one.held_out.take(rows), training=one.training)
+            json.dumps(found.to_dict(), allow_nan=False)
+            Reader(page(found))
 
 
 def test_a_page_loads_nothing_and_has_no_style_or_script_in_attributes() -> None:

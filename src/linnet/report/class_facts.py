@@ -128,10 +128,11 @@ def _with_probabilities(facts: ClassFacts, answers: Answers, proba: Array, suppo
     two = len(classes) == 2
     if two:
         truth, p, whose = y == classes[1], proba[:, 1], f"the probability of {classes[1]}"
-        curved, threshold = [1], answers.model.threshold if answers.model.threshold is not None else 0.5
+        threshold = 0.5 if answers.model.threshold is None else answers.model.threshold
     else:
         truth, p, whose = answers.said == y, proba.max(axis=1), "the probability of the class that was said"
-        curved, threshold = [k for k in _most(support, _MOST_CURVES) if 0 < support[k] < len(y)], None
+        threshold = None
+    curved = [k for k in ([1] if two else _most(support, _MOST_CURVES)) if 0 < (y == classes[k]).sum() < len(y)]
     calibration = evaluate.calibration(truth, p, pos_label=True, sample_weight=weights, n_bins=_BINS)
     facts = replace(
         facts,
@@ -140,7 +141,7 @@ def _with_probabilities(facts: ClassFacts, answers: Answers, proba: Array, suppo
         calibration_error=calibration.ece,
         calibration_of=whose,
     )
-    if not two:
+    if not two or not curved:
         return facts
     found, part = evaluate.Cutoffs.of(truth, p, pos_label=True, sample_weight=weights).gain_curve()
     at = np.linspace(0, 1, _GAIN_POINTS)
