@@ -1,6 +1,6 @@
 """`python -m linnet` is the `linnet` command."""
 
-from linnet.cli import main
+from linnet.cli import command
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -185,6 +185,8 @@ def test_standard_input_and_a_file_to_choose_by(folder: Path) -> None:
         (["train", "data.csv", "--target", "sold", "--valid", "1.5"], "between 0 and 1"),
         (["train", "data.csv", "--target", "sold", "--hidden", "a,b"], "whole numbers such as 64,32"),
         (["train", "data.csv", "--target", "sold", "-o", "no/such/folder/m.linnet"], "cannot write"),
+        (["train", "data.csv", "--target", "sold", "--report", "no/folder/r.html"], "cannot write"),
+        (["report", "sold.linnet", "short.csv"], "no target 'sold'"),
         (["predict", "data.csv", "data.csv"], "no linnet model"),
         (["predict", "sold.linnet", "data.csv", "-o", "x.xlsx"], "must end with .csv"),
         (["predict", "price.linnet", "data.csv", "--proba"], "no probabilities"),
@@ -202,6 +204,33 @@ def test_mistakes_are_one_line(folder: Path, words: list[str], message: str) -> 
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (folder / "x.csv").exists()
+
+
+def test_a_report_of_training_and_of_other_rows(folder: Path) -> None:
+    words = ("train", "data.csv", "--target", "sold", "--model", "logistic", "-o", "r.linnet", "--report", "r.html")
+    assert "saved r.html" in run(*words, cwd=folder).stdout
+    page = (folder / "r.html").read_text()
+    assert "linnet report" in page
+    assert "linnet train data.csv --target sold --model logistic" in page
+    assert "&lt;script&gt;" in page  # a colour
+    assert "saved s.html" in run("report", "r.linnet", "data.parquet", "-o", "s.html", cwd=folder).stdout
+    facts = json.loads(run("report", "r.linnet", "data.parquet", "--json", cwd=folder).stdout)
+    assert facts["task"] == "two classes"
+
+
+def test_an_offset_is_passed_on(folder: Path) -> None:
+    shifted = TABLE.append_column("shift", pa.array(np.log(YEARS))).select(["size", "shift", "claims"])
+    csv.write_csv(shifted, folder / "shift.csv")
+    words = ("--target", "claims", "--offset", "shift", "--epochs", 3, "-o", "o.linnet")
+    assert "poisson" in run("train", "shift.csv", *words, cwd=folder).stdout
+    run("predict", "o.linnet", "shift.csv", "-o", "o.csv", cwd=folder)
+
+
+def test_output_may_be_cut_short(folder: Path) -> None:
+    line = f"{sys.executable} -m linnet predict sold.linnet data.csv | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=folder, check=True)
+    assert "Traceback" not in done.stderr
+    assert "prediction" in done.stdout
 
 
 def test_a_constant_may_be_the_best(folder: Path) -> None:

@@ -1,6 +1,9 @@
 """The `linnet` command: one file a command, each importing what it needs when it runs."""
 
+import atexit
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -44,9 +47,23 @@ def main() -> None:
     """Run the command line; an error that linnet raises on purpose, or of a file, is one line, not a traceback."""
     try:
         app()
-    except LinnetError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        sys.exit(1)
+    except (LinnetError, OSError) as error:
+        what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        print(f"error: {what}", file=sys.stderr)
         sys.exit(2)
-    except OSError as error:
-        print(f"error: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
+
+
+def command() -> None:
+    """The same as a process, which ends without the destructors of libraries: pyarrow's now and then abort."""
+    code: object = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))

@@ -31,8 +31,8 @@ class ConstantModel:
             self.mean_ = np.array([(weights * y).sum() / time.sum()])
         return self
 
-    def predict(self, X: Any, *, exposure: Array | None = None) -> Array:
-        """The most frequent class, or the mean."""
+    def predict(self, X: Any, *, exposure: Array | None = None, offset: Array | None = None) -> Array:
+        """The most frequent class, or the mean; an offset is not known to it."""
         if self.classes:
             return np.repeat(self.classes_[[self.mean_.argmax()]], len(X))
         return np.full(len(X), self.mean_[0]) * (1.0 if exposure is None else exposure)

@@ -248,7 +248,7 @@ def train(
     valid: "pa.Table | None" = None,
     begin: Told = lambda name: None,
 ) -> tuple[TableModel, "pa.Table", "pa.Table"]:
-    """Return the best candidate, the rows it was trained on, and those it was not. `begin` is told each candidate's name."""
+    """Return the best candidate, the rows it was trained on, and those it was not. `begin` is told each one's name."""
     task = schema.task
     assert task is not None
     table = with_target(table, roles.target)

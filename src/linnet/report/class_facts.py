@@ -1,0 +1,235 @@
+"""Numbers of a classifier on held-out rows: confusion, classes, cut-offs, calibration, gain."""
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linnet import evaluate
+from linnet.evaluate.measures import wilson
+from linnet.report.answers import Answers, Array, Floats
+
+_MOST_CUTOFFS = 400
+_MOST_CURVES = 8  # classes with cut-offs
+_MOST_IN_MATRIX = 12
+_MOST_IN_TABLE = 40
+_MOST_MIXED_UP = 8
+_BINS = 10
+_SCORE_BINS = 20
+_GAIN_POINTS = 101
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """How well one class is told from the others."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    rows: float
+    roc_auc: float | None = None
+    average_precision: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MixedUp:
+    """Rows of one class that were taken for another."""
+
+    true: str
+    said: str
+    rows: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A class against the rest: cut-offs from the lowest up, with the rows at or above each of them counted."""
+
+    name: str  # of the class
+    threshold: float  # that is shown first: the one in force, if there is one
+    roc_auc: float
+    average_precision: float
+    thresholds: tuple[float, ...]
+    tp: tuple[float, ...]
+    fp: tuple[float, ...]
+    fn: tuple[float, ...]
+    tn: tuple[float, ...]
+    others_by_score: tuple[float, ...]  # rows of the rest, in even bins of the probability
+    rows_by_score: tuple[float, ...]  # rows of the class
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Rows of about the same probability: that which was said, and the part that was so, with 95 % limits."""
+
+    predicted: float
+    observed: float
+    low: float
+    high: float
+    rows: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """Numbers of a classifier; of many classes those with most rows are there, and how many there are in all."""
+
+    names: tuple[str, ...]  # of the confusion matrix
+    confusion: tuple[tuple[float, ...], ...]  # true x said
+    rows: tuple[ClassRow, ...]
+    averages: tuple[ClassRow, ...]
+    mixed_up: tuple[MixedUp, ...]  # most frequent first
+    count: int  # of all classes
+    curves: tuple[Curve, ...] = ()
+    calibration: tuple[CalibrationBin, ...] = ()
+    calibration_error: float | None = None
+    calibration_of: str = ""  # whose probability
+    gain: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())  # parts of rows, parts of positives found
+
+
+def class_facts(answers: Answers) -> ClassFacts:
+    """All of them."""
+    model, y, weights, proba = answers.model, answers.y, answers.weights, answers.proba
+    classes = model.classes
+    assert classes is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # classes that have no rows, or are never said
+        confusion = evaluate.Confusion.of(y, answers.said, labels=classes, sample_weight=weights)
+        scores = confusion.scores(zero_division=0.0)
+        shown = _most(scores.support, _MOST_IN_TABLE)
+        areas = {} if proba is None else _areas(answers, shown)
+        rows = tuple(
+            ClassRow(
+                str(classes[k]),
+                float(scores.precision[k]),
+                float(scores.recall[k]),
+                float(scores.f[k]),
+                float(scores.support[k]),
+                *areas.get(k, ()),
+            )
+            for k in shown
+        )
+        averages = tuple(ClassRow(how, *scores.average(how), confusion.total) for how in ("macro", "weighted"))
+        in_matrix = sorted(_most(scores.support, _MOST_IN_MATRIX))
+        facts = ClassFacts(
+            tuple(str(classes[k]) for k in in_matrix),
+            tuple(tuple(row) for row in confusion.counts[np.ix_(in_matrix, in_matrix)].tolist()),
+            rows,
+            averages,
+            _mixed_up(confusion),
+            len(classes),
+        )
+        return facts if proba is None else _with_probabilities(facts, answers, proba, scores.support)
+
+
+def _with_probabilities(facts: ClassFacts, answers: Answers, proba: Array, support: Floats) -> ClassFacts:
+    classes, y, weights = answers.model.classes, answers.y, answers.weights
+    assert classes is not None
+    two = len(classes) == 2
+    if two:
+        truth, p, whose = y == classes[1], proba[:, 1], f"the probability of {classes[1]}"
+        threshold = 0.5 if answers.model.threshold is None else answers.model.threshold
+    else:
+        truth, p, whose = answers.said == y, proba.max(axis=1), "the probability of the class that was said"
+        threshold = None
+    curved = [k for k in ([1] if two else _most(support, _MOST_CURVES)) if 0 < (y == classes[k]).sum() < len(y)]
+    calibration = evaluate.calibration(truth, p, pos_label=True, sample_weight=weights, n_bins=_BINS)
+    facts = replace(
+        facts,
+        curves=tuple(_curve(str(classes[k]), y == classes[k], proba[:, k], weights, threshold) for k in curved),
+        calibration=tuple(_bins(calibration)),
+        calibration_error=calibration.ece,
+        calibration_of=whose,
+    )
+    if not two or not curved:
+        return facts
+    found, part = evaluate.Cutoffs.of(truth, p, pos_label=True, sample_weight=weights).gain_curve()
+    at = np.linspace(0, 1, _GAIN_POINTS)
+    return replace(facts, gain=(tuple(at.tolist()), tuple(np.interp(at, found, part).tolist())))
+
+
+def _most(support: Floats, count: int) -> list[int]:
+    """The classes with most rows, the greatest first; all in their order if there are few."""
+    if len(support) <= count:
+        return list(range(len(support)))
+    return [int(k) for k in np.argsort(-support, kind="stable")[:count]]
+
+
+def _areas(answers: Answers, wanted: list[int]) -> dict[int, tuple[float | None, float | None]]:
+    """ROC AUC and average precision of each class against the rest."""
+    assert answers.proba is not None
+    assert answers.model.classes is not None
+    out: dict[int, tuple[float | None, float | None]] = {}
+    for k in wanted:
+        flags = answers.y == answers.model.classes[k]
+        if flags.any() and not flags.all():
+            cutoffs = evaluate.Cutoffs.of(flags, answers.proba[:, k], pos_label=True, sample_weight=answers.weights)
+            out[k] = cutoffs.roc_auc, cutoffs.average_precision
+    return out
+
+
+def _mixed_up(confusion: evaluate.Confusion) -> tuple[MixedUp, ...]:
+    counts = confusion.counts.copy()
+    np.fill_diagonal(counts, 0)
+    found = []
+    for place in np.argsort(-counts, axis=None, kind="stable")[:_MOST_MIXED_UP]:
+        true, said = divmod(int(place), len(counts))
+        if counts[true, said] > 0:
+            found.append(MixedUp(str(confusion.classes[true]), str(confusion.classes[said]), counts[true, said].item()))
+    return tuple(found)
+
+
+def _bins(found: evaluate.Calibration) -> list[CalibrationBin]:
+    """The bins that have rows, with Wilson's limits."""
+    out = []
+    for weight, predicted, observed in zip(found.weight, found.predicted, found.observed, strict=True):
+        if weight > 0:
+            limits = wilson(float(observed), float(weight), 0.95)
+            out.append(CalibrationBin(float(predicted), float(observed), *limits, float(weight)))
+    return out
+
+
+# ---- cut-offs ----
+
+
+def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold: float | None) -> Curve:
+    """At most 400 cut-offs, evenly along the curves, with that in force and that of the best F1 among them."""
+    cutoffs = evaluate.Cutoffs.of(flags, p, pos_label=True, sample_weight=weights)
+    length = cutoffs.tp / max(cutoffs.positives, 1e-300) + cutoffs.fp / max(cutoffs.negatives, 1e-300)
+    even = np.linspace(length[0], length[-1], _MOST_CUTOFFS - 3)  # and the best, that in force, and 1
+    places = np.unique(np.minimum(np.searchsorted(length, even), len(length) - 1))
+    below = np.append(cutoffs.thresholds[1:], -np.inf)
+    chosen = {short_between(float(below[k]), float(cutoffs.thresholds[k])) for k in places}
+    best = cutoffs.best_f(1.0)[0]
+    place = int(np.searchsorted(-cutoffs.thresholds, -best))
+    best = short_between(float(below[place]), best)
+    first = best if threshold is None else threshold
+    chosen |= {best, first}
+    if cutoffs.thresholds[0] < 1:
+        chosen.add(1.0)
+    thresholds = sorted(chosen)
+    rates = [cutoffs.at(one) for one in thresholds]
+    edges, w = np.linspace(0, 1, _SCORE_BINS + 1), np.ones(len(p)) if weights is None else weights
+    others, rows = (np.histogram(p[part], edges, weights=w[part])[0].tolist() for part in (~flags, flags))
+    return Curve(
+        name,
+        first,
+        cutoffs.roc_auc,
+        cutoffs.average_precision,
+        tuple(thresholds),
+        tuple(rate.tp for rate in rates),
+        tuple(rate.fp for rate in rates),
+        tuple(rate.fn for rate in rates),
+        tuple(rate.tn for rate in rates),
+        tuple(others),
+        tuple(rows),
+    )
+
+
+def short_between(below: float, score: float) -> float:
+    """The threshold with fewest decimals that is above one score and not above the next: it parts rows as that does."""
+    for digits in range(1, 16):
+        short = math.floor(score * 10.0**digits) / 10.0**digits
+        if below < short <= score:
+            return short
+    return score

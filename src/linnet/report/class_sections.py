@@ -1,0 +1,202 @@
+"""The parts of the page for classes."""
+
+import json
+
+from linnet.report import charts
+from linnet.report.class_facts import ClassFacts, ClassRow, Curve
+from linnet.report.facts import Facts
+from linnet.report.markup import Safe, count, cut, fixed, join, name, number, percent, several, table, tag
+from linnet.report.sections import section
+
+_BETAS = ("0.5", "1", "2", "3", "5")
+
+
+def class_sections(facts: Facts, found: ClassFacts) -> list[tuple[str, str, Safe]]:
+    """Threshold, confusion and classes, calibration."""
+    out = []
+    if found.curves:
+        out.append(_threshold(facts, found))
+    out.append(_classes(found))
+    if found.calibration:
+        figures = [charts.calibration(found.calibration, found.calibration_error, found.calibration_of)]
+        if found.gain[0]:
+            figures.append(charts.gain(*found.gain, facts.classes[1]))
+        title = "Probabilities and gain" if found.gain[0] else "Probabilities"
+        out.append(section("calibration", title, tag("div", *figures, class_="charts")))
+    return out
+
+
+# ---- the threshold ----
+
+
+def _threshold(facts: Facts, found: ClassFacts) -> tuple[str, str, Safe]:
+    curve, two = found.curves[0], len(facts.classes) == 2
+    if two:
+        text: object = join(
+            [
+                "A row is called ",
+                name(curve.name),
+                " from this probability on. Move the threshold and see what changes.",
+            ]
+        )
+    else:
+        text = "One class against all others, from a probability on. The model itself says the likeliest class."
+    rest = facts.classes[0] if two else "all others"
+    figures = [charts.precision_recall(curve), charts.roc(curve), charts.scores(curve, rest)]
+    panel = tag("div", _controls(found), _tiles(curve), class_="panel")
+    figures.insert(
+        0, tag("figure", tag("figcaption", tag("strong", "Confusion at this threshold")), _two_by_two(facts, curve))
+    )
+    return section(
+        "decision",
+        "Threshold" if two else "Class by class",
+        tag("p", text, class_="quiet"),
+        panel,
+        tag("div", *figures, class_="charts"),
+        _data(found.curves),
+    )
+
+
+def _controls(found: ClassFacts) -> Safe:
+    curve = found.curves[0]
+    parts = []
+    if len(found.curves) > 1:
+        options = [tag("option", cut(one.name, 60), value=k) for k, one in enumerate(found.curves)]
+        parts.append(tag("label", "Class", tag("select", *options, id="class"), class_="needs-script"))
+    place = curve.thresholds.index(curve.threshold)
+    slider = tag(
+        "input",
+        type="range",
+        id="threshold",
+        min=0,
+        max=len(curve.thresholds) - 1,
+        step=1,
+        value=place,
+        autocomplete="off",
+    )
+    value = tag("output", f"{curve.threshold:g}", id="threshold-value", for_="threshold")
+    parts.append(tag("label", tag("span", "Threshold ", value), slider, class_="slide needs-script"))
+    betas = Safe("".join(f'<option value="{one}"{" selected" if one == "1" else ""}>{one}</option>' for one in _BETAS))
+    parts.append(
+        tag(
+            "label",
+            "β, the weight of recall",
+            tag("select", betas, id="beta", autocomplete="off"),
+            class_="needs-script",
+        )
+    )
+    parts.append(tag("label", tag("button", "Best F", id="best", type="button"), class_="needs-script"))
+    parts.append(tag("span", f"Threshold {curve.threshold:g}", class_="without-script"))
+    return tag("div", *parts, class_="controls")
+
+
+def _tiles(curve: Curve) -> Safe:
+    place = curve.thresholds.index(curve.threshold)
+    tp, fp, fn, tn = (values[place] for values in (curve.tp, curve.fp, curve.fn, curve.tn))
+
+    def tile(label: object, key: str, over: float, under: float) -> Safe:
+        value = fixed(over / under, 3) if under > 0 else "–"
+        return tag("div", tag("span", label), tag("b", value, data_value=key), class_="tile")
+
+    return tag(
+        "div",
+        tile("Precision", "precision", tp, tp + fp),
+        tile("Recall", "recall", tp, tp + fn),
+        tile(join(["F", tag("span", "1", data_value="beta", class_="inline")]), "f", 2 * tp, 2 * tp + fp + fn),
+        tile("Accuracy", "accuracy", tp + tn, tp + fp + fn + tn),
+        class_="tiles",
+    )
+
+
+def _two_by_two(facts: Facts, curve: Curve) -> Safe:
+    place = curve.thresholds.index(curve.threshold)
+    counts = {key: getattr(curve, key)[place] for key in ("tp", "fp", "fn", "tn")}
+    positive = tag("bdi", cut(curve.name, 60), class_="name", data_value="name")
+    negative: object = name(facts.classes[0], 30) if len(facts.classes) == 2 else "another"
+
+    def cell(key: str) -> Safe:
+        total = counts["tp"] + counts["fn"] if key in ("tp", "fn") else counts["fp"] + counts["tn"]
+        part = f"{fixed(100 * (counts[key] / total), 0)}%" if total else "–"
+        small = tag("small", tag("span", part, data_value=f"{key}-part"))
+        kind = "right h3" if key in ("tp", "tn") else "wrong h2"
+        return tag("td", tag("span", count(counts[key]), data_value=key), small, class_=kind)
+
+    head = tag("tr", tag("th"), tag("th", "called ", positive), tag("th", "called ", negative))
+    rows = [
+        tag("tr", tag("th", "is ", positive, class_="side"), cell("tp"), cell("fn")),
+        tag("tr", tag("th", "is ", negative, class_="side"), cell("fp"), cell("tn")),
+    ]
+    inner = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix two")
+    return tag("div", inner, class_="scroll")
+
+
+def _data(curves: tuple[Curve, ...]) -> Safe:
+    """The cut-offs as JSON in which nothing can end the element that holds it."""
+    kept = [
+        {
+            "name": cut(one.name, 60),
+            "threshold": one.threshold,
+            "roc_auc": one.roc_auc,
+            "average_precision": one.average_precision,
+            "thresholds": one.thresholds,
+            "s1": one.rows_by_score,
+            "s2": one.others_by_score,
+            **{key: [_short(value) for value in getattr(one, key)] for key in ("tp", "fp", "fn", "tn")},
+        }
+        for one in curves
+    ]
+    text = json.dumps(kept, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Safe(f'<script type="application/json" id="cutoffs">{text}</script>')
+
+
+def _short(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
+
+# ---- all classes ----
+
+
+def _classes(found: ClassFacts) -> tuple[str, str, Safe]:
+    with_areas = any(row.roc_auc is not None for row in found.rows)
+    head = ("Class", "Precision", "Recall", "F1", "Rows", *(("ROC AUC", "Average precision") if with_areas else ()))
+    rows = [_row(row, name(row.name, 60), with_areas) for row in found.rows]
+    rows += [_row(row, tag("em", f"{row.name} average"), with_areas) for row in found.averages]
+    more = found.count - len(found.rows)
+    parts, beside = list[object](), list[object]()
+    if found.count > 2 or not found.curves:
+        hidden = found.count - len(found.names)
+        said = f"The {len(found.names)} classes with most rows, of {found.count:,}." if hidden else ""
+        beside.append(tag("div", _matrix(found), tag("p", said, class_="note") if said else ""))
+    if found.count > 2 and found.mixed_up:
+        mixed = [(name(one.true, 60), name(one.said, 60), count(one.rows)) for one in found.mixed_up]
+        beside.append(table(("Rows of", "taken for", "Rows"), mixed, "llr", caption="Most often mixed up"))
+    parts += [tag("div", *beside, class_="beside")] if beside else []
+    parts.append(table(head, rows, "l" + "r" * (len(head) - 1), caption="By class" if parts else ""))
+    if more > 0:
+        parts.append(tag("p", f"And {several(more, 'more class', 'more classes')} with fewer rows.", class_="note"))
+    return section("classes", "Classes", *parts)
+
+
+def _row(row: ClassRow, label: Safe, areas: bool) -> tuple[object, ...]:
+    numbers = (number(row.precision, 3), number(row.recall, 3), number(row.f1, 3), count(row.rows))
+    return (label, *numbers, *((number(row.roc_auc), number(row.average_precision)) if areas else ()))
+
+
+def _matrix(found: ClassFacts) -> Safe:
+    """The confusion matrix: strong where many rows of a class are."""
+    head = tag("tr", tag("th", "true ↓ called →"), *(tag("th", name(label, 24)) for label in found.names))
+    lines = []
+    for true, counts in enumerate(found.confusion):
+        total = sum(counts)
+        cells = []
+        for said, rows in enumerate(counts):
+            part = rows / total if total else 0.0
+            strength = 0 if not rows else min(4, 1 + int(part * 4 * 0.999))
+            small = tag("small", percent(part)) if rows and len(found.names) <= 8 else ""
+            kind = f"{'right' if true == said else 'wrong'} h{strength}"
+            cells.append(tag("td", count(rows) if rows else "·", small, class_=kind))
+        lines.append(tag("tr", tag("th", name(found.names[true], 24), class_="side"), *cells))
+    inner = tag("table", tag("thead", head), tag("tbody", *lines), class_="matrix")
+    return tag("div", inner, class_="scroll", tabindex="0")

@@ -1,0 +1,142 @@
+"""Numbers of a regression on held-out rows: predicted against actual, residuals, and how often each count occurs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from linnet.estimators.table_model import numbers_of
+from linnet.report.answers import Answers, Floats
+
+_MOST_POINTS = 800  # more are counted in cells
+_CELLS = 40  # a side
+_BARS = 30
+_GROUPS = 10
+_MOST_COUNTS = 20
+_TAIL = 0.005  # the part at either end that does not stretch an axis
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """Points; or, where there are many, the middles of cells with their numbers of points."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    rows: tuple[float, ...] = ()  # in each cell
+    cell: tuple[float, float] = (0.0, 0.0)  # width and height
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A tenth of the rows, by what is predicted for them."""
+
+    predicted: float
+    observed: float
+    low: float  # of the mean observed, with 95 %
+    high: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Rows between edges."""
+
+    edges: tuple[float, ...]
+    rows: tuple[float, ...]
+    outside: int = 0  # rows beyond the edges
+
+
+@dataclass(frozen=True, slots=True)
+class CountFacts:
+    """How many rows have 0, 1, 2 and so on (the last: so many or more), as observed and as Poisson counts of the
+    predicted means have them."""
+
+    observed: tuple[float, ...]
+    expected: tuple[float, ...]
+    dispersion: float  # Σ (y - mean)² / mean over rows; 1 where the distribution is right
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFacts:
+    """Numbers of a regression. A residual is actual - predicted."""
+
+    actual: Cloud  # by predicted
+    residual: Cloud  # by predicted
+    residuals: Histogram
+    groups: tuple[Group, ...]
+    per_exposure: bool = False  # whether groups are rates
+    mean_residual: float = 0.0
+    counts: CountFacts | None = None
+
+
+def number_facts(answers: Answers) -> NumberFacts:
+    """All of them."""
+    y, mean, w = answers.y.astype(np.float64), answers.said.astype(np.float64), answers.w
+    exposure = answers.model.roles.exposure
+    time = np.ones(len(y)) if exposure is None else numbers_of(answers.table, exposure)
+    residuals = y - mean
+    return NumberFacts(
+        _cloud(mean, y),
+        _cloud(mean, residuals),
+        _histogram(residuals, w),
+        _groups(y, mean, time, w),
+        exposure is not None,
+        float(np.average(residuals, weights=w)),
+        _counts(y, mean, w) if answers.model.task == "counts" else None,
+    )
+
+
+def _cloud(x: Floats, y: Floats) -> Cloud:
+    if len(x) <= _MOST_POINTS:
+        return Cloud(tuple(x.tolist()), tuple(y.tolist()))
+    sides = [_inner(values) for values in (x, y)]
+    counts, *edges = np.histogram2d(x, y, _CELLS, sides)
+    at_x, at_y = np.nonzero(counts)
+    middles = [(side[1:] + side[:-1]) / 2 for side in edges]
+    cell = float(edges[0][1] - edges[0][0]), float(edges[1][1] - edges[1][0])
+    return Cloud(
+        tuple(middles[0][at_x].tolist()), tuple(middles[1][at_y].tolist()), tuple(counts[at_x, at_y].tolist()), cell
+    )
+
+
+def _inner(values: Floats) -> tuple[float, float]:
+    """Where nearly all values lie; all of them, if that is not much more."""
+    low, high = float(values.min()), float(values.max())
+    inner_low, inner_high = (float(q) for q in np.quantile(values, [_TAIL, 1 - _TAIL]))
+    spread = inner_high - inner_low
+    low, high = max(low, inner_low - spread / 2), min(high, inner_high + spread / 2)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _histogram(values: Floats, w: Floats) -> Histogram:
+    low, high = _inner(values)
+    rows, edges = np.histogram(values, _BARS, (low, high), weights=w)
+    return Histogram(tuple(edges.tolist()), tuple(rows.tolist()), int(((values < low) | (values > high)).sum()))
+
+
+def _groups(y: Floats, mean: Floats, time: Floats, w: Floats) -> tuple[Group, ...]:
+    """Tenths of the rows by predicted value (of a unit of exposure), with what was predicted and observed there."""
+    order = np.argsort(mean / time, kind="stable")
+    out = []
+    for part in np.array_split(order, min(_GROUPS, len(order))):
+        weight, total = w[part], float((w[part] * time[part]).sum())
+        if total <= 0:
+            continue
+        predicted, observed = float((weight * mean[part]).sum()) / total, float((weight * y[part]).sum()) / total
+        off = weight * (y[part] - observed * time[part])
+        half = 1.96 * float(np.sqrt((off**2).sum())) / total * np.sqrt(len(part) / max(1, len(part) - 1))
+        out.append(Group(predicted, observed, observed - float(half), observed + float(half), len(part)))
+    return tuple(out)
+
+
+def _counts(y: Floats, mean: Floats, w: Floats) -> CountFacts:
+    y, mean = np.round(y), np.maximum(mean, 1e-12)
+    last = int(min(y.max(), max(2, np.quantile(y, 1 - _TAIL / 5) + 1), _MOST_COUNTS))
+    at_most = np.arange(last)
+    observed = [float(w[y == k].sum()) for k in at_most]
+    special = scipy.special
+    expected = [float(w @ np.exp(k * np.log(mean) - mean - special.gammaln(k + 1))) for k in at_most]
+    observed.append(float(w.sum()) - sum(observed))
+    expected.append(max(0.0, float(w.sum()) - sum(expected)))
+    dispersion = float(np.average((y - mean) ** 2 / mean, weights=w))
+    return CountFacts(tuple(observed), tuple(expected), dispersion)

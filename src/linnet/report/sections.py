@@ -1,0 +1,219 @@
+"""The parts of the page that every task has."""
+
+import math
+
+from linnet.data.kinds import Column
+from linnet.evaluate import Interval
+from linnet.report import charts
+from linnet.report.facts import Facts
+from linnet.report.markup import Safe, count, cut, join, name, number, percent, several, table, tag
+
+_MOST_COLUMNS = 60
+_MOST_NOTICES = 12
+_TILES = 4
+_WORDS = {
+    "log_loss": "Log loss",
+    "roc_auc": "ROC AUC",
+    "average_precision": "Average precision",
+    "balanced_accuracy": "Balanced accuracy",
+    "rmse": "RMSE",
+    "mae": "Mean absolute error",
+    "r2": "R²",
+    "poisson_deviance": "Poisson deviance",
+}
+_MEANS = {
+    "log_loss": "surprise at the true class; 0 is perfect",
+    "accuracy": "part of rows whose class is said",
+    "balanced_accuracy": "mean recall of the classes",
+    "f1": "harmonic mean of precision and recall",
+    "roc_auc": "how often the likelier of two rows is the right one; 0.5 is chance",
+    "precision": "part of those called positive that are",
+    "recall": "part of the positives that are found",
+    "average_precision": "mean precision over all recalls",
+    "rmse": "root of the mean squared error, in units of the target",
+    "mae": "mean distance, in units of the target",
+    "r2": "part of the variance that is explained",
+    "poisson_deviance": "mean distance of counts; 0 is perfect",
+}
+_ARE_PARTS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "precision", "recall", "average_precision")
+
+
+def words(metric: str) -> str:
+    """What people call a metric."""
+    return _WORDS.get(metric, metric.replace("_", " ").capitalize())
+
+
+def in_text(metric: str) -> str:
+    """The same inside a sentence."""
+    known = words(metric)
+    return known[0].lower() + known[1:] if known[1:2].islower() and known[:7] != "Poisson" else known
+
+
+def section(key: str, title: str, *content: object) -> tuple[str, str, Safe]:
+    """A part of the page, with its name in the table of contents."""
+    heading = tag("h2", title)
+    return key, title, tag("section", heading, *content, id=key)
+
+
+def header(facts: Facts) -> Safe:
+    """What was trained on what, in two sentences, and the numbers that matter most."""
+    kind = {"two classes": "", "many classes": "", "counts": " counts", "a number": ""}[facts.task]
+    rows = f"trained on {several(facts.rows, 'row')}" if facts.rows is not None else "trained"
+    lead = join(
+        [
+            f"{_article(facts.what or facts.model)}, {rows} and judged on ",
+            f"{several(facts.held_out, 'row')} that it has not seen.",
+        ]
+    )
+    shown = _headline(facts)
+    return tag(
+        "header",
+        tag("p", "linnet report", class_="over"),
+        tag("h1", "Predicting ", name(facts.target.name), kind),
+        tag("p", lead, class_="lead"),
+        tag("div", *(_tile(one) for one in shown), class_="tiles"),
+    )
+
+
+def _article(what: str) -> str:
+    text = what.split(", ")[0]
+    if not text or text.startswith(("a ", "the ", "an ")):
+        return text[:1].upper() + text[1:]
+    return f"{'An' if text[0].lower() in 'aeiou' else 'A'} {text}" + (" model" if "regression" in text else "")
+
+
+def _headline(facts: Facts) -> list[Interval]:
+    """The metric that chose, and those that people ask for first."""
+    asked = {
+        "two classes": ("accuracy", "roc_auc", "average_precision"),
+        "many classes": ("accuracy", "f1", "roc_auc"),
+    }.get(facts.task, ("rmse", "mae", "r2"))
+    by_name = {one.metric: one for one in facts.metrics}
+    order = dict.fromkeys((facts.metrics[0].metric, *asked, *by_name))
+    return [by_name[key] for key in order if key in by_name][:_TILES]
+
+
+def _tile(one: Interval) -> Safe:
+    limits = f"{number(one.low, 3)} to {number(one.high, 3)}" if math.isfinite(one.low) else ""
+    return tag(
+        "div", tag("span", words(one.metric)), tag("b", number(one.value, 3)), tag("span", limits), class_="tile"
+    )
+
+
+def summary(facts: Facts) -> tuple[str, str, Safe]:
+    """Files, rows, target, task, seed."""
+    items: list[tuple[str, object]] = []
+    if facts.files:
+        more = f" and {len(facts.files) - 5} more" if len(facts.files) > 5 else ""
+        items.append(("Data", join([*(join([name(file, 120), tag("br")]) for file in facts.files[:5]), more])))
+    if facts.rows is not None:
+        items.append(("Rows", f"{facts.rows:,} to train on, {facts.held_out:,} held out"))
+    items.append(("Target", name(facts.target.name)))
+    items.append(("Task", join([facts.task, ": ", cut(facts.reason, 300)])))
+    if len(facts.classes) == 2:
+        items.append(("Positive class", name(facts.classes[1])))
+    items += [(role.capitalize(), name(column)) for role, column in facts.roles.items()]
+    used = sum(column.used for column in facts.columns)
+    items.append(("Columns", f"{used:,} of {len(facts.columns):,} are used"))
+    items.append(("Model", join([facts.model, ": ", facts.what] if facts.what else [facts.model])))
+    if facts.threshold is not None:
+        items.append(("Threshold", f"{facts.threshold:g}"))
+    if facts.seed is not None:
+        items.append(("Seed", str(facts.seed)))
+    return section("summary", "What was trained", _definitions(items), _notices(facts))
+
+
+def _definitions(items: list[tuple[str, object]]) -> Safe:
+    pairs = ((tag("dt", key), tag("dd", value)) for key, value in items)
+    return tag("dl", *(part for pair in pairs for part in pair))
+
+
+def _notices(facts: Facts) -> Safe:
+    if not facts.notices:
+        return Safe("")
+    shown = [tag("li", cut(text, 400)) for text in facts.notices[:_MOST_NOTICES]]
+    if len(facts.notices) > _MOST_NOTICES:
+        shown.append(tag("li", f"{len(facts.notices) - _MOST_NOTICES:,} more: see the columns."))
+    return tag("ul", *shown, class_="notices")
+
+
+def metrics(facts: Facts) -> tuple[str, str, Safe]:
+    """All metrics with their intervals."""
+    parts = any(one.metric in _ARE_PARTS for one in facts.metrics)
+    rows = []
+    for one in facts.metrics:
+        limits = f"{number(one.low)} to {number(one.high)}" if math.isfinite(one.low) else "–"
+        picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if one.metric in _ARE_PARTS else ""
+        what = tag("span", _MEANS.get(one.metric, ""), class_="wide quiet")
+        rows.append((words(one.metric), number(one.value), limits, *((picture,) if parts else ()), what))
+    head = ("Metric", "Value", "95% interval", *((charts.axis_of_cells((0, 1)),) if parts else ()), "What it is")
+    how = "On the rows held out. An interval holds the value of as many new rows with 95% confidence."
+    listed = table(head, rows, "lrrll" if parts else "lrrl")
+    return section("metrics", "How good it is", tag("p", how, class_="quiet"), listed)
+
+
+def candidates(facts: Facts) -> tuple[str, str, Safe] | None:
+    """All models that were tried."""
+    if not facts.tried:
+        return None
+    names = list(dict.fromkeys(metric for one in facts.tried for metric in one.scores))[:6]
+    rows = []
+    for one in facts.tried:
+        what = join([one.what, tag("br"), "failed: ", cut(one.failed, 200)]) if one.failed else one.what
+        scores = [number(one.scores.get(metric)) for metric in names]
+        rows.append((one.name, tag("span", what, class_="wide"), *scores, f"{one.seconds:.2f}"))
+    listed = table(
+        ("Model", "What it is", *(words(metric) for metric in names), "Seconds"),
+        rows,
+        "ll" + "r" * (len(names) + 1),
+        marked=next((place for place, one in enumerate(facts.tried) if one.chosen), None),
+    )
+    why = ""
+    if len(facts.tried) > 1 and facts.metric:
+        why = f"The one with the best {in_text(facts.metric)} on the rows held out was kept."
+    return section("candidates", "Models that were tried", tag("p", why, class_="quiet") if why else "", listed)
+
+
+def learning(facts: Facts) -> tuple[str, str, Safe] | None:
+    """Learning curves."""
+    names = [key for key, values in facts.history.items() if not key.startswith("val_") and len(values) > 1]
+    if not names:
+        return None
+    figures = [charts.learning(key, facts.history) for key in names[:4]]
+    return section("learning", "Learning curves", tag("div", *figures, class_="charts"))
+
+
+def columns(facts: Facts) -> tuple[str, str, Safe]:
+    """The columns as they were read."""
+    shown = [facts.target, *facts.columns[:_MOST_COLUMNS]]
+    all_rows = (facts.rows or 0) + facts.held_out
+    rows = [_column(column, column is facts.target, all_rows) for column in shown]
+    head = ("Column", "Read as", "Missing", "Distinct", "Examples and what is done with it")
+    listed = table(head, rows, "llrrl")
+    more = len(facts.columns) - _MOST_COLUMNS
+    rest = tag("p", f"And {several(more, 'more column')}.", class_="note") if more > 0 else ""
+    return section("columns", "Columns as they were read", listed, rest)
+
+
+def _column(column: Column, target: bool, rows: int) -> tuple[object, ...]:
+    kind = "target" if target else column.kind if column.used else f"{column.kind}, left out"
+    missing = percent(column.missing / rows) if column.missing and rows else count(column.missing)
+    examples = tag("span", cut(", ".join(cut(text, 24) for text in column.examples), 80), class_="quiet")
+    note = cut(column.note, 160) if column.note else ""
+    text = join([examples, " · " if note and column.examples else "", note])
+    return (
+        name(column.name),
+        tag("em", kind, class_="kind"),
+        missing if column.missing else "–",
+        f"{'≈' if column.estimated else ''}{column.distinct:,}",
+        tag("span", text, class_="wide"),
+    )
+
+
+def repeat(facts: Facts) -> tuple[str, str, Safe]:
+    """The command, the estimator and the versions."""
+    command = tag("pre", tag("code", facts.command)) if facts.command else ""
+    python = tag("details", tag("summary", "The model in Python"), tag("pre", tag("code", cut(facts.estimator, 2000))))
+    made = _definitions([(key, value) for key, value in facts.versions.items()])
+    same = "The same command, data and version give the same model."
+    return section("repeat", "How to repeat it", tag("p", same, class_="quiet"), command, python, made)

@@ -1,0 +1,154 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from linnet.report import facts_of, page, write_report
+from linnet.report.markup import cut, escape, name, number
+from linnet.report.svg import tick_labels, ticks
+
+from .small_tables import CASES, HOSTILE, case, facts, hostile_facts, trained
+
+
+class Reader(HTMLParser):
+    """What a page is made of, and whether all elements are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br", "img", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+
+@pytest.mark.parametrize(("task", "model"), CASES)
+def test_every_task_has_a_page_that_is_whole_and_small(task: str, model: str) -> None:
+    html = page(facts(task, model))
+    read = Reader(html)
+    assert len(html.encode()) < 300_000
+    assert html == page(facts(task, model))
+    there = {attrs["id"] for _, attrs in read.tags if "id" in attrs}
+    links = [attrs["href"] for tag, attrs in read.tags if tag == "a"]
+    assert len(links) >= 5
+    assert all(link is not None and link[0] == "#" and link[1:] in there for link in links)
+    expected = {"summary", "metrics", "candidates", "columns", "repeat"}
+    expected |= {"classes"} if task.endswith("classes") else {"fit", "residuals"}
+    expected |= {"importance", "learning"} if model == "mlp" else set()
+    expected |= {"coefficients"} if model in ("logistic", "softmax", "poisson", "linear", "perceptron") else set()
+    assert expected <= there
+    text = "".join(read.text)
+    assert "linnet train data.csv --target y" in text
+    assert "nan" not in re.findall(r"[a-z]+", text.lower())
+
+
+@pytest.mark.parametrize(("task", "model"), CASES)
+def test_few_rows_and_rows_of_one_class_have_a_page(task: str, model: str) -> None:
+    one = case(task, model)
+    y = one.model.target_of(one.held_out).astype(str)
+    for rows in ([0, 1], np.flatnonzero(y == y[0])[:7], np.unique(y, return_index=True)[1]):
+        if len(rows) > 1:
+            found = facts_of(one.model, one.held_out.take(rows), training=one.training)
+            json.dumps(found.to_dict(), allow_nan=False)
+            Reader(page(found))
+
+
+def test_a_page_loads_nothing_and_has_no_style_or_script_in_attributes() -> None:
+    for task, model in CASES:
+        for tag, attrs in Reader(page(facts(task, model))).tags:
+            assert tag not in ("link", "iframe", "object", "form", "base")
+            assert not any(key == "style" or key.startswith("on") for key in attrs)
+            assert (attrs.get("src") or "data:").startswith("data:")
+    policy = next(attrs["content"] for tag, attrs in Reader(page(facts(*CASES[0]))).tags if "http-equiv" in attrs)
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_names_are_shown_and_not_run() -> None:
+    for model in ("softmax", "mlp"):
+        html = page(hostile_facts(model))
+        read = Reader(html)
+        tags = [tag for tag, _ in read.tags]
+        assert tags.count("script") == 2  # the cut-offs, and the slider
+        assert "img" not in tags
+        assert not any("onerror" in attrs or "onload" in attrs for _, attrs in read.tags)
+        text = "".join(read.text)
+        assert all(hostile in text for hostile in HOSTILE[:5])
+        assert "alert(1)</script>" not in html
+        assert "\x00" not in html
+        assert len(html) < 400_000
+
+
+def test_names_of_two_hostile_classes() -> None:
+    random = np.random.default_rng(0)
+    y = random.choice(HOSTILE[2:4], 200).tolist()
+    one = trained(pa.table({"x": random.normal(size=200), "y": y}), "y", "two classes", model="logistic")
+    html = page(facts_of(one.model, one.held_out))
+    assert [tag for tag, _ in Reader(html).tags].count("script") == 2
+
+
+def test_thousands_of_columns_are_not_all_listed() -> None:
+    random = np.random.default_rng(0)
+    whole = pa.table({**{f"column {k}": random.normal(size=60) for k in range(3000)}, "y": random.normal(size=60)})
+    one = trained(whole, "y", "a number", model="linear")
+    html = page(facts_of(one.model, one.held_out, training=one.training))
+    assert len(html) < 300_000
+    assert "And 2,940 more columns." in html
+    assert "more coefficients." in html
+
+
+def test_a_report_is_written_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    write_report(path, facts("a number", "linear"))
+    assert path.read_text("utf-8") == page(facts("a number", "linear"))
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+# ---- text and numbers ----
+
+
+def test_escape_leaves_no_markup() -> None:
+    assert escape("<a href=\"x\" title='y'>&") == "&lt;a href=&quot;x&quot; title=&#x27;y&#x27;&gt;&amp;"
+    assert escape(escape("<")) == "&lt;"
+    assert name("x" * 1000).count("x") < 600
+    assert "blank" in name("  ")
+    assert cut("abcdef", 4) == "abc…"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.12345, "0.1235"), (-1234.5, "−1,234"), (1.5e9, "1.500e9"), (2e-7, "2.000e−7"), (float("nan"), "–")],
+)
+def test_numbers_are_readable(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0, 1), (-3.2, 7.9), (1e6, 1.5e6), (-1e-9, 1e-9), (1e12, 1.1e12), (5, 5), (0, 1e300), (-1e-300, 0)],
+)
+def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 9
+    assert all(low - 1e-9 * abs(low) <= tick <= high + 1e-9 * abs(high) for tick in found)
+    assert len(tick_labels(found)) == len(found)
+    assert all(len(label) < 10 for label in tick_labels(found))
