@@ -74,12 +74,20 @@ class Features(NamedTuple):
 def features(inputs: Inputs, encoder: Encoder | Preparer, type: str) -> Features:
     """Encode raw columns for a model that computes in this type."""
     graph = inputs.graph
+    new: list[NDArray[Any]]  # codes of each column
     if isinstance(encoder, Encoder):
         inner, new = encoder, [np.arange(len(level.values)) for level in encoder.levels]
     else:
         inner, new = encoder.encoder, [codes[:-1] for codes in encoder.codes]
-    codes, levels = _codes(inputs, inner.levels, new)
-    dense = _numbers(inputs, inner, type if isinstance(encoder, Encoder) else "float64")
+    keys = {level.column: _keys(level) for level in inner.levels}
+    codes, levels, dense = None, 0, None
+    if inner.kind == "frame":
+        raw = {name: inputs.column(name, _type(keys.get(name))) for name in inner.names or ()}
+        codes, levels = _codes(graph, {raw.pop(name): values for name, values in keys.items()}, new)
+        if raw:
+            dense = graph.join([graph.cast(column, "float64") for column in raw.values()])
+    else:
+        dense = inputs.table(inner.width, type if isinstance(encoder, Encoder) else "float64")
     if dense is not None and isinstance(encoder, Encoder) and inner.medians:
         dense = _filled(graph, dense, inner)
     elif dense is not None and isinstance(encoder, Preparer) and encoder.numbers is not None:
@@ -87,15 +95,6 @@ def features(inputs: Inputs, encoder: Encoder | Preparer, type: str) -> Features
     elif dense is not None and isinstance(encoder, Preparer) and encoder.largest is not None:
         dense = graph.add("Div", dense, encoder.largest.astype(np.float64))
     return Features(None if dense is None else graph.cast(dense, type), codes, levels)
-
-
-def _numbers(inputs: Inputs, encoder: Encoder, type: str) -> Tensor | None:
-    """All columns of numbers side by side."""
-    if encoder.kind != "frame":
-        return inputs.table(encoder.width, type)
-    with_levels = {level.column for level in encoder.levels}
-    columns = [inputs.column(name, "float64") for name in encoder.names or () if name not in with_levels]
-    return inputs.graph.join([inputs.graph.cast(column, "float64") for column in columns]) if columns else None
 
 
 def _filled(graph: Graph, x: Tensor, encoder: Encoder) -> Tensor:
@@ -121,29 +120,29 @@ def _prepared(graph: Graph, x: Tensor, numbers: Numbers) -> Tensor:
     parts = [graph.add("Div", u, length)]
     if len(numbers.gaps):
         parts.append(_marks(graph, missing, numbers.gaps))
-    edges = {place: edges for place, edges in enumerate(numbers.edges) if len(edges) > 2}
-    if edges:
-        columns = np.repeat([*edges], [len(each) - 1 for each in edges.values()]).astype(np.int64)
-        above = graph.add(
-            "Sub", graph.add("Gather", filled, columns, axis=1), np.hstack([e[:-1] for e in edges.values()])
-        )
-        parts.append(
-            graph.add("Clip", graph.add("Div", above, np.hstack([np.diff(e) for e in edges.values()])), 0.0, 1.0)
-        )
+    binned = [(place, edges) for place, edges in enumerate(numbers.edges) if len(edges) > 2]
+    if binned:
+        columns = np.hstack([np.full(len(edges) - 1, place, np.int64) for place, edges in binned])
+        lower, widths = np.hstack([e[:-1] for _, e in binned]), np.hstack([np.diff(e) for _, e in binned])
+        above = graph.add("Sub", graph.add("Gather", filled, columns, axis=1), lower)
+        parts.append(graph.add("Clip", graph.add("Div", above, widths), 0.0, 1.0))
     return graph.join(parts)
 
 
-def _codes(inputs: Inputs, levels: tuple[Level, ...], new: list[NDArray[Any]]) -> tuple[Tensor | None, int]:
-    """The columns of levels, and how many levels they have; `new`: for each old code of a column the new one, or -1."""
-    starts = np.cumsum([0, *(int(codes.max(initial=-1)) + 1 for codes in new)])
-    total, columns = int(starts[-1]), []
-    for level, codes, start in zip(levels, new, starts, strict=False):
-        keys = _keys(level)
-        column = inputs.column(level.column, "str" if isinstance(keys[0], str) else "float64")
-        if codes.max(initial=-1) >= 0:
-            places = {key: int(start + code) if code >= 0 else total for key, code in zip(keys, codes, strict=True)}
-            columns.append(inputs.graph.lookup(column, places, total))
-    return (inputs.graph.join(columns) if columns else None), total
+def _codes(graph: Graph, keys: Mapping[Tensor, list[Any]], new: list[NDArray[Any]]) -> tuple[Tensor | None, int]:
+    """Codes of the columns whose levels these are, and how many there are; `new`: a column's codes, -1 for none."""
+    counts = [int(codes.max(initial=-1)) + 1 for codes in new]
+    total, start, columns = sum(counts), 0, []
+    for (column, levels), codes, count in zip(keys.items(), new, counts, strict=True):
+        if count:
+            places = [start + int(code) if code >= 0 else total for code in codes]
+            columns.append(graph.lookup(column, dict(zip(levels, places, strict=True)), total))
+        start += count
+    return (graph.join(columns) if columns else None), total
+
+
+def _type(keys: list[Any] | None) -> str:
+    return "str" if keys and isinstance(keys[0], str) else "float64"
 
 
 def _keys(level: Level) -> list[Any]:

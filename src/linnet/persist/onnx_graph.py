@@ -89,7 +89,7 @@ class Graph:
         return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=1)
 
     def lookup(self, x: Tensor, places: Mapping[Any, Any], default: Any) -> Tensor:
-        """For each value its entry in a dict from text or numbers to whole numbers or text, `default` if it has none."""
+        """For each value its entry in a dict from text or numbers to whole numbers or text, or the default."""
         arrays = [
             np.array(values, object if isinstance(values[0], str) else None)
             for values in ([*places.keys()], [*places.values()], [default])
