@@ -83,7 +83,7 @@ def features(inputs: Inputs, encoder: Encoder | Preparer, type: str) -> Features
     codes, levels, dense = None, 0, None
     if inner.kind == "frame":
         raw = {name: inputs.column(name, _type(keys.get(name))) for name in inner.names or ()}
-        codes, levels = _codes(graph, {raw.pop(name): values for name, values in keys.items()}, new)
+        codes, levels = _codes(graph, [(raw.pop(name), values) for name, values in keys.items()], new)
         if raw:
             dense = graph.join([graph.cast(column, "float64") for column in raw.values()])
     else:
@@ -129,11 +129,11 @@ def _prepared(graph: Graph, x: Tensor, numbers: Numbers) -> Tensor:
     return graph.join(parts)
 
 
-def _codes(graph: Graph, keys: Mapping[Tensor, list[Any]], new: list[NDArray[Any]]) -> tuple[Tensor | None, int]:
+def _codes(graph: Graph, keys: list[tuple[Tensor, list[Any]]], new: list[NDArray[Any]]) -> tuple[Tensor | None, int]:
     """Codes of the columns whose levels these are, and how many there are; `new`: a column's codes, -1 for none."""
     counts = [int(codes.max(initial=-1)) + 1 for codes in new]
     total, start, columns = sum(counts), 0, []
-    for (column, levels), codes, count in zip(keys.items(), new, counts, strict=True):
+    for (column, levels), codes, count in zip(keys, new, counts, strict=True):
         if count:
             places = [start + int(code) if code >= 0 else total for code in codes]
             columns.append(graph.lookup(column, dict(zip(levels, places, strict=True)), total))
@@ -142,7 +142,8 @@ def _codes(graph: Graph, keys: Mapping[Tensor, list[Any]], new: list[NDArray[Any
 
 
 def _type(keys: list[Any] | None) -> str:
-    return "str" if keys and isinstance(keys[0], str) else "float64"
+    """Of the input of a column with these levels, or of numbers."""
+    return "float64" if keys is None or any(isinstance(key, float) for key in keys) else "str"
 
 
 def _keys(level: Level) -> list[Any]:
