@@ -122,9 +122,8 @@ def check_classes(model: Any, x: Any, found: dict[str, Any], label: str = "label
     told_apart = ordered[:, -1] - ordered[:, -2] > 1e-6
     assert (found[label] == said)[told_apart].all()
     assert len(np.unique(said)) > 1
-    assert found[label].dtype.kind == (
-        "O" if said.dtype.kind in "OU" else {"u": "i"}.get(said.dtype.kind, said.dtype.kind)
-    )
+    kind = said.dtype.kind
+    assert found[label].dtype.kind == {"U": "O", "u": "i"}.get(kind, kind)
 
 
 # ---- arrays ----
@@ -186,9 +185,8 @@ def test_an_offset_of_classes(tmp_path: Path) -> None:
 def test_activations(activation: Any, solver: str, tmp_path: Path) -> None:
     scale = 0.5 if activation == "exponential" else 3.0  # where others saturate
     x = X / X.std(axis=0) * scale
-    model = MLPRegressor(hidden_layer_sizes=8, activation=activation, solver=solver, max_iter=30, random_state=0).fit(
-        x, Z
-    )
+    how: dict[str, Any] = {**NET, "hidden_layer_sizes": 8, "solver": solver}
+    model = MLPRegressor(activation=activation, **how).fit(x, Z)
     found = answers(model, tmp_path, {"X": x})
     assert found["variable"].dtype == (np.float32 if solver == "adam" else np.float64)
     assert model.predict(x).std() > 0
@@ -211,7 +209,7 @@ def test_losses(loss: Any, how: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", [NET, PRESET], ids=["adam", "tabular"])
 def test_counts_with_exposure(how: dict[str, Any], tmp_path: Path) -> None:
-    shifts = {"exposure": YEARS, "offset": SHIFT}
+    shifts: dict[str, Any] = {"exposure": YEARS, "offset": SHIFT}
     model = MLPRegressor("poisson", **how).fit(X, COUNTS, **shifts)
     found = answers(model, tmp_path, {"X": X, **shifts})
     check_numbers(found["variable"], model.predict(X, **shifts))
@@ -229,7 +227,7 @@ def test_several_labels(how: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", [{}, PRESET], ids=["linear", "tabular"])
 def test_sparse_columns(how: dict[str, Any], tmp_path: Path) -> None:
-    x = scipy.sparse.random(ROWS, 40, 0.2, format="csr", random_state=0)
+    x = scipy.sparse.csr_array(scipy.sparse.random(ROWS, 40, 0.2, random_state=0))
     model = (MLPClassifier(**how) if how else LogisticRegression()).fit(x, THREE)
     check_classes(model, x, answers(model, tmp_path, {"X": x.toarray()}))
 
