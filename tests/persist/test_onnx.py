@@ -207,6 +207,14 @@ def test_losses(loss: Any, how: dict[str, Any], tmp_path: Path) -> None:
     check_numbers(answers(several, tmp_path, {"X": X})["variable"], several.predict(X))
 
 
+def test_predictions_stay_within_the_range_of_targets(tmp_path: Path) -> None:
+    model = MLPRegressor(**{**PRESET, "max_iter": 20}).fit(X, Z)
+    far = model.predict(10 * X)
+    assert far.min() == Z.astype(np.float32).min()
+    assert far.max() == Z.astype(np.float32).max()
+    check_numbers(answers(model, tmp_path, {"X": 10 * X})["variable"], far)
+
+
 @pytest.mark.parametrize("how", [NET, PRESET], ids=["adam", "tabular"])
 def test_counts_with_exposure(how: dict[str, Any], tmp_path: Path) -> None:
     shifts: dict[str, Any] = {"exposure": YEARS, "offset": SHIFT}
@@ -361,6 +369,14 @@ def test_thresholds(model: Any, classes: str, tmp_path: Path) -> None:
     if differ.any():  # thresholds are scores of rows, so that some lie on them
         scores = model._scores(model.estimator_, X[differ]) - model.threshold_
         assert (np.abs(scores).min(axis=1) < 1e-6).all()
+
+
+def test_rows_on_the_threshold(tmp_path: Path) -> None:
+    model = LogisticRegression().fit(X, CLASSES["two words"])
+    tuned = ThresholdClassifier(model, cv="prefit").fit(X, CLASSES["two words"])
+    model._weights[:], model._biases[:], tuned.threshold_ = 0, 0, 0.5
+    assert set(answers(tuned, tmp_path, {"X": X})["label"]) == set(tuned.predict(X)) == {"yes"}
+    assert set(answers(model, tmp_path, {"X": X})["label"]) == set(model.predict(X)) == {"no"}
 
 
 def test_foreign_estimators_are_refused(tmp_path: Path) -> None:
