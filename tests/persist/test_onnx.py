@@ -193,6 +193,18 @@ def test_activations(activation: Any, solver: str, tmp_path: Path) -> None:
     check_numbers(found["variable"], model.predict(x))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("activation", [name for name in ACTIVATIONS if name != "exponential"])
+def test_activations_far_out(activation: str, dtype: Any, tmp_path: Path) -> None:
+    z = np.linspace(-1000, 1000, 401)[:, None]
+    how: dict[str, Any] = {**NET, "hidden_layer_sizes": 1, "solver": "lbfgs" if dtype == np.float64 else "adam"}
+    model = MLPRegressor(activation=activation, **how).fit(z / 1000, z[:, 0] / 1000)
+    model.coefs_, model.intercepts_ = [np.ones((1, 1), dtype)] * 2, [np.zeros(1, dtype)] * 2
+    found = answers(model, tmp_path, {"X": z})["variable"]
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found[:, 0], model.predict(z), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("how", [NET, PRESET, {**NET, "solver": "lbfgs"}], ids=["adam", "tabular", "lbfgs"])
 @pytest.mark.parametrize(
     "loss",

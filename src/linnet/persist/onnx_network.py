@@ -19,7 +19,6 @@ _OPS = {
     "relu": "Relu",
     "elu": "Elu",
     "selu": "Selu",
-    "softplus": "Softplus",
     "exponential": "Exp",
 }
 
@@ -52,6 +51,9 @@ def activate(graph: Graph, activation: Activation, z: Tensor) -> Tensor:
             scaled = graph.cast(graph.add("Mul", z, 0.5**0.5), "float32")
             twice = graph.add("Add", graph.cast(graph.add("Erf", scaled), z.type), 1.0)
             return graph.add("Mul", graph.add("Mul", z, 0.5), twice)
+        case "softplus":  # max(z, 0) + log(1 + e^-|z|): where there is no kernel of its own, ONNX' may be infinite
+            small = graph.add("Exp", graph.add("Neg", graph.add("Abs", z)))
+            return graph.add("Add", graph.add("Relu", z), graph.add("Log", graph.add("Add", small, 1.0)))
         case "softmax":
             return graph.add("Softmax", z, axis=1)
         case name:
