@@ -12,6 +12,7 @@ from linnet import __version__
 from linnet.cli.config import config
 from linnet.cli.demo import demo
 from linnet.cli.evaluate import evaluate
+from linnet.cli.export import export
 from linnet.cli.inspect import inspect
 from linnet.cli.predict import predict
 from linnet.cli.report import report
@@ -22,6 +23,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command()(config)
 app.command()(demo)
 app.command()(evaluate)
+app.command()(export)
 app.command()(inspect)
 app.command()(predict)
 app.command()(report)

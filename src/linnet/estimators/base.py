@@ -10,12 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MethodType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError
 from linnet.estimators.scores import accuracy
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 
 @cache
@@ -117,6 +121,17 @@ class Estimator(ABC):
         from linnet.estimators.model_file import save
 
         save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        from linnet.estimators.onnx_file import to_onnx
+
+        check_fitted(self)
+        to_onnx(self, path)
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        """Add the model to an ONNX graph."""
+        raise ConfigError(f"{type(self).__name__} has no form in ONNX")
 
     def __repr__(self) -> str:
         name, defaults = type(self).__name__, parameters(type(self))

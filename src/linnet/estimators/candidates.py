@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError, unknown_name
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 Array = NDArray[Any]
 
@@ -40,6 +44,16 @@ class ConstantModel:
     def predict_proba(self, X: Any) -> Array:
         """The shares of the classes."""
         return np.tile(self.mean_, (len(X), 1))
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist.onnx_network import labels, largest
+
+        graph = inputs.graph
+        mean = graph.repeat(self.mean_)
+        if self.classes:
+            return {"label": labels(graph, largest(graph, mean), self.classes_), "probabilities": mean}
+        exposure = inputs.role("exposure", ())
+        return {"variable": mean if exposure is None else graph.add("Mul", mean, exposure)}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are take
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,10 @@ from linnet.fit.linear import Floats, Problem
 from linnet.inference.glm import null_deviance
 from linnet.inference.likelihood import deviance
 from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 
 class _Regressor(Regressor, LinearModel):
@@ -107,6 +111,11 @@ class _Regressor(Regressor, LinearModel):
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
         return self._head().mean(self._z(X, offset, exposure))[:, 0]
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist.onnx_network import mean
+
+        return {"variable": mean(inputs.graph, self._head(), self._z_graph(inputs))}
 
     def score(
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
@@ -271,6 +280,9 @@ class Ridge(Regressor, LinearModel):
         """Return the mean of each row's distribution."""
         z = self._z(X, offset)
         return z if self.coef_.ndim == 2 else z[:, 0]
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        return {"variable": self._z_graph(inputs)}
 
     def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
         """Return R², the part of the targets' variance that the model explains."""

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from linnet.inference.glm import Inference, infer
 from linnet.inference.separation import Separation, separation
 from linnet.model.heads import Head
 
+if TYPE_CHECKING:
+    from linnet.persist.onnx_columns import Inputs
+    from linnet.persist.onnx_graph import Tensor
+
 _LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 
 Penalties = Mapping[str, float] | Any
@@ -34,6 +38,7 @@ class LinearModel(Estimator):
     _biases: Floats
     _gaps: Literal["refuse", "fill"] = "refuse"  # what is done about missing values in data frames
     n_iter_: Any
+    _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
 
     @abstractmethod
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
@@ -51,6 +56,7 @@ class LinearModel(Estimator):
             columns = self._learn(X, y)
             self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
             self._report(y)
+            self._shifts = shift_names(offset, exposure)
         except BaseException:
             self.__dict__ = before
             raise
@@ -267,6 +273,15 @@ class LinearModel(Estimator):
         z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
         return z if shift is None else z + shift
 
+    def _z_graph(self, inputs: "Inputs") -> "Tensor":
+        """z in an ONNX graph, in float64."""
+        from linnet.persist.onnx_columns import features
+        from linnet.persist.onnx_network import linear, shifted
+
+        x = features(inputs, self._encoder, "float64")
+        shift = inputs.shift(self._shifts, len(self._biases))
+        return shifted(inputs.graph, linear(inputs.graph, x, self._weights, self._biases), shift)
+
     def _has_log_link(self) -> bool:
         return False
 
@@ -301,6 +316,11 @@ def one_target(y: object, *, quiet: bool = False) -> Any:
 def row_weights(sample_weight: object, rows: int) -> Floats | None:
     """Return the weights of the rows, if there are any."""
     return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=rows, table="X")
+
+
+def shift_names(offset: object, exposure: object) -> tuple[str, ...]:
+    """Which of them there are."""
+    return tuple(name for name, given in (("offset", offset), ("exposure", exposure)) if given is not None)
 
 
 def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:

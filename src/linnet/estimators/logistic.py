@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from linnet.fit.linear import Floats, Problem
 from linnet.inference.separation import Separation
 from linnet.model.heads import Bernoulli, Categorical, log_softmax
 from linnet.theory.certificate import Certificate, certify, walk
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 _FEW = 20  # rows, which may well have a class each
 
@@ -245,6 +249,11 @@ class LogisticRegression(Classifier, LinearModel):
     def predict_proba(self, X: object, *, offset: object = None) -> Floats:
         """Return every class' probability."""
         return Categorical().mean(self._scores(X, offset))
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist.onnx_network import by_z
+
+        return by_z(inputs.graph, self._z_graph(inputs), self.classes_)
 
     def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
         """Return the share of rows whose class is predicted."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.optimizers import Optimizer
 from linnet.fit.schedules import Schedule
 from linnet.model.heads import Bernoulli, Categorical, Head, log_softmax
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 
 class MLPClassifier(Classifier, MultilayerPerceptron):
@@ -186,6 +190,15 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         return np.asarray(self.classes_[np.minimum(drawn, p.shape[1] - 1)])
 
     # ---- inside ----
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist.onnx_network import above, by_z
+
+        z, mean = self._output_graph(inputs)
+        if self._multilabel:
+            yes = inputs.graph.cast(above(inputs.graph, mean, 0.5, reached=False), "int64")
+            return {"label": yes, "probabilities": mean, "scores": z}
+        return by_z(inputs.graph, z, self.classes_)
 
     @property
     def _default_metric(self) -> str:

@@ -1,7 +1,7 @@
 """A fitted network behind an estimator: its parameters as scikit-learn shows them, its predictions, its inside."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from linnet.fit.objective import Objective
 from linnet.model.heads import Head, Normal
 from linnet.model.network import Block, Network, Theta
 
+if TYPE_CHECKING:
+    from linnet.persist.onnx_columns import Inputs
+    from linnet.persist.onnx_graph import Tensor
+
 _NOT_KEPT = ("_ready", "_run", "_views", "coefs_", "intercepts_")  # in files: made anew
 
 
@@ -32,6 +36,7 @@ class FittedNetwork(Estimator):
     _theta: Theta
     _members: list[Theta]  # of a preset's ensemble; _theta is the first
     _range: tuple[Array, Array]  # of an ensemble's predictions
+    _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
 
     @abstractmethod
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
@@ -104,6 +109,20 @@ class FittedNetwork(Estimator):
         outputs = [objective.predict(theta, columns, offset=shift, mean=False) for theta in self._members]
         z = np.mean(np.asarray(outputs, np.float64), axis=0)
         return network.head.mean(z).clip(*self._range) if mean else z
+
+    def _output_graph(self, inputs: "Inputs") -> tuple["Tensor", "Tensor"]:
+        """z and the mean in an ONNX graph."""
+        from linnet.persist.onnx_columns import features
+        from linnet.persist.onnx_network import ensemble_output, mean, network_output, shifted, within
+
+        graph, network, theta = inputs.graph, self._network, self._parameters()
+        x = features(inputs, self._encoder, str(theta.dtype))
+        shift = inputs.shift(self._shifts, network.outputs)
+        if not isinstance(self._encoder, Preparer):
+            z = shifted(graph, network_output(graph, x, network, theta), shift)
+            return z, mean(graph, network.head, z)
+        z = shifted(graph, ensemble_output(graph, x, network, self._members), shift)
+        return z, within(graph, mean(graph, network.head, z), *self._range)
 
     @property
     def members_(self) -> list[list[Block]]:

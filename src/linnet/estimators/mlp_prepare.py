@@ -13,6 +13,7 @@ from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators import tabular
 from linnet.estimators.base import Classifier, parameters
+from linnet.estimators.linear_model import shift_names
 from linnet.estimators.mlp_fitted import FittedNetwork
 from linnet.estimators.mlp_settings import batch_size, make_network
 from linnet.estimators.written import written
@@ -105,6 +106,7 @@ class PreparedNetwork(FittedNetwork):
         if eval_metric is not None and validation is None and not preset:
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
         self._metrics_given = written(eval_metric)
+        self._shifts = shift_names(offset, exposure)
         wanted = several_metrics(self._default_metric if eval_metric is None and early else eval_metric)
         metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
         if preset:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from linnet.fit.schedules import Schedule
 from linnet.inference.intervals import dispersion, draw, interval
 from linnet.model.heads import Custom, Floats, Gamma, Head, Huber, Laplace, Normal, Poisson, Quantile
 from linnet.theory import graph
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 _LOSSES = {  # scikit-learn's names and short ones
     "squared_error": "normal",
@@ -231,6 +235,9 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
             self._theta, rows.x, offset=rows.offset
         )
         self._measure(rows, mean.astype(np.float64))
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        return {"variable": self._output_graph(inputs)[1]}
 
     def _measure(self, rows: Rows, mean: Floats) -> None:
         """Measure the spread of targets around their means."""

@@ -1,7 +1,7 @@
 """Rosenblatt's perceptron: the mistake-driven rule, one row at a time."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from linnet.fit.optimizers import SGD
 from linnet.fit.progress import Verbose, follow
 from linnet.model.heads import Perceptron as PerceptronHead
 from linnet.model.network import Layer, Network
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 
 def _mistakes(z: NDArray[Any], rows: Rows) -> float:
@@ -145,3 +149,11 @@ class Perceptron(Classifier):
         """Return the class of each row."""
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist.onnx_columns import Features
+        from linnet.persist.onnx_network import by_z, linear
+
+        x = Features(inputs.table(self.n_features_in_, "float64"), None, 0)
+        answers = by_z(inputs.graph, linear(inputs.graph, x, self.coef_.T, self.intercept_), self.classes_)
+        return {name: answers[name] for name in ("label", "scores")}

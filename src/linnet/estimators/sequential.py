@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from linnet.fit.progress import Verbose, follow
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 _DTYPE = "float32"  # as in Keras
 
@@ -82,6 +86,21 @@ class Sequential:
         from linnet.estimators.model_file import save
 
         save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        from linnet.estimators.onnx_file import to_onnx
+
+        to_onnx(self, path)
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist.onnx_columns import Features
+        from linnet.persist.onnx_network import mean, network_output
+
+        network, graph = self._built(), inputs.graph
+        x = Features(inputs.table(network.inputs, _DTYPE), None, 0)
+        output = mean(graph, network.head, network_output(graph, x, network, self._weights()))
+        return {"probabilities" if network.head.family in ("bernoulli", "categorical") else "variable": output}
 
     # ---- building ----
 

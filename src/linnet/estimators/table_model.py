@@ -23,6 +23,9 @@ from linnet.evaluate.thresholds import as_objective, best_threshold
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
+
 Array = NDArray[Any]
 
 
@@ -144,6 +147,24 @@ class TableModel:
         from linnet.estimators.model_file import save
 
         save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        from linnet.estimators.onnx_file import to_onnx
+
+        to_onnx(self, path)
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.estimators.onnx_file import answers_of
+        from linnet.persist.onnx_columns import Inputs, table_columns
+        from linnet.persist.onnx_network import above, if_yes, labels, one_column
+
+        graph = inputs.graph
+        answers = answers_of(self.estimator, Inputs(graph, table_columns(graph, self.schema), _shifts(self.roles)))
+        if self.classes is not None and self.threshold is not None:
+            reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
+            answers["label"] = labels(graph, if_yes(graph, reached), self.classes)
+        return answers
 
 
 def _has_proba(estimator: Any) -> bool:

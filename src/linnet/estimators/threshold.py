@@ -4,7 +4,7 @@ import inspect
 import os
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from linnet.estimators.model_file import save
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
 from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective, furthest_above, least_cost
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
 
 RESPONSES = ("predict_proba", "decision_function")
 
@@ -338,6 +342,25 @@ class ThresholdClassifier(Classifier):
         if not isinstance(self.cv, int | float | str):
             kept.cv = inspect.signature(type(self)).parameters["cv"].default
         save(kept, path)
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.estimators.onnx_file import answers_of
+        from linnet.persist import onnx_network as part
+
+        graph, answers = inputs.graph, answers_of(self.estimator_, inputs)
+        by_probability = self._response(self.estimator_) == "predict_proba"
+        scores = answers["probabilities" if by_probability else "scores"]
+        if isinstance(self.objective_, Cost) and self._by_cost:
+            said = part.least_cost(graph, answers["probabilities"], np.asarray(self.objective_.matrix))
+        elif len(self.classes_) > 2:
+            said = part.furthest_above(graph, scores, self.threshold_, self.negative_)
+        else:
+            if by_probability:
+                scores = part.one_column(graph, scores, self.positive_)
+            elif self.positive_ == 0:
+                scores = graph.add("Neg", scores)
+            said = part.if_yes(graph, part.above(graph, scores, self.threshold_), self.positive_, 1 - self.positive_)
+        return {**answers, "label": part.labels(graph, said, self.classes_)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")

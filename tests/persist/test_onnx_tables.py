@@ -1,0 +1,164 @@
+"""Models of whole tables as ONNX files: raw columns in, with gaps, infinities, rare and unseen levels."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+
+import linnet
+from linnet.data.schema import Schema
+from linnet.errors import ConfigError
+from linnet.estimators.table_model import Options, Roles, TableModel, train
+
+onnx = pytest.importorskip("onnx", reason="the test group has onnx")
+runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
+pytestmark = pytest.mark.filterwarnings("ignore:X has rows with", "ignore:Maximum iterations")
+
+RNG = np.random.default_rng(0)
+ROWS = 500
+SIZE, YEARS = RNG.normal(5000, 1000, ROWS), RNG.uniform(0.5, 3, ROWS)
+COLOUR = RNG.choice(["red", "blue", "<script>", ""], ROWS, p=[0.4, 0.3, 0.2, 0.1])
+CITY = np.where(RNG.random(ROWS) < 0.7, RNG.choice([*"abcd"], ROWS), RNG.integers(0, 80, ROWS).astype(str))
+Z = (SIZE - 5000) / 1000 + (COLOUR == "red") + (CITY == "a") + RNG.normal(0, 0.5, ROWS)
+
+
+def with_gaps(values: Any, part: float) -> pa.Array:
+    return pa.array(values, mask=RNG.random(ROWS) < part)
+
+
+TABLE = pa.table(
+    {
+        "size": with_gaps(np.where(RNG.random(ROWS) < 0.02, np.inf, SIZE), 0.1),
+        "colour": pa.array([value or None for value in COLOUR]),
+        "city": with_gaps(CITY, 0.05),
+        "stock": with_gaps(Z + RNG.normal(size=ROWS) > 0, 0.1),
+        "rooms": RNG.integers(0, 6, ROWS),
+        "price": pa.array([f"${value:,.2f}" for value in SIZE * 3]),
+        "years": YEARS,
+        "shift": RNG.normal(size=ROWS) / 4,
+        "sold": np.where(Z > 1, "yes", "no"),
+        "class": pa.array([("low", "middle", "high")[k] for k in np.digitize(Z, [0, 1.5])]),
+        "claims": RNG.poisson(YEARS * np.exp(Z / 3)),
+        "value": np.round(3 * Z + RNG.normal(0, 0.2, ROWS), 2),
+    }
+)
+COLUMNS = ["size", "colour", "city", "stock", "rooms", "price"]
+LATER = TABLE.set_column(
+    TABLE.column_names.index("colour"), "colour", pa.array([("red", "new", None)[k % 3] for k in range(ROWS)])
+)
+
+
+def trained(target: str, model: str, **options: Any) -> TableModel:
+    roles = Roles(target, *(("years", "shift") if target == "claims" and model != "constant" else ()))
+    table = TABLE.select([*COLUMNS, *roles.names])
+    learned = Schema.of(table.select([*COLUMNS, target]), target)
+    params = {"max_iter": 4} if model == "mlp" else {}
+    return train(table, learned, roles, Options(model=model, params=params, **options))[0]
+
+
+def feeds(table: pa.Table, session: Any) -> dict[str, Any]:
+    """Raw columns as the file wants them: text as it is, all else as numbers."""
+    given = {}
+    for each in session.get_inputs():
+        values = table[each.name].to_pylist()
+        if each.type == "tensor(string)":
+            column: Any = np.array([value or "" for value in values], object)
+        else:  # a price as a number, since a graph reads none from text
+            values = [float(value.strip("$").replace(",", "")) if isinstance(value, str) else value for value in values]
+            column = np.array([np.nan if value is None else float(value) for value in values])
+        given[each.name] = column[:, None]
+    return given
+
+
+def check(model: TableModel, path: Path, table: pa.Table) -> None:
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [each.name for each in session.get_outputs()]
+    found = dict(zip(names, session.run(None, feeds(table, session)), strict=True))
+    said = model.predict(table)
+    if model.classes is None:
+        assert names == ["variable"]
+        np.testing.assert_allclose(found["variable"][:, 0], said, rtol=1e-5, atol=1e-5 * np.abs(said).mean())
+        return
+    p = model.predict_proba(table)
+    assert np.abs(found["probabilities"] - p).max() < 1e-5
+    if model.threshold is None:
+        ordered = np.sort(p, axis=1)
+        clear = ordered[:, -1] - ordered[:, -2] > 1e-6
+    else:
+        clear = np.abs(p[:, 1] - model.threshold) > 1e-6
+    assert (found["label"] == said)[clear].all()
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["same", "unseen"])
+@pytest.mark.parametrize(
+    ("target", "model", "options"),
+    [
+        ("sold", "logistic", {}),
+        ("sold", "mlp", {"threshold": "tune", "metric": "f2"}),
+        ("sold", "logistic", {"threshold": "0.2"}),
+        ("sold", "constant", {}),
+        ("class", "softmax", {}),
+        ("class", "mlp", {}),
+        ("claims", "poisson", {}),
+        ("claims", "mlp", {}),
+        ("claims", "constant", {}),
+        ("value", "linear", {}),
+        ("value", "mlp", {}),
+    ],
+)
+def test_table_models(target: str, model: str, options: dict[str, Any], later: bool, tmp_path: Path) -> None:
+    fitted = trained(target, model, **options)
+    kinds = {column.name: column.kind for column in fitted.schema.used}
+    assert kinds["city"] == kinds["colour"] == "category"
+    assert kinds["stock"] == "boolean"
+    assert kinds["price"] == "number"
+    assert next(column for column in fitted.schema.used if column.name == "city").levels  # there are rare ones
+    fitted.to_onnx(tmp_path / "model.onnx")
+    check(fitted, tmp_path / "model.onnx", LATER if later else TABLE)
+
+
+def test_a_perceptron_of_numbers(tmp_path: Path) -> None:
+    table = TABLE.select(["rooms", "years", "sold"])
+    model, _ = train(table, Schema.of(table, "sold"), Roles("sold"), Options(model="perceptron"))
+    model.to_onnx(tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    assert [each.name for each in session.get_inputs()] == ["rooms", "years"]
+    assert (session.run(["label"], feeds(table, session))[0] == model.predict(table)).all()
+
+
+def test_dates_and_texts_are_named(tmp_path: Path) -> None:
+    days = pa.array(np.datetime64("2024-01-01") + RNG.integers(0, 300, ROWS))
+    words = pa.array([" ".join(RNG.choice(["a", "the", "bird", "sings", "well"], 4)) for _ in range(ROWS)])
+    for name, column, kind in (("day", days, "date"), ("notes", words, "text")):
+        table = TABLE.select(["rooms", "sold"]).append_column(name, column)
+        schema = Schema.of(table, "sold", text=[name] if kind == "text" else [])
+        model, _ = train(table, schema, Roles("sold"), Options(model="logistic"))
+        with pytest.raises(ConfigError, match=f"column '{name}' cannot be exported: .* a {kind}; .*--drop {name}"):
+            model.to_onnx(tmp_path / "no.onnx")
+        assert not (tmp_path / "no.onnx").exists()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    csv.write_csv(TABLE.select([*COLUMNS, "sold"]), tmp_path / "data.csv")
+
+    def run(*words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "linnet", *words], capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout + done.stderr
+
+    run("train", "data.csv", "--target", "sold", "--model", "logistic", "-o", "sold.linnet")
+    said = run("export", "sold.linnet", "sold.onnx")
+    assert "input  colour: string, rows x 1 (text, empty where it is missing)" in said
+    assert "output probabilities: double, rows x 2" in said
+    check(linnet.load(tmp_path / "sold.linnet"), tmp_path / "sold.onnx", TABLE)
+    assert "no.linnet" in run("export", "no.linnet", "no.onnx", code=2)
+    assert not (tmp_path / "no.onnx").exists()
