@@ -125,7 +125,7 @@ def test_table_models(target: str, model: str, options: dict[str, Any], later: b
 
 def test_a_perceptron_of_numbers(tmp_path: Path) -> None:
     table = TABLE.select(["rooms", "years", "sold"])
-    model, _ = train(table, Schema.of(table, "sold"), Roles("sold"), Options(model="perceptron"))
+    model, _, _ = train(table, Schema.of(table, "sold"), Roles("sold"), Options(model="perceptron"))
     model.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
     assert [each.name for each in session.get_inputs()] == ["rooms", "years"]
@@ -138,7 +138,7 @@ def test_dates_and_texts_are_named(tmp_path: Path) -> None:
     for name, column, kind in (("day", days, "date"), ("notes", words, "text")):
         table = TABLE.select(["rooms", "sold"]).append_column(name, column)
         schema = Schema.of(table, "sold", text=[name] if kind == "text" else [])
-        model, _ = train(table, schema, Roles("sold"), Options(model="logistic"))
+        model, _, _ = train(table, schema, Roles("sold"), Options(model="logistic"))
         with pytest.raises(ConfigError, match=f"column '{name}' cannot be exported: .* a {kind}; .*--drop {name}"):
             model.to_onnx(tmp_path / "no.onnx")
         assert not (tmp_path / "no.onnx").exists()
