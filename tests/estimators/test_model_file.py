@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn.model_selection import StratifiedKFold
@@ -297,3 +298,19 @@ def test_made_up_content_is_refused_or_answers(name: str, tmp_path: Path) -> Non
             with suppress(ValueError, TypeError, LookupError, AttributeError, AssertionError, OverflowError):
                 read.predict(x)  # or an error of Python, not a crash
         assert refused > 20
+
+
+@pytest.mark.parametrize(
+    "answers", sorted((Path(__file__).parent / "files").glob("*.json")), ids=lambda path: path.stem
+)
+def test_files_of_every_format_are_read(answers: Path) -> None:
+    """Files that were written when a format was new; they stay as they are."""
+    kept = json.loads(answers.read_text())
+    assert len(kept["answers"]) >= 4
+    for name, expected in kept["answers"].items():
+        model = linnet.load(answers.with_name(f"{answers.stem}-{name}.linnet"))
+        x: Any = pa.table(kept["rows"]) if name == "table" else pd.DataFrame(kept["rows"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # green was never seen
+            assert [str(label) for label in model.predict(x)] == expected["labels"]
+            np.testing.assert_allclose(model.predict_proba(x)[:, 1], expected["yes"], rtol=1e-6)
