@@ -36,8 +36,8 @@ class Dialect:
 def row_pattern(delimiter: str, newline: bytes) -> re.Pattern[bytes]:
     """A pattern that matches one row with the end of its line; a quote counts at the beginning of a field only.
 
-    No part can match in two ways, so that it fails as fast as it matches; without possessive groups, which Python before
-    3.11.5 gets wrong.
+    No part can match in two ways, so that it fails as fast as it matches; there are no possessive groups, which Python
+    before 3.11.5 gets wrong.
     """
     stop = re.escape(delimiter.encode()) + newline
     quoted = rb'"[^"]*(?:""[^"]*)*"(?!")[^' + stop + rb"]*"
