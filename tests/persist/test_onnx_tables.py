@@ -13,7 +13,8 @@ import pytest
 import linnet
 from linnet.data.schema import Schema
 from linnet.errors import ConfigError
-from linnet.estimators.table_model import Options, Roles, TableModel, train
+from linnet.estimators.table_model import Roles, TableModel
+from linnet.estimators.table_training import Options, train
 
 onnx = pytest.importorskip("onnx", reason="the test group has onnx")
 runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")

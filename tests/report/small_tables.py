@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from linnet.data.schema import Schema
-from linnet.estimators.table_model import Options, Roles, TableModel, train
+from linnet.estimators.table_model import Roles, TableModel
+from linnet.estimators.table_training import Options, train
 from linnet.report import Facts, facts_of
 
 ROWS = 400

@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from linnet.estimators.table_answers import Answers
 from linnet.report import facts_of
-from linnet.report.answers import Answers
 from linnet.report.importance import dependences, importances
 
 from .small_tables import case, facts, table, trained

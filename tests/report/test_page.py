@@ -66,8 +66,8 @@ def test_few_rows_and_rows_of_one_class_have_a_page(task: str, model: str) -> No
     for rows in ([0, 1], np.flatnonzero(y == y[0])[:7], np.unique(y, return_index=True)[1]):
         if len(rows) > 1:
             found = facts_of(one.model, one.held_out.take(rows), training=one.training)
-            json.dumps(found.to_dict(), allow_nan=False)
-            Reader(page(found))
+            assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["held_out"] == len(rows)
+            assert any(tag == "main" for tag, _ in Reader(page(found)).tags)
 
 
 def test_a_page_loads_nothing_and_has_no_style_or_script_in_attributes() -> None:

@@ -4,17 +4,16 @@ import json
 import re
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.reading import character, read_table
+from linnet.cli.reading import character, read_known, read_model
 from linnet.errors import ConfigError, DataWarning
 
 if TYPE_CHECKING:
-    from linnet.estimators.table_model import TableModel
+    from linnet.evaluate import Interval
 
-Rows = dict[str, tuple[float, float, float]]  # value, lower and upper limit, by metric
 _MEETS = {
     ">=": lambda value, limit: value >= limit,
     "<=": lambda value, limit: value <= limit,
@@ -38,26 +37,23 @@ def evaluate(
 
     Examples: `linnet evaluate model.linnet test.csv --require "f1>=0.8" --require "log_loss<=0.4"`
     """
-    import linnet
-    from linnet.estimators.table_model import TableModel, with_target
+    from linnet.estimators.table_answers import Answers
 
-    found = linnet.load(model)
-    if not isinstance(found, TableModel):
-        raise ConfigError(f"{model} holds a {type(found).__name__}, not a model of a table: use linnet.load in Python")
+    found = read_model(model)
     wanted = [_read(text) for text in require or ()]
-    table, _ = read_table(data, character(delimiter), quiet=as_json)
-    if found.roles.target not in table.column_names:
-        raise linnet.errors.DataError(f"the table has no target {found.roles.target!r} to compare with")
-    table = with_target(table, found.roles.target)
+    table = read_known(found, data, character(delimiter), quiet=as_json)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        rows = _intervals(found, table, [*(metric or ()), *(name for name, _, _ in wanted)], level)
-    failed = [f"{name} {sign} {limit:g}" for name, sign, limit in wanted if not _MEETS[sign](rows[name][0], limit)]
+        answers = Answers.of(found, table)
+        rows = {
+            one.metric: one for one in answers.intervals([*(metric or ()), *(name for name, _, _ in wanted)], level)
+        }
+    failed = [f"{name} {sign} {limit:g}" for name, sign, limit in wanted if not _MEETS[sign](_known(rows, name), limit)]
     if as_json:
-        numbers = {name: {"value": value, "low": low, "high": high} for name, (value, low, high) in rows.items()}
-        print(json.dumps({"rows": len(table), "level": level, "metrics": numbers, "failed": failed}, indent=2))
+        numbers = {name: {"value": one.value, "low": one.low, "high": one.high} for name, one in rows.items()}
+        print(json.dumps({"rows": len(answers.y), "level": level, "metrics": numbers, "failed": failed}, indent=2))
     else:
-        _show(found, len(table), rows, level)
+        _show(found.task, len(answers.y), rows, level)
         for text in failed:
             print(f"not met: {text}")
     if failed:
@@ -73,25 +69,21 @@ def _read(text: str) -> tuple[str, str, float]:
         raise ConfigError(f'--require must look like "f1>=0.8", got {text!r}') from None
 
 
-def _intervals(
-    model: "TableModel", table: Any, names: list[str], level: float
-) -> dict[str, tuple[float, float, float]]:
-    """Value, lower and upper limit of each metric."""
-    from linnet.estimators.table_metrics import measures
-
-    names = list(dict.fromkeys([*names, *(measure.name for measure in measures(model.task))]))
-    return model.intervals(table, names, level)
+def _known(rows: "dict[str, Interval]", name: str) -> float:
+    if name not in rows:
+        raise ConfigError(f"--require {name}: the model has no probabilities, which it needs")
+    return rows[name].value
 
 
-def _show(model: "TableModel", count: int, rows: Rows, level: float) -> None:
+def _show(task: str, count: int, rows: "dict[str, Interval]", level: float) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, title=f"{model.task}, {count:,} rows", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, title=f"{task}, {count:,} rows", title_justify="left")
     table.add_column("metric")
     for name in ("value", f"{(1 - level) / 2:.1%}", f"{(1 + level) / 2:.1%}"):
         table.add_column(name, justify="right")
-    for name, numbers in rows.items():
-        table.add_row(name, *(f"{number:.4g}" for number in numbers))
+    for name, one in rows.items():
+        table.add_row(name, *(f"{number:.4g}" for number in (one.value, one.low, one.high)))
     Console(highlight=False).print(table)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linnet.cli.reading import character, progress
-from linnet.errors import ConfigError, DataWarning
+from linnet.cli.reading import character, progress, read_model
+from linnet.errors import ConfigError, DataError, DataWarning
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,13 +39,9 @@ def predict(
     """
     import pyarrow as pa
 
-    import linnet
     from linnet.data.sources import open_source
-    from linnet.estimators.table_model import TableModel
 
-    found = linnet.load(model)
-    if not isinstance(found, TableModel):
-        raise ConfigError(f"{model} holds a {type(found).__name__}, not a model of a table: use linnet.load in Python")
+    found = read_model(model)
     kept = keep or []
     unseen: Counter[str] = Counter()
     rows = 0
@@ -53,7 +49,7 @@ def predict(
         source = open_source(data, delimiter=character(delimiter))
         absent = [name for name in (*found.needed, *kept) if name not in source.names]
         if absent:
-            raise linnet.errors.DataError(f"the table lacks {', '.join(map(repr, absent))}, which the model needs")
+            raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which the model needs")
         types = {name: kind for name, kind in found.schema.types.items() if name in found.needed}
         for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
             with warnings.catch_warnings():

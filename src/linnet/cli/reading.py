@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from linnet.estimators.table_model import TableModel
 
 _PATIENCE = 1.0  # seconds before a bar shows
 
@@ -53,3 +56,25 @@ def read_table(paths: Sequence[str], delimiter: str | None, *, quiet: bool) -> t
     with progress(not quiet) as tell:
         source = open_source(list(paths), delimiter=delimiter)
         return source.read(tell), list(source.notices)
+
+
+def read_model(path: Path) -> "TableModel":
+    """The model of a table in a file."""
+    import linnet
+    from linnet.errors import ConfigError
+    from linnet.estimators.table_model import TableModel
+
+    model = linnet.load(path)
+    if not isinstance(model, TableModel):
+        raise ConfigError(f"{path} holds a {type(model).__name__}, not a model of a table: use linnet.load in Python")
+    return model
+
+
+def read_known(model: "TableModel", paths: Sequence[str], delimiter: str | None, *, quiet: bool) -> "pa.Table":
+    """A table with the model's target, to compare its answers with."""
+    from linnet.errors import DataError
+
+    table, _ = read_table(paths, delimiter, quiet=quiet)
+    if model.roles.target not in table.column_names:
+        raise DataError(f"the table has no target {model.roles.target!r} to compare with")
+    return table

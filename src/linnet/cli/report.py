@@ -1,14 +1,12 @@
 """`linnet report`: one page about a model on rows with a target."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linnet.cli.reading import character, read_table
-from linnet.errors import ConfigError, DataError, DataWarning
+from linnet.cli.reading import character, read_known, read_model
 
 
 def report(
@@ -22,20 +20,10 @@ def report(
 
     Examples: `linnet report model.linnet test.csv -o report.html`
     """
-    import linnet
-    from linnet.estimators.table_model import TableModel, with_target
     from linnet.report import facts_of, write_report
 
-    found = linnet.load(model)
-    if not isinstance(found, TableModel):
-        raise ConfigError(f"{model} holds a {type(found).__name__}, not a model of a table: use linnet.load in Python")
-    table, notices = read_table(data, character(delimiter), quiet=as_json)
-    if found.roles.target not in table.column_names:
-        raise DataError(f"the table has no target {found.roles.target!r} to compare with")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        command = str(found.facts.get("command", ""))
-        facts = facts_of(found, with_target(table, found.roles.target), command=command, notices=notices)
+    found = read_model(model)
+    facts = facts_of(found, read_known(found, data, character(delimiter), quiet=as_json))
     if as_json:
         print(json.dumps(facts.to_dict(), indent=2))
         return

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,8 +60,9 @@ def train(
 
     from linnet.data.leaks import leaks
     from linnet.data.schema import Schema
-    from linnet.estimators.table_model import Options, Roles
-    from linnet.estimators.table_model import train as train_table
+    from linnet.estimators.table_model import Roles
+    from linnet.estimators.table_training import Options
+    from linnet.estimators.table_training import train as train_table
 
     for path in (out, *([] if report is None else [report])):
         if not path.parent.is_dir():
@@ -108,13 +108,9 @@ def train(
 
 
 def _write_report(path: Path, model: "TableModel", training: Any, held: Any, notices: list[str]) -> None:
-    from linnet.errors import DataWarning
     from linnet.report import facts_of, write_report
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        facts = facts_of(model, held, training=training, command=model.facts["command"], notices=notices)
-    write_report(path, facts)
+    write_report(path, facts_of(model, held, training=training, notices=notices))
 
 
 def _check_columns(names: list[str], wanted: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError
+from linnet.estimators.saved import Saved
 from linnet.estimators.scores import accuracy
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class _Request:
         return request if model is None else MethodType(request, model)
 
 
-class Estimator(ABC):
+class Estimator(Saved, ABC):
     """A model with parameters: all that its constructor takes, kept as they were given under their names."""
 
     n_features_in_: int
@@ -116,18 +117,14 @@ class Estimator(ABC):
             getattr(self, name).set_params(**inner_params)
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
-        from linnet.estimators.model_file import save
-
-        save(self, path)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a file kept; of a parameter that is younger than the file the default."""
+        self.__dict__.update({**parameters(type(self)), **state})
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
-        from linnet.estimators.onnx_file import to_onnx
-
         check_fitted(self)
-        to_onnx(self, path)
+        super().to_onnx(path)
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         """Add the model to an ONNX graph."""

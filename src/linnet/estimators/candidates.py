@@ -1,6 +1,6 @@
 """The models that a table's task may want, from the simplest on: a constant, linear, generalized linear, a network."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,24 +66,18 @@ class Candidate:
     takes: tuple[str, ...] = ("sample_weight",)
 
 
-def _filling(model: Any) -> Any:
-    """A linear model that takes tables with gaps."""
-    model._gaps = "fill"
-    return model
-
-
 def candidates(
     task: str,
     model: str,
     *,
     params: Mapping[str, Any],
     class_weight: Any,
-    shifted: bool,
+    shifts: Collection[str],
     seed: int,
     threads: int | None,
     verbose: int,
 ) -> list[Candidate]:
-    """What to try. `shifted`: there is an exposure or an offset, which a model must know what to do with."""
+    """What to try. `shifts`: which of exposure and offset there are; a model must know what to do with them."""
     from linnet.estimators.linear import PoissonRegressor, Ridge
     from linnet.estimators.logistic import LogisticRegression
     from linnet.estimators.mlp_classifier import MLPClassifier
@@ -93,11 +87,16 @@ def candidates(
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
     classes = task.endswith("classes")
-    exact: dict[str, Any] = {"threads": threads, "verbose": verbose}
-    net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, **exact}
+    if shifts and (classes or (task != "counts" and "exposure" in shifts)):
+        raise ConfigError(
+            f"--{next(iter(shifts))} is for counts, and the task is {task!r}: set --task, or drop the column"
+        )
+    common: dict[str, Any] = {"threads": threads, "verbose": verbose}
+    exact: dict[str, Any] = {"gaps": "fill", **common}
+    net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, **common}
     everything = ("sample_weight", "exposure", "offset")
     found = []
-    if not shifted or task == "counts":
+    if not shifts or task == "counts":
         takes = ("sample_weight", "exposure")
         found.append(
             Candidate("constant", "the same answer for every row", lambda: ConstantModel(classes=classes), takes)
@@ -107,17 +106,19 @@ def candidates(
         weighted = {"class_weight": class_weight}
         found += [
             Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(random_state=seed, **weighted), ()),
-            Candidate(name, f"{name} regression", lambda: _filling(LogisticRegression(**weighted, **exact))),
+            Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact)),
             Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
         ]
     else:
         if class_weight is not None:
             raise ConfigError(f"--class-weight is for classes, and the task is {task!r}")
-        if not shifted:
-            found.append(Candidate("linear", "linear regression", lambda: _filling(Ridge(alpha=1e-3, threads=threads))))
+        if not shifts:
+            found.append(
+                Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
+            )
         loss = "squared_error"
         if task == "counts":
-            loss, make = "poisson", lambda: _filling(PoissonRegressor(alpha=1e-4, **exact))
+            loss, make = "poisson", lambda: PoissonRegressor(alpha=1e-4, **exact)
             found.append(Candidate("poisson", "Poisson regression", make, everything))
         found.append(Candidate("mlp", "a small ensemble of networks", lambda: MLPRegressor(loss, **net), everything))
     if model == "auto":

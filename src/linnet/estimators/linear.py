@@ -5,7 +5,8 @@ Every one of them is a network without hidden layers: z = x W + b + offset, a he
     objective = Σ_i w_i loss(z_i, t_i) + penalty
 
 Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are taken and change nothing;
-`verbose=1` shows a progress bar, `verbose=2` a line an iteration.
+`verbose=1` shows a progress bar, `verbose=2` a line an iteration. `gaps="fill"` takes data frames with missing values:
+in numbers they become the median, with a column that says where, in text and categories a level of their own.
 """
 
 from abc import abstractmethod
@@ -47,6 +48,7 @@ class _Regressor(Regressor, LinearModel):
         verbose: int = 0,
         l1_ratio: float = 0.0,
         column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -58,6 +60,7 @@ class _Regressor(Regressor, LinearModel):
         self.verbose = verbose
         self.l1_ratio = l1_ratio
         self.column_penalty = column_penalty
+        self.gaps = gaps
         self.threads = threads
 
     def _check_params(self) -> None:
@@ -176,6 +179,7 @@ class TweedieRegressor(_Regressor):
         verbose: int = 0,
         l1_ratio: float = 0.0,
         column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
         threads: int | None = None,
     ) -> None:
         super().__init__(
@@ -188,6 +192,7 @@ class TweedieRegressor(_Regressor):
             verbose=verbose,
             l1_ratio=l1_ratio,
             column_penalty=column_penalty,
+            gaps=gaps,
             threads=threads,
         )
         self.power = power
@@ -226,6 +231,7 @@ class Ridge(Regressor, LinearModel):
         positive: bool = False,
         random_state: object = None,
         column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -237,6 +243,7 @@ class Ridge(Regressor, LinearModel):
         self.positive = positive
         self.random_state = random_state
         self.column_penalty = column_penalty
+        self.gaps = gaps
         self.threads = threads
 
     def __sklearn_tags__(self) -> Any:
@@ -300,6 +307,7 @@ class LinearRegression(Ridge):
         tol: float = 1e-12,
         n_jobs: int | None = None,
         positive: bool = False,
+        gaps: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self.fit_intercept = fit_intercept
@@ -307,6 +315,7 @@ class LinearRegression(Ridge):
         self.tol = tol
         self.n_jobs = n_jobs
         self.positive = positive
+        self.gaps = gaps
         self.threads = threads
 
     def _alpha(self, outputs: int) -> Any:

@@ -2,14 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns, Encoder
 from linnet.data.targets import as_values, as_weights, check_values
-from linnet.errors import ConfigError, DataError, DataWarning, FitWarning, SeparationWarning, known_as, warn
+from linnet.errors import (
+    ConfigError,
+    DataError,
+    DataWarning,
+    FitWarning,
+    SeparationWarning,
+    known_as,
+    unknown_name,
+    warn,
+)
 from linnet.estimators.base import Estimator, check_fitted
 from linnet.estimators.form import check_form
 from linnet.fit.coordinate import lasso
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
     from linnet.persist.onnx_columns import Inputs
     from linnet.persist.onnx_graph import Tensor
 
+GAPS = ("refuse", "fill")
 _LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 
 Penalties = Mapping[str, float] | Any
@@ -36,7 +46,7 @@ class LinearModel(Estimator):
     _encoder: Encoder
     _weights: Floats  # in the core's order of columns, x outputs
     _biases: Floats
-    _gaps: Literal["refuse", "fill"] = "refuse"  # what is done about missing values in data frames
+    gaps: str  # what is done about missing values in data frames
     n_iter_: Any
     _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
 
@@ -67,6 +77,8 @@ class LinearModel(Estimator):
         params = self.get_params()
         for name in ("fit_intercept", "positive", "warm_start"):
             check_flag(params.get(name, False), name)
+        if params["gaps"] not in GAPS:
+            raise unknown_name("gaps", params["gaps"], GAPS)
         check_number(params["tol"], "tol", at_least=0)
         if params.get("max_iter") is not None:
             check_whole(params["max_iter"], "max_iter")
@@ -222,7 +234,7 @@ class LinearModel(Estimator):
         """Columns of the table, whose form is kept for prediction."""
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        encoder = Encoder(gaps=self._gaps)
+        encoder = Encoder(gaps="fill" if self.gaps == "fill" else "refuse")
         columns = encoder.learn(X)
         check_form(self, X, reset=True)
         self._encoder = encoder

@@ -113,8 +113,9 @@ class LogisticRegression(Classifier, LinearModel):
     Minimises Σ w loss + (1/C) (l1_ratio |coef| + (1 - l1_ratio) coef² / 2), the biases free; C=inf fits without a
     penalty. Softmax regression has one set of coefficients too many: without a penalty they are given with a mean of
     zero over the classes, and `reference=<class>` holds that class' coefficients at zero instead. `column_penalty`
-    multiplies the penalty column by column (a list, or a dict by name). `verbose=1` shows a progress bar, `verbose=2` a
-    line an iteration. dual, intercept_scaling, random_state and n_jobs are taken and change nothing.
+    multiplies the penalty column by column (a list, or a dict by name). `gaps="fill"` takes data frames with missing
+    values: see `linnet.estimators.linear`. `verbose=1` shows a progress bar, `verbose=2` a line an iteration. dual,
+    intercept_scaling, random_state and n_jobs are taken and change nothing.
     """
 
     def __init__(
@@ -136,6 +137,7 @@ class LogisticRegression(Classifier, LinearModel):
         n_jobs: int | None = None,
         reference: object = None,
         column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self.penalty = penalty
@@ -154,6 +156,7 @@ class LogisticRegression(Classifier, LinearModel):
         self.n_jobs = n_jobs
         self.reference = reference
         self.column_penalty = column_penalty
+        self.gaps = gaps
         self.threads = threads
 
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:

@@ -167,7 +167,7 @@ class FittedNetwork(Estimator):
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         if hasattr(self, "_theta"):
             self._take(self._network, self._theta, *self._members[1:])
 

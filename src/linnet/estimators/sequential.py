@@ -1,7 +1,6 @@
 """Sequential: the network as users of Keras write it, on linnet's engine."""
 
 import math
-import os
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from numbers import Real
@@ -15,6 +14,7 @@ from linnet.data.targets import as_weights, class_weights
 from linnet.errors import ConfigError, DataError, FitError
 from linnet.estimators.layers import Dense, Dropout, Input
 from linnet.estimators.losses import Loss
+from linnet.estimators.saved import Saved
 from linnet.estimators.stack import Stack
 from linnet.estimators.summary import summary
 from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
@@ -49,7 +49,7 @@ class History:
         return f"<History of {len(self.epoch)} epochs ({self.stop_reason}): {last}>"
 
 
-class Sequential:
+class Sequential(Saved):
     """A stack of layers: linear, logistic, softmax and Poisson regression, the perceptron, or a multilayer perceptron.
 
     Parameters, defaults and results follow Keras: trained in float32, `loss` is the mean over the batches of an epoch.
@@ -80,18 +80,6 @@ class Sequential:
 
     def __repr__(self) -> str:
         return f"Sequential({self._stack.layers!r})"
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
-        from linnet.estimators.model_file import save
-
-        save(self, path)
-
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
-        from linnet.estimators.onnx_file import to_onnx
-
-        to_onnx(self, path)
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         from linnet.persist.onnx_columns import Features

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet import evaluate
+from linnet.data.rows import Rows
 from linnet.errors import ConfigError, unknown_name
+from linnet.evaluate.metrics import mean_absolute_error, r2, root_mean_squared_error
+from linnet.inference.likelihood import deviance
+from linnet.model.heads import Head
 
 Array = NDArray[Any]
-_DRAWS = 300  # of rows, for an interval
+_LEAST_MEAN = 1e-12
 Function = Callable[[Array, Array, Any, Any, Any], Any]  # target, said, probabilities, classes, weights
 
 
@@ -28,20 +32,6 @@ class Measure:
     def __call__(self, y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
         """The metric of rows."""
         return float(self.function(y, said, proba, classes, weights))
-
-    def interval(
-        self, y: Array, said: Array, proba: Any, classes: Any, weights: Any, level: float
-    ) -> tuple[float, float, float]:
-        """The metric and the limits between which it lies, by rows drawn with replacement."""
-        rng = np.random.default_rng(0)
-        draws = []
-        for _ in range(_DRAWS):
-            rows = rng.integers(0, len(y), len(y))
-            of_rows = [None if part is None else part[rows] for part in (proba, weights)]
-            if classes is None or len(np.unique(y[rows])) > 1:
-                draws.append(self(y[rows], said[rows], of_rows[0], classes, of_rows[1]))
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]) if draws else (np.nan, np.nan)
-        return self(y, said, proba, classes, weights), float(low), float(high)
 
 
 def _log_loss(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:
@@ -75,27 +65,18 @@ def _of_labels(score: Callable[..., float], **how: Any) -> Function:
     return measure
 
 
-def _mean(of_rows: Callable[[Array, Array], Array]) -> Function:
+def _of_numbers(metric: Callable[[Array, Rows], float]) -> Function:
     def measure(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
-        return float(np.average(of_rows(y, said), weights=weights))
+        return metric(said[:, None], Rows(np.empty((len(y), 0)), values=y[:, None], weights=weights))
 
     return measure
 
 
-def _rmse(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
-    return float(np.sqrt(np.average((y - said) ** 2, weights=weights)))
-
-
-def _r2(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
-    around = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
-    return float(1 - np.average((y - said) ** 2, weights=weights) / around) if around > 0 else float("nan")
-
-
-def _poisson_deviance(y: Array, mean: Array) -> Array:
-    """2 (y log(y / mean) - y + mean), row by row."""
-    mean = np.maximum(mean, 1e-12)
-    ratio = np.where(y > 0, y, 1.0) / np.where(y > 0, mean, 1.0)
-    return np.asarray(2 * (y * np.log(ratio) - y + mean))
+def _poisson_deviance(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
+    """The mean of 2 (y log(y / mean) - y + mean); a model may say means that are not above 0."""
+    w = np.ones(len(y)) if weights is None else weights
+    z = np.log(np.maximum(said, _LEAST_MEAN))
+    return deviance(Head("poisson"), z[:, None], y[:, None], w) / float(w.sum())
 
 
 _CLASSES = [
@@ -111,11 +92,11 @@ _TWO = [
     Measure("average_precision", _average_precision, needs_proba=True),
 ]
 _NUMBERS = [
-    Measure("rmse", _rmse, higher=False),
-    Measure("mae", _mean(lambda y, said: np.abs(y - said)), higher=False),
-    Measure("r2", _r2),
+    Measure("rmse", _of_numbers(root_mean_squared_error), higher=False),
+    Measure("mae", _of_numbers(mean_absolute_error), higher=False),
+    Measure("r2", _of_numbers(r2)),
 ]
-_COUNTS = [Measure("poisson_deviance", _mean(_poisson_deviance), higher=False), *_NUMBERS]
+_COUNTS = [Measure("poisson_deviance", _poisson_deviance, higher=False), *_NUMBERS]
 _BY_TASK = {"two classes": [*_CLASSES, *_TWO], "many classes": _CLASSES, "counts": _COUNTS, "a number": _NUMBERS}
 
 

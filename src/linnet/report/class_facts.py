@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linnet import evaluate
+from linnet.estimators.table_answers import Answers, Array, Floats
 from linnet.evaluate.measures import wilson
-from linnet.report.answers import Answers, Array, Floats
 
 _MOST_CUTOFFS = 400
 _MOST_CURVES = 8  # classes with cut-offs

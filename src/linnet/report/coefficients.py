@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linnet.errors import LinnetError
+from linnet.estimators.table_answers import Answers, Floats
 from linnet.estimators.table_model import TableModel, numbers_of, with_target
-from linnet.report.answers import Answers, Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from linnet.data.kinds import Column
 from linnet.errors import DataWarning
+from linnet.estimators.table_answers import Answers
 from linnet.estimators.table_model import TableModel, Tried
 from linnet.evaluate import Interval
-from linnet.report.answers import Answers
 from linnet.report.class_facts import ClassFacts, class_facts
 from linnet.report.coefficients import Coefficients, WeightImage, coefficients, weight_images
 from linnet.report.importance import MOST_COLUMNS, Dependence, Importance, Told, dependences, importances

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linnet.estimators.table_answers import Answers, Array
 from linnet.estimators.table_metrics import measures
 from linnet.estimators.table_model import TableModel
-from linnet.report.answers import Answers, Array
 
 MOST_COLUMNS = 300  # of a table whose columns are shuffled one by one
 _MOST_ROWS, _LEAST_ROWS = 5000, 100

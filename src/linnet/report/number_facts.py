@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from linnet.estimators.table_answers import Answers, Floats
 from linnet.estimators.table_model import numbers_of
-from linnet.report.answers import Answers, Floats
 
 _MOST_POINTS = 800  # more are counted in cells
 _CELLS = 40  # a side

@@ -1,6 +1,7 @@
-"""What a model says of rows whose target is known: the one evaluation pass that all numbers of a report come from."""
+"""What a model says of rows whose target is known: one pass over them, from which all its metrics come."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,9 +47,7 @@ class Answers:
             if not (weights.min() >= 0 and weights.sum() > 0):
                 raise DataError(f"the weights in {model.roles.weights!r} are negative, or all 0")
             weights = weights * (len(weights) / weights.sum())
-        proba = None
-        if model.classes is not None and hasattr(model.estimator, "predict_proba"):
-            proba = model.predict_proba(table)
+        proba = model.predict_proba(table) if model.has_proba else None
         return cls(model, table, model.target_of(table), model.predict(table), proba, weights)
 
     @property
@@ -60,26 +59,34 @@ class Answers:
         """A metric of these rows."""
         return measure(self.y, self.said, self.proba, self.model.classes, self.weights)
 
-    def intervals(self) -> tuple[evaluate.Interval, ...]:
-        """The metrics that suit the task, that which chose the model first, with 95 % intervals."""
+    def scores(self, wanted: Sequence[Measure]) -> dict[str, float]:
+        """Those metrics that these predictions have."""
+        return {measure.name: self.value(measure) for measure in self._possible(wanted)}
+
+    def _possible(self, wanted: Sequence[Measure]) -> list[Measure]:
+        return [measure for measure in wanted if self.proba is not None or not measure.needs_proba]
+
+    def intervals(self, names: Sequence[str] = (), level: float = 0.95) -> tuple[evaluate.Interval, ...]:
+        """Metrics with confidence intervals: those named, that which chose the model, and all that suit the task."""
         task, chooser = self.model.task, self.model.metric
-        wanted = [*([as_measure(chooser, task)] if chooser else []), *measures(task)]
-        wanted = [m for m in dict.fromkeys(wanted) if self.proba is not None or not m.needs_proba]
+        first = [as_measure(name, task) for name in (*names, *([chooser] if chooser else []))]
+        wanted = {measure.name: measure for measure in self._possible([*first, *measures(task)])}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a class without rows is seen in the table of classes
-            return tuple(self._interval(measure) for measure in wanted)
+            return tuple(self._interval(measure, level) for measure in wanted.values())
 
-    def _interval(self, measure: Measure) -> evaluate.Interval:
+    def _interval(self, measure: Measure, level: float) -> evaluate.Interval:
+        by = self._of_classes if self.model.classes is not None else self._bootstrap
         try:
-            found = self._of_classes(measure) if self.model.classes is not None else self._bootstrap(measure)
+            found = by(measure, level)
         except (DataError, ConfigError):
-            found = evaluate.Interval(measure.name, float("nan"), float("nan"), float("nan"), 0.95, "none")
+            found = evaluate.Interval(measure.name, float("nan"), float("nan"), float("nan"), level, "none")
         return evaluate.Interval(measure.name, self.value(measure), found.low, found.high, found.level, found.method)
 
-    def _of_classes(self, measure: Measure) -> evaluate.Interval:
+    def _of_classes(self, measure: Measure, level: float) -> evaluate.Interval:
         classes, name = self.model.classes, measure.name
         assert classes is not None
-        of = partial(evaluate.interval, sample_weight=self.weights)
+        of = partial(evaluate.interval, sample_weight=self.weights, level=level)
         beta = float(name[1:]) if name[0] == "f" and name[1:2].isdigit() else None
         label = name if beta is None else "f_beta"
         options: dict[str, Any] = {} if beta is None else {"beta": beta}
@@ -90,10 +97,10 @@ class Answers:
             return of(name, self.y, self.proba, labels=classes)
         return of(label if name.endswith("accuracy") else f"macro_{label}", self.y, self.said, **options)
 
-    def _bootstrap(self, measure: Measure) -> evaluate.Interval:
+    def _bootstrap(self, measure: Measure, level: float) -> evaluate.Interval:
         def of_drawn(y: Array, given: Array) -> float:
             return measure(y, given[:, 0], None, None, None if self.weights is None else given[:, 1])
 
         given = np.column_stack([self.said, self.w])
         draws = _DRAWS if len(self.y) < _LONG else _FEW_DRAWS
-        return evaluate.interval(of_drawn, self.y, given, method="bootstrap", n_resamples=draws)
+        return evaluate.interval(of_drawn, self.y, given, method="bootstrap", n_resamples=draws, level=level)

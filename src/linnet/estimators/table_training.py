@@ -1,0 +1,148 @@
+"""From a table to a model: candidates are fitted one after the other (a constant, linear, a generalized linear model, a
+network), and the one that predicts the held-out rows best is kept.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.schema import Schema
+from linnet.errors import ConfigError, DataError, FitWarning
+from linnet.estimators.candidates import candidates
+from linnet.estimators.table_answers import Answers
+from linnet.estimators.table_metrics import as_measure, measures
+from linnet.estimators.table_model import Array, Roles, TableModel, Tried, numbers_of, target_of, with_target
+from linnet.evaluate.thresholds import as_objective, best_threshold
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def split(y: Array, classes: bool, part: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to train on and rows to hold out, in order; each class gives its share."""
+    random = np.random.default_rng(seed).permutation(len(y))
+    if not classes:
+        count = min(max(1, round(part * len(y))), len(y) - 1)
+        return np.sort(random[count:]), np.sort(random[:count])
+    held = np.zeros(len(y), np.bool_)
+    _, codes = np.unique(y[random].astype(str), return_inverse=True)
+    for code in range(codes.max() + 1):
+        rows = random[codes == code]
+        held[rows[: round(part * len(rows))]] = True
+    if not held.any():
+        held[random[0]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to train."""
+
+    model: str = "auto"
+    params: Mapping[str, Any] = field(default_factory=dict)  # of the network
+    valid: float = 0.2  # the part of the rows to hold out
+    metric: str | None = None
+    threshold: str | None = None  # "tune", or a number
+    class_weight: str | None = None
+    seed: int = 0
+    threads: int | None = None
+    verbose: int = 0
+
+
+Told = Callable[[str], None]
+
+
+def train(
+    table: "pa.Table",
+    schema: Schema,
+    roles: Roles,
+    options: Options,
+    *,
+    valid: "pa.Table | None" = None,
+    begin: Told = lambda name: None,
+) -> tuple[TableModel, "pa.Table", "pa.Table"]:
+    """Return the best candidate, the rows it was trained on, and those it was not. `begin` is told each one's name."""
+    task = schema.task
+    assert task is not None
+    table = with_target(table, roles.target)
+    if len(table) < 10:
+        raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least 10 are needed")
+    classes = task.endswith("classes")
+    y = target_of(table, schema, task)
+    if valid is None:
+        inner, outer = split(y, classes, options.valid, options.seed)
+        table, valid, y = table.take(inner), table.take(outer), y[inner]
+    else:
+        valid = with_target(valid, roles.target)
+    x = schema.apply(table)
+    if x.num_columns == 0:
+        raise DataError("no column is left to learn from: " + "; ".join(schema.notices))
+    given = {name: numbers_of(table, role) for name, role in roles.shifts.items()}
+    if roles.weights is not None:
+        given["sample_weight"] = numbers_of(table, roles.weights)
+    chooser = as_measure(options.metric, task) if options.metric else measures(task)[0]
+    wanted = [chooser, *(m for m in measures(task) if m.name != chooser.name)]
+    blank = TableModel(schema, roles, task, None, np.unique(y) if classes else None, metric=chooser.name)
+    tried: list[Tried] = []
+    best: tuple[float, TableModel] | None = None
+    for candidate in candidates(
+        task,
+        options.model,
+        params=options.params,
+        class_weight=options.class_weight,
+        shifts=tuple(roles.shifts),
+        seed=options.seed,
+        threads=options.threads,
+        verbose=options.verbose,
+    ):
+        begin(candidate.name)
+        started = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FitWarning)
+                estimator = candidate.make().fit(x, y, **{k: v for k, v in given.items() if k in candidate.takes})
+            model = replace(blank, estimator=estimator)
+            _set_threshold(model, valid, options)
+            seconds, scores = time.perf_counter() - started, Answers.of(model, valid).scores(wanted)
+        except (DataError, ConfigError) as error:
+            if options.model != "auto":
+                raise
+            tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed=str(error)))
+            continue
+        except KeyboardInterrupt:  # keeps the best so far
+            if best is None:
+                raise
+            tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed="interrupted"))
+            break
+        tried.append(Tried(candidate.name, candidate.what, seconds, scores))
+        value = scores.get(chooser.name, float("nan")) * (1 if chooser.higher else -1)
+        if best is None or value > best[0]:
+            best = value, model
+            tried = [replace(one, chosen=one is tried[-1]) for one in tried]
+    if best is None:
+        raise DataError("; ".join(one.failed for one in tried if one.failed))
+    model = replace(best[1], tried=tuple(tried))
+    model.facts = {"rows": len(table), "held_out": len(valid), "seed": options.seed}
+    return model, table, valid
+
+
+def _set_threshold(model: TableModel, valid: "pa.Table", options: Options) -> None:
+    if options.threshold is None:
+        return
+    if model.classes is None or len(model.classes) != 2:
+        raise ConfigError(f"a threshold is for two classes, and the task is {model.task!r}")
+    if options.threshold != "tune":
+        try:
+            model.threshold = float(options.threshold)
+        except ValueError:
+            raise ConfigError(f"--threshold must be 'tune' or a number, got {options.threshold!r}") from None
+        return
+    named = options.metric or "f1"
+    objective = as_objective(named if named.startswith("f") or ">=" in named else "f1")
+    positive = model.target_of(valid) == model.classes[1]
+    model.threshold = best_threshold(positive, model.predict_proba(valid)[:, 1], objective).threshold
