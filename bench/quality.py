@@ -165,12 +165,16 @@ class KerasModel:
 
 
 def measure(tables: list[Table], sides: list[str], folds: int, file: Path | None) -> Results:
-    """Run all sides in turns, all tables before the next fold, writing what is known after every table."""
+    """Run all sides in turns, all tables before the next fold, writing what is known after every table.
+
+    What the file has from a run that was cut short is not run again.
+    """
     workers = [Side(name, Worker) for name in sides]
-    results: Results = {table.name: {side: [] for side in sides} for table in tables}
+    known = json.loads(file.read_text()) if file and file.exists() else {}
+    results: Results = {t.name: {side: known.get(t.name, {}).get(side, []) for side in sides} for t in tables}
     for fold, table in itertools.product(range(folds), tables):
         found = results[table.name]
-        for worker in list(workers):
+        for worker in [worker for worker in workers if len(found[worker.name]) <= fold]:
             try:
                 found[worker.name].append(worker.ask("run", table.name, fold))
             except ImportError as error:
@@ -252,7 +256,7 @@ def main() -> None:
     parser.add_argument("--table", action="append", choices=list(BY_NAME))
     parser.add_argument("--side", action="append", choices=SIDES)
     parser.add_argument("--folds", type=int, default=5, choices=range(1, 6))
-    parser.add_argument("--json", type=Path, help="write every loss and time here, table by table")
+    parser.add_argument("--json", type=Path, help="write every loss and time here, table by table; go on there if cut short")
     parser.add_argument("--show", type=Path, nargs="+", help="print the tables of such files instead of measuring")
     options = parser.parse_args()
     if options.show:
