@@ -220,14 +220,13 @@ def test_explicit_parameters_win() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     x, y = frame()
     assert not hasattr(linnet.MLPRegressor(preset="tabular"), "partial_fit")
-    wrongs: list[dict[str, Any]] = [
-        {"solver": "lbfgs"},
-        {"warm_start": True},
-        {"checkpoint": "run.ckpt"},
-        {"preset": "tables"},
+    wrongs: list[tuple[dict[str, Any], str]] = [
+        ({"solver": "lbfgs"}, "train by epochs"),
+        ({"warm_start": True}, "warm_start does not go with preset='tabular': .* use checkpoint="),
+        ({"preset": "tables"}, "unknown preset 'tables'"),
     ]
-    for wrong in wrongs:
-        with pytest.raises(ConfigError):
+    for wrong, reason in wrongs:
+        with pytest.raises(ConfigError, match=reason):
             linnet.MLPRegressor(**({"preset": "tabular"} | wrong)).fit(x, y)
 
 

@@ -23,7 +23,7 @@ from .runs import BASE, HELD, NETWORK, PLANS, ROWS, leave_after, start, told, tr
 
 def finish(path: Path, plan: Plan) -> tuple[Training, list[Any]]:
     saved = read_checkpoint(path)
-    training = resumed(saved, NETWORK, ROWS, plan, HELD)
+    training = resumed(saved, training_of(plan))
     return training, [*saved.history, *checkpointed(training, Checkpoint(path), saved=saved)]
 
 
@@ -68,7 +68,7 @@ def test_a_run_may_be_resumed_after_every_epoch(tmp_path: Path) -> None:
     history = list(whole)
     leave_after(1, training_of(plan), path)
     while not (saved := read_checkpoint(path)).finished:
-        leave_after(1, resumed(saved, NETWORK, ROWS, plan, HELD), path, saved=saved)
+        leave_after(1, resumed(saved, training_of(plan)), path, saved=saved)
     training, records = finish(path, plan)
     assert told(records) == told(history)
     assert state_bytes(training) == state_bytes(whole)
@@ -104,7 +104,7 @@ def test_float32_stays_float32(tmp_path: Path) -> None:
     list(whole)
     leave_after(5, training(), path)
     saved = read_checkpoint(path)
-    again = resumed(saved, NETWORK, rows, BASE)
+    again = resumed(saved, training())
     list(checkpointed(again, Checkpoint(path), saved=saved))
     assert again.theta.dtype == np.float32
     assert again.theta.tobytes() == whole.theta.tobytes()
@@ -154,7 +154,7 @@ def test_divergence_keeps_the_last_good_epoch(tmp_path: Path) -> None:
     with pytest.raises(FitError, match="non-finite"):
         list(checkpointed(training, Checkpoint(tmp_path / "run.ckpt", seconds=1e6)))
     saved = read_checkpoint(tmp_path / "run.ckpt")
-    assert np.isfinite(saved.snapshot.theta).all()
+    assert np.isfinite(saved.snapshots[0].theta).all()
     assert not saved.finished
 
 
@@ -251,7 +251,7 @@ def test_the_owner_finds_what_it_left(tmp_path: Path) -> None:
     leave_after(2, training_of(BASE), path, model=model)
     saved = read_checkpoint(path)
     assert saved.model == model
-    leave_after(1, resumed(saved, NETWORK, ROWS, BASE, HELD), path, saved=saved)
+    leave_after(1, resumed(saved, training_of(BASE)), path, saved=saved)
     assert read_checkpoint(path).model == model
 
 

@@ -23,7 +23,7 @@ from linnet.fit.checkpoint import Checkpoint, checkpointed, read_checkpoint, res
 from linnet.fit.loop import Epoch
 from linnet.fit.stopping import EarlyStopping
 
-from .runs import HELD, NETWORK, PLANS, ROWS, told, training_of
+from .runs import PLANS, told, training_of
 
 PLAN = replace(PLANS["plateau"], epochs=40, threads=1, stopping=EarlyStopping(patience=100))
 
@@ -51,7 +51,7 @@ def train(path: Path) -> None:
     """Begin, or go on from the checkpoint; leave the result beside it."""
     if path.exists() or generations.previous(path).exists():
         saved = read_checkpoint(path)
-        training = resumed(saved, NETWORK, ROWS, PLAN, HELD)
+        training = resumed(saved, training_of(PLAN))
         history = [*saved.history, *checkpointed(training, Checkpoint(path), saved=saved)]
     else:
         training = training_of(PLAN)
@@ -70,7 +70,7 @@ def check_files(path: Path, *, begun: bool) -> bool:
     there = [name for name in (path, generations.previous(path)) if name.exists()]
     assert there or not begun
     for name in there:
-        generations.read_one(name, "linnet checkpoint 1")
+        generations.read_one(name, "linnet checkpoint 2")
     assert len(list(path.parent.glob(".*.tmp"))) <= 1
     return bool(there)
 
@@ -198,7 +198,7 @@ def run_out_of_space(path: Path, fill: Callable[[], None], empty: Callable[[], N
     expected = training_of(PLAN)
     list(expected)
     assert training.theta.tobytes() == expected.theta.tobytes()
-    assert read_checkpoint(path).snapshot.memory.end == training.stop_reason
+    assert read_checkpoint(path).snapshots[0].memory.end == training.stop_reason
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:

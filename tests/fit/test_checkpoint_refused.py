@@ -15,9 +15,10 @@ from linnet.fit import checkpoint as checkpoint_module
 from linnet.fit import fingerprint
 from linnet.fit.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
 from linnet.fit.fingerprint import digests_of
+from linnet.fit.loop import Training
 from linnet.fit.optimizers import SGD, Adam
 
-from .runs import BASE, HELD, NETWORK, PLANS, ROWS, STOPPING, leave_after, told, training_of
+from .runs import BASE, HELD, NETWORK, PLANS, ROWS, STOPPING, leave_after, start, told, training_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ from .runs import BASE, HELD, NETWORK, PLANS, ROWS, STOPPING, leave_after, told,
 def test_another_plan_is_refused_by_name(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
     leave_after(2, training_of(BASE), tmp_path / "run.ckpt")
     with pytest.raises(ConfigError, match=f"cannot resume with other parameters: {reason}$"):
-        resumed(read_checkpoint(tmp_path / "run.ckpt"), NETWORK, ROWS, replace(BASE, **change), HELD)
+        resumed(read_checkpoint(tmp_path / "run.ckpt"), training_of(replace(BASE, **change)))
 
 
 def test_another_network_is_refused_by_name(tmp_path: Path) -> None:
@@ -50,7 +51,8 @@ def test_another_network_is_refused_by_name(tmp_path: Path) -> None:
         ((last,), r"network.layers was 2 of them, now 1 of them$"),
     ]:
         with pytest.raises(ConfigError, match=reason):
-            resumed(saved, replace(NETWORK, layers=layers), ROWS, BASE, HELD)
+            network = replace(NETWORK, layers=layers)
+            resumed(saved, Training(network, np.ones(network.size), ROWS, BASE, HELD))
 
 
 def test_other_data_are_refused_by_name(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_other_data_are_refused_by_name(tmp_path: Path) -> None:
         (ROWS, None, "validation X was given, now it is not"),
     ]:
         with pytest.raises(DataError, match=reason):
-            resumed(saved, NETWORK, rows, BASE, held)
+            resumed(saved, Training(NETWORK, start().astype(np.asarray(rows.x).dtype), rows, BASE, held))
 
 
 @pytest.mark.parametrize("block", [8, 100, 1 << 22])
@@ -90,7 +92,7 @@ def test_another_build_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     leave_after(2, training_of(BASE), tmp_path / "run.ckpt")
     monkeypatch.setattr(checkpoint_module, "_build", lambda: "linnet 99 (v9)")
     with pytest.warns(CheckpointWarning, match=r"goes on with linnet 99 \(v9\): the result may differ"):
-        resumed(read_checkpoint(tmp_path / "run.ckpt"), NETWORK, ROWS, BASE, HELD)
+        resumed(read_checkpoint(tmp_path / "run.ckpt"), training_of(BASE))
 
 
 # ---- damage ----
@@ -142,7 +144,7 @@ def test_a_damaged_file_never_takes_the_place_of_a_whole_one(two_generations: Pa
     history = list(whole)
     with pytest.warns(CheckpointWarning):
         saved = read_checkpoint(path)
-    training = resumed(saved, NETWORK, ROWS, PLANS["patience"], HELD)
+    training = resumed(saved, training_of(PLANS["patience"]))
     records = checkpointed(training, Checkpoint(path), saved=saved)
     assert older.read_bytes() == Path(f"{two_generations}.previous").read_bytes()
     assert told([*saved.history, *records]) == told(history)
@@ -160,6 +162,6 @@ def test_a_newest_generation_that_is_missing_is_no_damage(two_generations: Path,
 
 def test_a_checkpoint_is_data_in_plain_sight(two_generations: Path) -> None:
     kind, _, facts, arrays = two_generations.read_bytes().split(b"\n", 3)
-    assert kind == b"linnet checkpoint 1"
+    assert kind == b"linnet checkpoint 2"
     assert json.loads(facts)["settings"]["batch_size"] == 16
-    assert json.loads(arrays[8 : 8 + int.from_bytes(arrays[:8], "little")])["theta"]["shape"] == [NETWORK.size]
+    assert json.loads(arrays[8 : 8 + int.from_bytes(arrays[:8], "little")])["0 theta"]["shape"] == [NETWORK.size]

@@ -90,10 +90,9 @@ class MultilayerPerceptron(PreparedNetwork):
         return records()
 
     def _train(self, run: Run, *, once: bool, saved: Saved | None = None) -> None:
-        if saved is None:
-            training = self._training(run, once=once)
-        else:
-            training = resumed(saved, run.network, run.rows, self._plan(run, once=once), run.validation)
+        training = self._training(run, once=once)
+        if saved is not None:
+            training = run.going_on(resumed(saved, training))
             for record in saved.history:
                 self._note(record, run)
         records = self._records(training, run, saved)
@@ -160,7 +159,7 @@ class MultilayerPerceptron(PreparedNetwork):
         """The run's records; the model takes over its parameters and numbers epoch by epoch."""
         checkpoint = self._params["checkpoint"]
         records = training.records()
-        if checkpoint is not None and isinstance(training, Training):
+        if checkpoint is not None:
             if not isinstance(checkpoint, Checkpoint):
                 checkpoint = Checkpoint(checkpoint, seconds=1.0)
             records = checkpointed(training, checkpoint, saved=saved, model=self._description())

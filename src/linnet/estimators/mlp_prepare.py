@@ -48,6 +48,12 @@ class Run:
         """The parameters of every network, as they are now."""
         return [training.theta] if self.fitting is None else self.fitting.members()
 
+    def going_on(self, training: Training | Ensemble) -> Training | Ensemble:
+        """Take a training that goes on from a checkpoint in the place of the new one."""
+        if self.fitting is not None and isinstance(training, Ensemble):
+            self.fitting.ensemble = training
+        return training
+
     @property
     def greater(self) -> bool:
         """Whether more of what is watched is better."""

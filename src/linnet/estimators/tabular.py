@@ -68,11 +68,13 @@ def check_preset(params: Mapping[str, Any]) -> None:
     """Refuse what does not go together with a preset."""
     if params["preset"] not in PRESETS:
         raise unknown_name("preset", params["preset"], PRESETS)
-    for name, wrong in (("solver", "lbfgs"), ("warm_start", True)):
-        if params[name] == wrong:
-            raise ConfigError(f"{name}={wrong!r} does not go with preset={params['preset']!r}")
-    if params["checkpoint"] is not None:
-        raise ConfigError(f"checkpoint does not go with preset={params['preset']!r}")
+    if params["solver"] == "lbfgs":
+        raise ConfigError(f"solver='lbfgs' does not go with preset={params['preset']!r}, whose networks train by epochs")
+    if params["warm_start"]:
+        raise ConfigError(
+            f"warm_start does not go with preset={params['preset']!r}: which rows its networks hold out, and how columns "
+            "are scaled, is settled anew in every fit; to go on after a crash use checkpoint= and linnet.resume"
+        )
 
 
 def with_preset(params: Mapping[str, Any], defaults: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,10 @@
 and, in another process,
 
     saved = read_checkpoint("run.ckpt")
-    training = resumed(saved, network, rows, plan, validation)
+    training = resumed(saved, training)
     records = checkpointed(training, Checkpoint("run.ckpt", seconds=30), saved=saved)
 
-The file is data only: a line of JSON and the arrays as safetensors, kept as `fit/generations.py` says.
+for a training or an ensemble of them. The file is data only: a line of JSON and the arrays as safetensors, kept as `fit/generations.py` says.
 """
 
 import json
@@ -18,7 +18,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -27,15 +27,16 @@ from safetensors.numpy import load, save
 import linnet
 from linnet._native import isa
 from linnet.checks import check_number, check_whole
-from linnet.data.rows import Rows
 from linnet.errors import CheckpointWarning, ConfigError, FormatError
 from linnet.fit import generations
+from linnet.fit.ensemble import Ensemble
 from linnet.fit.fingerprint import Digests, Settings, check_data, check_settings, digests_of, settings_of
-from linnet.fit.loop import Epoch, Memory, OptimizerState, Plan, Slice, Snapshot, Training
+from linnet.fit.loop import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
 from linnet.fit.stopping import Seen
-from linnet.model.network import Network
 
-_KIND = "linnet checkpoint 1"
+_KIND = "linnet checkpoint 2"
+
+Run = TypeVar("Run", Training, Ensemble)
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Checkpoint:
 class Saved:
     """What a checkpoint holds: a run between two epochs, its records so far, and what it is a run of."""
 
-    snapshot: Snapshot
+    snapshots: tuple[Snapshot, ...]  # of each member: one, or those of an ensemble
     history: tuple[Epoch, ...]
     settings: Settings
     data: Digests
@@ -79,11 +80,15 @@ class Saved:
     @property
     def finished(self) -> bool:
         """Whether the run is over: resumed, it has nothing left to do."""
-        return self.snapshot.memory.end is not None
+        return all(snapshot.memory.end is not None for snapshot in self.snapshots)
 
 
 def checkpointed(
-    training: Training, checkpoint: Checkpoint, *, saved: Saved | None = None, model: Mapping[str, Any] | None = None
+    training: Training | Ensemble,
+    checkpoint: Checkpoint,
+    *,
+    saved: Saved | None = None,
+    model: Mapping[str, Any] | None = None,
 ) -> Generator[Slice | Epoch, None, None]:
     """Pass on the records of a run, writing checkpoints between them.
 
@@ -93,8 +98,7 @@ def checkpointed(
     path = Path(checkpoint.path).resolve()
     if saved is None:
         _refuse_to_overwrite(path)
-        settings, data = settings_of(training.network, training.plan), digests_of(training.rows, training.validation)
-        saved = Saved(training.snapshot(), (), settings, data, model or {}, _build())
+        saved = Saved(_snapshots(training), (), *_identity(training), model or {}, _build())
     writer = _Writer(path, checkpoint, saved)
     if not saved.finished:
         writer.begin()
@@ -112,10 +116,14 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         raise FormatError(f"{path} is not a checkpoint as this version of linnet writes it: {error!r}") from error
 
 
-def resumed(saved: Saved, network: Network, rows: Rows, plan: Plan, validation: Rows | None = None) -> Training:
-    """Return the run that goes on from a checkpoint. Only `threads` may differ; other changes are refused by name."""
-    check_data(saved.data, digests_of(rows, validation))
-    check_settings(saved.settings, settings_of(network, plan))
+def resumed(saved: Saved, training: Run) -> Run:
+    """Return a run as it was before its first epoch gone on to where a checkpoint is.
+
+    Only `threads` may differ; other changes are refused by name.
+    """
+    settings, data = _identity(training)
+    check_data(saved.data, data)
+    check_settings(saved.settings, settings)
     if saved.build != _build():
         warnings.warn(
             f"the checkpoint was written by {saved.build} and goes on with {_build()}: the result may differ in the "
@@ -123,8 +131,22 @@ def resumed(saved: Saved, network: Network, rows: Rows, plan: Plan, validation: 
             CheckpointWarning,
             stacklevel=2,
         )
-    snapshot = saved.snapshot
-    return Training(network, snapshot.theta, rows, plan, validation, snapshot.state, snapshot.memory)
+    members = [
+        Training(member.network, theta, member.rows, member.plan, member.validation, state, memory)
+        for member, (theta, state, memory) in zip(training.members, saved.snapshots, strict=True)
+    ]
+    return Ensemble(members, training.threads) if isinstance(training, Ensemble) else members[0]
+
+
+def _snapshots(training: Training | Ensemble) -> tuple[Snapshot, ...]:
+    return tuple(member.snapshot() for member in training.members)
+
+
+def _identity(training: Training | Ensemble) -> tuple[Settings, Digests]:
+    """What it is a run of, told by the first member: what the others are follows from it and from their number."""
+    first = training.members[0]
+    settings = {**settings_of(first.network, first.plan), "members": len(training.members)}
+    return settings, digests_of(first.rows, first.validation)
 
 
 class _Writer:
@@ -148,9 +170,9 @@ class _Writer:
         except OSError as error:
             raise ConfigError(f"cannot write a checkpoint to {self._path}: {error.strerror or error}") from error
 
-    def take(self, record: Epoch, snapshot: Snapshot) -> None:
+    def take(self, record: Epoch, snapshots: tuple[Snapshot, ...]) -> None:
         """Take the next epoch."""
-        self._latest = replace(self._latest, snapshot=snapshot, history=(*self._latest.history, record))
+        self._latest = replace(self._latest, snapshots=snapshots, history=(*self._latest.history, record))
         epochs = len(self._latest.history) - self._tried
         if self._latest.finished or self._checkpoint.due(epochs, monotonic() - self._time):
             self._try()
@@ -180,12 +202,12 @@ class _Writer:
         self._on_disk = len(self._latest.history)
 
 
-def _written(training: Training, writer: _Writer) -> Generator[Slice | Epoch, None, None]:
+def _written(training: Training | Ensemble, writer: _Writer) -> Generator[Slice | Epoch, None, None]:
     records = training.records()
     try:
         for record in records:
             if isinstance(record, Epoch):
-                writer.take(record, training.snapshot())
+                writer.take(record, _snapshots(training))
             yield record
     finally:
         records.close()
@@ -193,7 +215,6 @@ def _written(training: Training, writer: _Writer) -> Generator[Slice | Epoch, No
 
 
 def _packed(saved: Saved) -> list[bytes]:
-    theta, state, memory = saved.snapshot
     names = list(saved.history[0].numbers) if saved.history else []
     facts = {
         "build": saved.build,
@@ -201,31 +222,43 @@ def _packed(saved: Saved) -> list[bytes]:
         "data": saved.data,
         "model": saved.model,
         "numbers": names,
-        "state": {"updates": state.updates, "epochs": state.epochs, "slowdown": state.slowdown},
-        "memory": asdict(replace(memory, best_theta=None)),
+        "members": [
+            {
+                "state": {"updates": state.updates, "epochs": state.epochs, "slowdown": state.slowdown},
+                "memory": asdict(replace(memory, best_theta=None)),
+            }
+            for _, state, memory in saved.snapshots
+        ],
     }
     history = [(e.epoch, e.learning_rate, e.seconds, *e.numbers.values()) for e in saved.history]
-    arrays = {f"state {index}": array for index, array in enumerate(state.arrays)}
-    arrays |= {"theta": theta, "history": np.array(history, np.float64).reshape(len(history), 3 + len(names))}
-    if memory.best_theta is not None:
-        arrays["best_theta"] = memory.best_theta
+    arrays = {"history": np.array(history, np.float64).reshape(len(history), 3 + len(names))}
+    for member, (theta, state, memory) in enumerate(saved.snapshots):
+        arrays |= {f"{member} state {index}": array for index, array in enumerate(state.arrays)}
+        arrays[f"{member} theta"] = theta
+        if memory.best_theta is not None:
+            arrays[f"{member} best_theta"] = memory.best_theta
     return [json.dumps(facts).encode() + b"\n", save(arrays)]
 
 
 def _unpacked(content: bytes) -> Saved:
     line, _, rest = content.partition(b"\n")
     facts, arrays = json.loads(line), load(rest)
-    memory = facts["memory"]
-    for name in ("stopping", "plateau"):
-        memory[name] = Seen(**memory[name])
-    memory["best_theta"] = arrays.get("best_theta")
-    slots = tuple(arrays[f"state {index}"] for index in range(sum(name.startswith("state ") for name in arrays)))
+    snapshots = tuple(_snapshot(member, kept, arrays) for member, kept in enumerate(facts["members"]))
     history = tuple(
         Epoch(int(epoch), dict(zip(facts["numbers"], numbers, strict=True)), rate, seconds)
         for epoch, rate, seconds, *numbers in arrays["history"].tolist()
     )
-    snapshot = Snapshot(arrays["theta"], OptimizerState(slots, **facts["state"]), Memory(**memory))
-    return Saved(snapshot, history, facts["settings"], facts["data"], facts["model"], facts["build"])
+    return Saved(snapshots, history, facts["settings"], facts["data"], facts["model"], facts["build"])
+
+
+def _snapshot(member: int, kept: Mapping[str, Any], arrays: Mapping[str, Any]) -> Snapshot:
+    memory = {**kept["memory"], "best_theta": arrays.get(f"{member} best_theta")}
+    for name in ("stopping", "plateau"):
+        memory[name] = Seen(**memory[name])
+    memory["last"] = None if memory["last"] is None else Epoch(**memory["last"])
+    count = sum(name.startswith(f"{member} state ") for name in arrays)
+    slots = tuple(arrays[f"{member} state {index}"] for index in range(count))
+    return Snapshot(arrays[f"{member} theta"], OptimizerState(slots, **kept["state"]), Memory(**memory))
 
 
 def _refuse_to_overwrite(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Every member trains in one thread; as many run at a time as there are threads. After each epoch they wait for each
 other, and one record tells the mean of their numbers. A member that is done stays at its last numbers. The result does
-not depend on the number of threads.
+not depend on the number of threads. Members that go on from snapshots of the same moment go on as one ensemble.
 """
 
 from collections.abc import Generator, Sequence
@@ -23,7 +23,7 @@ class Ensemble:
         self.members = list(members)
         self.interrupted = False
         self.stop_reason = "not started"
-        self._threads = min(threads, len(self.members))
+        self.threads = threads
         self._stop = Event()
 
     @property
@@ -53,7 +53,8 @@ class Ensemble:
     def records(self) -> Generator[Slice | Epoch, None, None]:
         """Train all members, yielding the mean of their records at every epoch."""
         streams = [member.records() for member in self.members]
-        last: list[Epoch | None] = [None] * len(streams)
+        last = [member.last for member in self.members]
+        done = max((record.epoch for record in last if record), default=0)
 
         def advance(index: int) -> Epoch | None:
             for record in streams[index]:
@@ -63,11 +64,12 @@ class Ensemble:
                     break
             return None
 
-        busy, pool = list(range(len(streams))), ThreadPoolExecutor(self._threads)
+        at_once = min(self.threads, len(streams))
+        busy, pool = list(range(len(streams))), ThreadPoolExecutor(at_once)
         try:
-            for epoch in range(1, self.plan.epochs + 2):
+            for epoch in range(done + 1, self.plan.epochs + 2):
                 began = perf_counter()
-                found = list(pool.map(advance, busy) if self._threads > 1 else map(advance, busy))
+                found = list(pool.map(advance, busy) if at_once > 1 else map(advance, busy))
                 for index, record in zip(busy, found, strict=True):
                     last[index] = record or last[index]
                 busy = [index for index, record in zip(busy, found, strict=True) if record]

@@ -103,7 +103,7 @@ class Memory:
     """What a run's decisions depend on: where it began, how its epochs went, and why it is over once it is."""
 
     first: int = 0  # epochs of the runs before
-    loss: float | None = None  # of the last epoch
+    last: Epoch | None = None  # epoch's record
     stopping: Seen = field(default_factory=Seen)
     best_epoch: int = 0
     best_theta: Theta | None = None
@@ -200,6 +200,16 @@ class Training:
         self._objective = Objective(network, theta.dtype, plan.threads) if validation is not None else None
 
     @property
+    def members(self) -> "list[Training]":
+        """The run itself: an ensemble has several."""
+        return [self]
+
+    @property
+    def last(self) -> Epoch | None:
+        """The record of the last epoch, if there was one."""
+        return self._memory.last
+
+    @property
     def _all_done(self) -> str:
         return f"all {self.plan.epochs} epochs done"
 
@@ -227,7 +237,7 @@ class Training:
                         yield record
                 assert isinstance(record, Epoch)
                 memory.end = self._verdict(record)
-                memory.loss = record.numbers["loss"]
+                memory.last = record
                 yield record
             self.stop_reason = memory.end
         except KeyboardInterrupt:
@@ -330,7 +340,7 @@ class Training:
                 best = memory.stopping.best
                 told = "always NaN" if best is None else f"best {best:.6g} at epoch {memory.best_epoch}"
                 return f"{plan.stopping.monitor} did not improve for {memory.stopping.waited} epochs ({told})"
-        loss, previous = numbers["loss"], memory.loss
+        loss, previous = numbers["loss"], None if memory.last is None else memory.last.numbers["loss"]
         if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
             return f"converged: the loss changed by less than {plan.tolerance:g} of itself"
         return self._all_done if record.epoch >= memory.first + plan.epochs else None
