@@ -46,6 +46,12 @@ def train(
     threshold: Annotated[Text, typer.Option(help="tune, or a number: for two classes.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Most threads to use.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file to keep the network's run in, for --resume after a crash.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on from such a file; data and options must be the same.")
+    ] = None,
     delimiter: Annotated[Text, typer.Option(help="Between the fields of text files; else recognised.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")] = Path("model.linnet"),
     report: Annotated[Path | None, typer.Option(help="A page about the model, such as report.html.")] = None,
@@ -64,7 +70,10 @@ def train(
     from linnet.estimators.table_training import Options
     from linnet.estimators.table_training import train as train_table
 
-    for path in (out, *([] if report is None else [report])):
+    if checkpoint is not None and resume is not None:
+        raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
+    run = checkpoint or resume
+    for path in (path for path in (out, report, run) if path is not None):
         if not path.parent.is_dir():
             raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
     console = Console(highlight=False, quiet=as_json)
@@ -87,6 +96,8 @@ def train(
         seed=seed,
         threads=threads,
         verbose=int(sys.stderr.isatty() and not as_json),
+        checkpoint=None if run is None else str(run),
+        resume=resume is not None,
     )
     held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
     with console.status("") as status:

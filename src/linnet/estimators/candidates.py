@@ -76,8 +76,12 @@ def candidates(
     seed: int,
     threads: int | None,
     verbose: int,
+    checkpoint: str | None = None,
 ) -> list[Candidate]:
-    """What to try. `shifts`: which of exposure and offset there are; a model must know what to do with them."""
+    """What to try. `shifts`: which of exposure and offset there are; a model must know what to do with them.
+
+    `checkpoint`: the file that the network, whose name is "mlp", keeps its run in.
+    """
     from linnet.estimators.linear import PoissonRegressor, Ridge
     from linnet.estimators.logistic import LogisticRegression
     from linnet.estimators.mlp_classifier import MLPClassifier
@@ -93,7 +97,7 @@ def candidates(
         )
     common: dict[str, Any] = {"threads": threads, "verbose": verbose}
     exact: dict[str, Any] = {"gaps": "fill", **common}
-    net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, **common}
+    net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, "checkpoint": checkpoint, **common}
     everything = ("sample_weight", "exposure", "offset")
     found = []
     if not shifts or task == "counts":

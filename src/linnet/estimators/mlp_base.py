@@ -25,6 +25,7 @@ Activations = str | Activation | Sequence[str | Activation]
 
 _LEAST_RATE = 1e-6  # where learning_rate="adaptive" gives up
 _FOR_EVER = 10**9
+_SHOWN = 8  # names in a message
 
 
 class MultilayerPerceptron(PreparedNetwork):
@@ -53,7 +54,7 @@ class MultilayerPerceptron(PreparedNetwork):
         now = self._description()
         for name in ("classes", "columns", "metrics"):
             if saved.model[name] != now[name]:
-                raise DataError(f"cannot resume with other data: the {name} were {saved.model[name]}, now {now[name]}")
+                raise DataError(f"cannot resume with other data: the {name} {_change(saved.model[name], now[name])}")
         earlier = saved.model["earlier"]
         self.loss_curve_, self.t_ = [*earlier["loss_curve"]], earlier["t"]
         self._train(run, once=False, saved=saved)
@@ -254,6 +255,15 @@ class MultilayerPerceptron(PreparedNetwork):
             "metrics": self._metrics_given,
             "earlier": {"loss_curve": [*self.loss_curve_], "t": self.t_},
         }
+
+
+def _change(old: Any, new: Any) -> str:
+    """What was and what is; of long lists only what differs."""
+    if not (isinstance(old, list) and isinstance(new, list)) or len(old) + len(new) <= 2 * _SHOWN:
+        return f"were {old}, now {new}"
+    parts = {"lack": [item for item in old if item not in new], "have": [item for item in new if item not in old]}
+    told = [f"{what} {', '.join(map(repr, items[:_SHOWN]))}" for what, items in parts.items() if items]
+    return f"are {len(new)} and were {len(old)}: now they {' and '.join(told) or 'are in another order'}"
 
 
 def goes_by_batches(model: Any) -> bool:

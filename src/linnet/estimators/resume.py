@@ -1,6 +1,7 @@
 """resume: go on with a run that was killed, from its checkpoint."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from linnet.estimators.mlp_base import MultilayerPerceptron
 from linnet.estimators.mlp_classifier import MLPClassifier
 from linnet.estimators.mlp_regressor import MLPRegressor
 from linnet.estimators.written import read_back, written
-from linnet.fit.checkpoint import Checkpoint, read_checkpoint
+from linnet.fit.checkpoint import Checkpoint, Saved, read_checkpoint
 
 _CLASSES: dict[str, type[MLPClassifier | MLPRegressor]] = {
     "MLPClassifier": MLPClassifier,
@@ -17,6 +18,11 @@ _CLASSES: dict[str, type[MLPClassifier | MLPRegressor]] = {
 }
 
 _FREE = ("verbose", "threads", "checkpoint", "random_state")  # the seed is in the file
+
+
+def check_resumable(path: str | os.PathLike[str], model: MultilayerPerceptron) -> None:
+    """Raise the error that `resume` with this model would raise before it looks at the data."""
+    _refuse_changes(_kept(read_checkpoint(path), path), model)
 
 
 def resume(
@@ -36,9 +42,7 @@ def resume(
     checkpoints to the same file.
     """
     saved = read_checkpoint(path)
-    kept = saved.model
-    if kept.get("class") not in _CLASSES:
-        raise ConfigError(f"{os.fspath(path)} is the checkpoint of another kind of run: {kept.get('class')!r}")
+    kept = _kept(saved, path)
     if model is None:
         params = {name: read_back(value, name) for name, value in kept["params"].items() if name not in _FREE}
         model = _CLASSES[kept["class"]](**params)
@@ -51,6 +55,13 @@ def resume(
     model.set_params(checkpoint=replace(every, path=os.fspath(path)))
     model.go_on(saved, X, y, sample_weight, **how)
     return model
+
+
+def _kept(saved: Saved, path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """What the model has left in its checkpoint."""
+    if saved.model.get("class") not in _CLASSES:
+        raise ConfigError(f"{os.fspath(path)} is the checkpoint of another kind of run: {saved.model.get('class')!r}")
+    return saved.model
 
 
 def _refuse_changes(kept: Any, model: MultilayerPerceptron) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.schema import Schema
-from linnet.errors import ConfigError, DataError, FitWarning
-from linnet.estimators.candidates import candidates
+from linnet.errors import ConfigError, DataError, FitWarning, LinnetError
+from linnet.estimators.candidates import Candidate, candidates
 from linnet.estimators.table_answers import Answers
 from linnet.estimators.table_metrics import as_measure, measures
 from linnet.estimators.table_model import Array, Roles, TableModel, Tried, numbers_of, target_of, with_target
@@ -52,6 +52,8 @@ class Options:
     seed: int = 0
     threads: int | None = None
     verbose: int = 0
+    checkpoint: str | None = None  # the file to keep the network's run in
+    resume: bool = False  # go on from it
 
 
 Told = Callable[[str], None]
@@ -90,7 +92,7 @@ def train(
     blank = TableModel(schema, roles, task, None, np.unique(y) if classes else None, metric=chooser.name)
     tried: list[Tried] = []
     best: tuple[float, TableModel] | None = None
-    for candidate in candidates(
+    line = candidates(
         task,
         options.model,
         params=options.params,
@@ -99,18 +101,25 @@ def train(
         seed=options.seed,
         threads=options.threads,
         verbose=options.verbose,
-    ):
+        checkpoint=options.checkpoint,
+    )
+    network = next((candidate for candidate in line if candidate.name == "mlp"), None)
+    if options.checkpoint is not None:
+        _check_checkpoint(network, options)
+    for candidate in line:
         begin(candidate.name)
         started = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FitWarning)
-                estimator = candidate.make().fit(x, y, **{k: v for k, v in given.items() if k in candidate.takes})
+                taken = {name: values for name, values in given.items() if name in candidate.takes}
+                go_on = options.checkpoint if options.resume and candidate is network else None
+                estimator = _fitted(candidate, x, y, taken, go_on)
             model = replace(blank, estimator=estimator)
             _set_threshold(model, valid, options)
             seconds, scores = time.perf_counter() - started, Answers.of(model, valid).scores(wanted)
-        except (DataError, ConfigError) as error:
-            if options.model != "auto":
+        except LinnetError as error:
+            if options.model != "auto" or (options.checkpoint is not None and candidate is network):
                 raise
             tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed=str(error)))
             continue
@@ -129,6 +138,37 @@ def train(
     model = replace(best[1], tried=tuple(tried))
     model.facts = {"rows": len(table), "held_out": len(valid), "seed": options.seed}
     return model, table, valid
+
+
+def _check_checkpoint(network: Candidate | None, options: Options) -> None:
+    """Refuse now what would be refused when it is the network's turn, as far as it can be told without the rows."""
+    from linnet.estimators.resume import check_resumable
+
+    assert options.checkpoint is not None
+    if network is None:
+        raise ConfigError(f"a checkpoint is for the network, and --model {options.model} has none: use auto or mlp")
+    if options.resume:
+        try:
+            check_resumable(options.checkpoint, network.make())
+        except FileNotFoundError:
+            raise ConfigError(
+                f"there is no checkpoint {options.checkpoint} to resume: the network had not begun, or the file is "
+                "elsewhere; to begin, give --checkpoint instead"
+            ) from None
+
+
+def _fitted(candidate: Candidate, x: "pa.Table", y: Array, given: dict[str, Any], checkpoint: str | None) -> Any:
+    """The candidate's model, fitted, or gone on with from a checkpoint."""
+    from linnet.estimators.resume import resume
+
+    model = candidate.make()
+    if checkpoint is not None:
+        model = resume(checkpoint, x, y, given.pop("sample_weight", None), model=model, **given)
+    else:
+        model.fit(x, y, **given)
+    if candidate.name == "mlp":
+        model.set_params(checkpoint=None)  # the model file is of the model, not of the run
+    return model
 
 
 def _set_threshold(model: TableModel, valid: "pa.Table", options: Options) -> None:

@@ -69,7 +69,9 @@ def check_preset(params: Mapping[str, Any]) -> None:
     if params["preset"] not in PRESETS:
         raise unknown_name("preset", params["preset"], PRESETS)
     if params["solver"] == "lbfgs":
-        raise ConfigError(f"solver='lbfgs' does not go with preset={params['preset']!r}, whose networks train by epochs")
+        raise ConfigError(
+            f"solver='lbfgs' does not go with preset={params['preset']!r}, whose networks train by epochs"
+        )
     if params["warm_start"]:
         raise ConfigError(
             f"warm_start does not go with preset={params['preset']!r}: which rows its networks hold out, and how columns "

@@ -8,7 +8,8 @@ and, in another process,
     training = resumed(saved, training)
     records = checkpointed(training, Checkpoint("run.ckpt", seconds=30), saved=saved)
 
-for a training or an ensemble of them. The file is data only: a line of JSON and the arrays as safetensors, kept as `fit/generations.py` says.
+for one training or an ensemble of them. The file is data only: a line of JSON and the arrays as safetensors, kept as
+`fit/generations.py` says.
 """
 
 import json
@@ -18,7 +19,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, overload
 
 import numpy as np
 from safetensors import SafetensorError
@@ -35,8 +36,6 @@ from linnet.fit.loop import Epoch, Memory, OptimizerState, Slice, Snapshot, Trai
 from linnet.fit.stopping import Seen
 
 _KIND = "linnet checkpoint 2"
-
-Run = TypeVar("Run", Training, Ensemble)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,15 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         raise FormatError(f"{path} is not a checkpoint as this version of linnet writes it: {error!r}") from error
 
 
-def resumed(saved: Saved, training: Run) -> Run:
+@overload
+def resumed(saved: Saved, training: Training) -> Training: ...
+
+
+@overload
+def resumed(saved: Saved, training: Ensemble) -> Ensemble: ...
+
+
+def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
     """Return a run as it was before its first epoch gone on to where a checkpoint is.
 
     Only `threads` may differ; other changes are refused by name.

@@ -1,0 +1,34 @@
+"""The command in this process: what costs a second to start need not be started for every case."""
+
+import contextlib
+import io
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+from linnet.cli import main
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def call(*words: object, cwd: Path) -> Said:
+    """What `linnet words` says; an exception that the command lets out comes out of here."""
+    out, err, argv = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["linnet", *map(str, words)]
+    try:
+        with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with warnings.catch_warnings():
+                warnings.simplefilter("default")
+                main()
+        code: object = 0
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.argv = argv
+    assert isinstance(code, int)
+    return Said(code, out.getvalue(), err.getvalue())

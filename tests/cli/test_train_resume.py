@@ -1,0 +1,121 @@
+"""`linnet train --checkpoint`, killed at several moments, and `--resume`: the model of a run that was left alone."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+
+import linnet
+from linnet.fit.checkpoint import read_checkpoint
+
+from .in_process import call
+
+RNG = np.random.default_rng(0)
+ROWS = 2500
+SIZE, COLOUR, PLACE = RNG.normal(50, 10, ROWS), RNG.choice(["red", "blue", "green"], ROWS), RNG.normal(size=ROWS)
+SCORE = SIZE + 10 * (COLOUR == "red") + 10 * np.sin(3 * PLACE) + RNG.normal(0, 5, ROWS)
+TABLE = pa.table({"size": SIZE, "colour": COLOUR, "place": PLACE, "sold": np.where(SCORE > 53, "yes", "no")})
+WORDS = ("train", "data.csv", "--target", "sold", "--threads", "1", "--epochs", "60", "--patience", "60")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    csv.write_csv(TABLE, folder / "data.csv")
+    return folder
+
+
+def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
+    line = [sys.executable, "-m", "linnet", *words]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+
+
+def run(folder: Path, *words: str, code: int = 0) -> str:
+    process = start(folder, *words)
+    said, errors = process.communicate()
+    assert process.returncode == code, said + errors
+    assert "Traceback" not in errors
+    assert code == 0 or len(errors.strip().splitlines()) == 1
+    return errors if code else said
+
+
+def content(path: Path) -> tuple[Any, ...]:
+    """All of the network in a model file but the time its training took."""
+    network = linnet.load(path).estimator
+    weights = [array.tobytes() for member in network.members_ for block in member for array in block]
+    history = {name: values for name, values in network.history_.items() if name != "seconds"}
+    return weights, history, network.stop_reason_, linnet.load(path).predict_proba(TABLE).tobytes()
+
+
+def killed(folder: Path, words: tuple[str, ...], writes: int, delay: float) -> bool:
+    """Kill the command so long after so many checkpoints were written; whether it had not come to its end by then."""
+    path, seen = folder / "run.ckpt", set[int]()
+    known = path.stat().st_mtime_ns if path.exists() else 0
+    process = start(folder, *words, "-o", "killed.linnet")
+    while process.poll() is None and len(seen) < writes:
+        time.sleep(0.005)
+        if path.exists() and (written := path.stat().st_mtime_ns) != known:
+            seen.add(written)
+    time.sleep(delay)
+    process.kill()
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_and_resumed(folder: Path) -> None:
+    run(folder, *WORDS, "-o", "whole.linnet")
+    assert killed(folder, (*WORDS, "--checkpoint", "run.ckpt"), writes=0, delay=0.2)  # before there is anything
+    assert "no checkpoint run.ckpt to resume" in run(folder, *WORDS, "--resume", "run.ckpt", code=2)
+    epochs, words = list[int](), (*WORDS, "--checkpoint", "run.ckpt")
+    for writes, delay in [(1, 0.0), (1, 0.3), (2, 0.1), (2, 0.0)]:
+        if not killed(folder, words, writes, delay):
+            break
+        epochs.append(len(read_checkpoint(folder / "run.ckpt").history))
+        assert not (folder / "killed.linnet").exists()
+        words = (*WORDS, "--resume", "run.ckpt")
+    assert epochs == sorted(epochs)
+    assert epochs[-1] > 0
+    said = run(folder, *WORDS, "--resume", "run.ckpt", "-o", "resumed.linnet")
+    assert "mlp is kept" in said
+    assert content(folder / "resumed.linnet") == content(folder / "whole.linnet")
+    assert linnet.load(folder / "resumed.linnet").estimator.checkpoint is None
+    run(folder, *WORDS, "--resume", "run.ckpt", "-o", "again.linnet")  # a run that is over
+    assert content(folder / "again.linnet") == content(folder / "whole.linnet")
+    assert not list(folder.glob(".*"))
+
+
+def test_what_is_refused(folder: Path) -> None:
+    words = ("train", "data.csv", "--target", "sold", "--epochs", "2")
+    assert call(*words, "--checkpoint", "small.ckpt", "-o", "small.linnet", cwd=folder).code == 0
+    resume = (*words, "--resume", "small.ckpt", "-o", "other.linnet")
+    csv.write_csv(TABLE.slice(0, ROWS - 1), folder / "shorter.csv")
+    renamed = TABLE.rename_columns(["size", "colour", "location", "sold"])
+    csv.write_csv(renamed, folder / "renamed.csv")
+    for given, reason in [
+        ((*resume, "--epochs", "3"), "max_iter was 2, now 3"),
+        ((*resume, "--hidden", "8"), "hidden_layer_sizes was"),
+        ((*resume, "--seed", "1"), "random_state was 0, now 1"),
+        ((*resume, "--class-weight", "balanced"), "class_weight was None, now 'balanced'"),
+        ((*resume, "--drop", "colour"), "now they lack 'colour=blue', 'colour=green', 'colour=red'"),
+        ((*resume, "--valid", "0.3"), "cannot resume with other data"),
+        (("train", "shorter.csv", *resume[2:]), "cannot resume with other data"),
+        (("train", "renamed.csv", *resume[2:]), "cannot resume with other data: the columns"),
+        ((*resume, "--model", "logistic"), "--model logistic has none: use auto or mlp"),
+        ((*resume, "--checkpoint", "small.ckpt"), "give one of them"),
+        ((*words, "--resume", "data.csv"), "is damaged or no linnet checkpoint"),
+        ((*words, "--checkpoint", "data.csv"), "is there already and is not a checkpoint"),
+        ((*words, "--checkpoint", "no/folder/run.ckpt"), "there is no folder"),
+    ]:
+        said = call(*given, cwd=folder)
+        assert (said.code, len(said.err.strip().splitlines())) == (2, 1)
+        assert reason in said.err
+    assert not (folder / "other.linnet").exists()
+    assert csv.read_csv(folder / "data.csv").num_rows == ROWS
