@@ -21,10 +21,14 @@ def call(*words: object, cwd: Path) -> Said:
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["linnet", *map(str, words)]
     try:
-        with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            with warnings.catch_warnings():
-                warnings.simplefilter("default")
-                main()
+        with (
+            contextlib.chdir(cwd),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")
+            main()
         code: object = 0
     except SystemExit as end:
         code = end.code or 0

@@ -73,7 +73,7 @@ def test_left_after_any_epoch(name: str, tmp_path: Path) -> None:
         else:
             records = left.fit_stream(X, y, **how)
             next(iter(records))
-            records.close()  # type: ignore[attr-defined]
+            records.close()
             path.with_name(path.name + ".previous").replace(path)  # as it was before the first epoch
         saved = read_checkpoint(path)
         assert len(saved.history) == epochs

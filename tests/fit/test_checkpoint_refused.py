@@ -50,9 +50,10 @@ def test_another_network_is_refused_by_name(tmp_path: Path) -> None:
         ((hidden, replace(last, dropout=0.5)), r"network.layers\[1\].dropout was 0.3, now 0.5"),
         ((last,), r"network.layers was 2 of them, now 1 of them$"),
     ]:
+        network = replace(NETWORK, layers=layers)
+        training = Training(network, np.ones(network.size), ROWS, BASE, HELD)
         with pytest.raises(ConfigError, match=reason):
-            network = replace(NETWORK, layers=layers)
-            resumed(saved, Training(network, np.ones(network.size), ROWS, BASE, HELD))
+            resumed(saved, training)
 
 
 def test_other_data_are_refused_by_name(tmp_path: Path) -> None:

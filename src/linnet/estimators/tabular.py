@@ -74,8 +74,8 @@ def check_preset(params: Mapping[str, Any]) -> None:
         )
     if params["warm_start"]:
         raise ConfigError(
-            f"warm_start does not go with preset={params['preset']!r}: which rows its networks hold out, and how columns "
-            "are scaled, is settled anew in every fit; to go on after a crash use checkpoint= and linnet.resume"
+            f"warm_start does not go with preset={params['preset']!r}: which rows its networks hold out, and how "
+            "columns are scaled, is settled anew in every fit; to go on after a crash use checkpoint= and linnet.resume"
         )
 
 
