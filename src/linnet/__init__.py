@@ -3,8 +3,9 @@
 Names are loaded when they are first used, so that `import linnet` costs next to nothing.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from linnet._lazy import lazily
 
 __version__ = "0.1.0"
 
@@ -97,18 +98,9 @@ _NAMES = {  # by the module they live in
     "fit.stopping": ("EarlyStopping", "ReduceLROnPlateau"),
     "model.activations": ("LeakyReLU",),
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists
-
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return importlib.import_module(f"{__name__}.{name}")
-        if name in _HOME:
-            value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-            globals()[name] = value
-            return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = lazily(__name__, _NAMES, _MODULES)
 
 
 def __dir__() -> list[str]:

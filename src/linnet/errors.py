@@ -52,6 +52,7 @@ class SeparationWarning(FitWarning):
     """The likelihood has no maximum: some columns tell classes apart without error."""
 
 
+_MOST_CHOICES, _LONGEST = 40, 40  # names in a message, and characters of one
 _JOINED: dict[tuple[str, type[Warning]], type[Warning]] = {}  # by scikit-learn's name and ours
 
 
@@ -78,4 +79,6 @@ def unknown_name(kind: str, name: object, choices: Iterable[str]) -> ConfigError
     by_lower = {choice.lower(): choice for choice in names}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     hint = f"did you mean {by_lower[near[0]]!r}? " if near else ""
-    return ConfigError(f"unknown {kind} {name!r}: {hint}choose from: {', '.join(names)}")
+    shown = (choice if len(choice) <= _LONGEST else f"{choice[:_LONGEST]}..." for choice in names[:_MOST_CHOICES])
+    more = f" and {len(names) - _MOST_CHOICES} more" if len(names) > _MOST_CHOICES else ""
+    return ConfigError(f"unknown {kind} {name!r}: {hint}choose from: {', '.join(shown)}{more}")

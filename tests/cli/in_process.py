@@ -28,6 +28,7 @@ def call(*words: object, cwd: Path) -> Said:
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("default")
+            warnings.simplefilter("error", RuntimeWarning)  # NumPy's: nothing that a user could do about
             main()
         code: object = 0
     except SystemExit as end:

@@ -1,7 +1,9 @@
 """The perceptron: the mistake-driven rule."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.datasets import load_iris
 
 import linnet
@@ -70,3 +72,38 @@ def test_parameters_of_the_perceptron() -> None:
         for value in values:
             with pytest.raises(ConfigError, match=name):
                 linnet.Perceptron(**{name: value}).fit(x, y)  # type: ignore[arg-type]
+
+
+def test_levels_and_gaps_are_columns_of_the_rule() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "b": np.array(["x", "y", None], object)[rng.integers(0, 3, 200)],
+            "a": np.where(rng.random(200) < 0.2, np.nan, 1.5),
+        }
+    )
+    frame["a"] *= rng.normal(size=200)
+    y = np.where(frame["b"].eq("x") ^ (rng.random(200) < 0.1), "yes", "no")
+    model = linnet.Perceptron(max_iter=9, gaps="fill").fit(frame, y)
+    assert model.get_feature_names_out().tolist() == ["b=x", "b=y", "b missing", "a", "a missing"]
+    known = frame["a"].fillna(frame["a"].median())
+    dense = np.column_stack([known, frame["a"].isna(), *(frame["b"].eq(v) for v in "xy"), frame["b"].isna()])
+    same = linnet.Perceptron(max_iter=9).fit(dense.astype(float), y)
+    np.testing.assert_array_equal(model.coef_[:, [3, 4, 0, 1, 2]], same.coef_)
+    np.testing.assert_allclose(model.decision_function(frame), same.decision_function(dense.astype(float)))
+    again = linnet.Perceptron(max_iter=1, gaps="fill", warm_start=True).fit(frame, y).fit(frame, y)
+    twice = linnet.Perceptron(max_iter=1, warm_start=True).fit(dense.astype(float), y).fit(dense.astype(float), y)
+    np.testing.assert_array_equal(again.coef_[:, [3, 4, 0, 1, 2]], twice.coef_)
+    with pytest.raises(DataError, match="X has no value in row 0"):
+        linnet.Perceptron().fit(frame, y)
+    with pytest.raises(ConfigError, match="unknown gaps 'drop'"):
+        linnet.Perceptron(gaps="drop").fit(frame, y)
+
+
+def test_sparse_rows_are_rows() -> None:
+    x, y = load_iris(return_X_y=True)
+    x[x < 1.5] = 0
+    dense, sparse = linnet.Perceptron(max_iter=5).fit(x, y), linnet.Perceptron(max_iter=5)
+    sparse.fit(scipy.sparse.csr_array(x), y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-12)
+    np.testing.assert_array_equal(sparse.predict(scipy.sparse.csr_array(x)), dense.predict(x))

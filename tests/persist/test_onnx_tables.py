@@ -124,12 +124,13 @@ def test_table_models(target: str, model: str, options: dict[str, Any], later: b
     check(fitted, tmp_path / "model.onnx", LATER if later else TABLE)
 
 
-def test_a_perceptron_of_numbers(tmp_path: Path) -> None:
-    table = TABLE.select(["rooms", "years", "sold"])
+@pytest.mark.parametrize("columns", [["rooms", "years"], COLUMNS])
+def test_a_perceptron(columns: list[str], tmp_path: Path) -> None:
+    table = TABLE.select([*columns, "sold"])
     model, _, _ = train(table, Schema.of(table, "sold"), Roles("sold"), Options(model="perceptron"))
     model.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
-    assert [each.name for each in session.get_inputs()] == ["rooms", "years"]
+    assert {each.name for each in session.get_inputs()} == {column.name for column in model.schema.used}
     assert (session.run(["label"], feeds(table, session))[0] == model.predict(table)).all()
 
 

@@ -80,8 +80,6 @@ def trained(whole: pa.Table, target: str, task: str, *, exposure: str | None = N
 def case(task: str, model: str) -> Case:
     """One of CASES."""
     whole = table(task)
-    if model == "perceptron":  # which takes numbers only
-        whole = whole.drop_columns(["level"])
     return trained(whole, "y", task, model=model, exposure="time" if task == "counts" else None)
 
 

@@ -1,9 +1,12 @@
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from linnet.data.schema import made_of
 from linnet.estimators.table_answers import Answers
-from linnet.report import facts_of
+from linnet.report import facts_of, importance
 from linnet.report.importance import dependences, importances
 
 from .small_tables import case, facts, table, trained
@@ -89,13 +92,43 @@ def test_the_same_seed_shuffles_alike() -> None:
     assert dependences(answers, ranked, 0) == dependences(answers, ranked, 0)
 
 
-def test_too_many_columns_are_not_shuffled_one_by_one() -> None:
+def wide_table(width: int) -> pa.Table:
+    """A target that depends on three columns of many: a number, a level and a date."""
     random = np.random.default_rng(0)
-    columns = {f"column {k}": random.normal(size=60) for k in range(301)}
-    one = trained(pa.table({**columns, "y": random.normal(size=60)}), "y", "a number", model="mlp")
+    columns: dict[str, Any] = {f"column {k}": random.normal(size=600) for k in range(width)}
+    columns["colour"] = random.choice(["red", "blue", "green"], 600)
+    columns["day"] = pa.array(np.datetime64("2024-01-01") + random.integers(0, 300, 600))
+    days = np.asarray(columns["day"]).astype("datetime64[D]").astype(float)
+    y = 3 * columns["column 7"] + 4 * (columns["colour"] == "red") + (days - days.mean()) / 40
+    return pa.table({**columns, "y": y})
+
+
+def test_of_too_many_columns_those_that_move_it_most_are_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trained(wide_table(40), "y", "a number", model="mlp")
+    monkeypatch.setattr(importance, "_MOST_COLUMNS", 35)
     found = facts_of(one.model, one.held_out)
-    assert found.importance == ()
-    assert "301 columns are too many to tell how much each matters" in found.notices
+    assert len(found.importance) == 35**2 // 42
+    assert {each.name for each in found.importance[:3]} == {"column 7", "colour", "day"}
+    assert any("of 42 columns the 29 that move the network most" in notice for notice in found.notices)
+    assert found.dependence
+    monkeypatch.setattr(importance, "_MOST_COLUMNS", 10)
+    few = importances(Answers.of(one.model, one.held_out), 0)[1]
+    assert len(few) == 12  # however wide
+    assert {each.name for each in few[:3]} == {"column 7", "colour", "day"}
+
+
+def test_what_comes_from_which_column() -> None:
+    one = trained(wide_table(9), "y", "a number", model="mlp")
+    encoder = one.model.estimator._encoder
+    made = {made: column.name for column in one.model.schema.used for made in made_of(column)}
+    assert list(made) == one.model.schema.apply(one.held_out).column_names
+    assert len(encoder.sources) == len(encoder.coefficient_names)
+    for name, source in zip(encoder.coefficient_names, encoder.sources, strict=True):
+        assert name.startswith(source)
+        assert made[source] in one.model.schema.types
+    linear = trained(wide_table(9), "y", "a number", model="linear").model.estimator._encoder
+    ordered = np.array(linear.coefficient_names)[np.argsort(linear.order())]
+    assert all(name.startswith(source) for name, source in zip(ordered, linear.sources, strict=True))
 
 
 def test_weights_of_pixels_are_images_with_left_out_pixels_blank() -> None:

@@ -3,6 +3,8 @@
 import atexit
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated
 
@@ -45,15 +47,34 @@ def _linnet(
     """From linear models to neural nets with one engine."""
 
 
+def _notes() -> Callable[..., None]:
+    """What shows warnings: each as one line of its own, and once."""
+    told: set[str] = set()
+
+    def note(message: Warning | str, *_: object) -> None:
+        line = _line(message)
+        if line not in told:
+            told.add(line)
+            print(f"note: {line}", file=sys.stderr)
+
+    return note
+
+
+def _line(message: object) -> str:
+    """The message on one line, whatever is in it of what names and cells hold."""
+    return " ".join(str(message).splitlines())
+
+
 def main() -> None:
     """Run the command line; an error that linnet raises on purpose, or of a file, is one line, not a traceback."""
+    warnings.showwarning = _notes()
     try:
         app()
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.exit(1)
     except (LinnetError, OSError) as error:
         what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-        print(f"error: {what}", file=sys.stderr)
+        print(f"error: {_line(what)}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -44,6 +44,7 @@ def predict(
     found = read_model(model)
     kept = keep or []
     unseen: Counter[str] = Counter()
+    rare: Counter[str] = Counter()
     rows = 0
     with progress(out is not None, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
@@ -57,12 +58,12 @@ def predict(
                 columns = {name: table[name] for name in kept}
                 columns |= _answers(found, table, proba, sample, level if interval else None, seed + rows)
             unseen.update(_unseen(found))
+            rare.update(found.schema.never_seen(table))
             rows += len(table)
             write(pa.table(columns))
-    for name, count in unseen.items():
-        print(
-            f"note: {count:,} rows have a level of {name!r} never seen in training: it has no effect", file=sys.stderr
-        )
+    for counts, what in ((unseen, "it has no effect"), (rare, "it counts as one of the rare levels")):
+        for name, count in counts.items():
+            print(f"note: {count:,} rows have a level of {name!r} never seen in training: {what}", file=sys.stderr)
     if out is not None:
         print(f"{rows:,} rows written to {out}", file=sys.stderr)
 

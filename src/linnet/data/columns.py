@@ -131,8 +131,10 @@ class Columns:
         rows = max(32, min(4096, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
         samples = [table[::step].astype(np.float64) for table in self.tables]
-        means = [sample.mean(axis=0) for sample in samples]
-        spreads = [sample.std(axis=0) for sample in samples]
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = [sample.mean(axis=0) for sample in samples]
+            spreads = [sample.std(axis=0) for sample in samples]  # infinite where squares are no numbers
+        means = [np.where(np.isfinite(mean), mean, 0.0) for mean in means]
         return np.concatenate([*means, np.empty(0)]), np.concatenate([*spreads, np.empty(0)])
 
 

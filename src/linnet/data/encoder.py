@@ -117,6 +117,14 @@ class Encoder:
                 names += [column, f"{column} missing"] if column in self.marked else [column]
         return names
 
+    @property
+    def sources(self) -> list[str]:
+        """The table's column that each column comes from, in the order of Columns."""
+        leveled = {level.column for level in self.levels}
+        names = self.names or tuple(f"x{index}" for index in range(self.width))
+        of_levels = [level.column for level in self.levels for _ in level.values]
+        return [*(name for name in names if name not in leveled), *self.marked, *of_levels]
+
     def places(self) -> dict[str, list[int]]:
         """The numbers of the coefficients that belong to a column, and of each by its own name."""
         by_column = {level.column: len(level.values) for level in self.levels}
@@ -163,8 +171,7 @@ class Encoder:
                 values = numbers(series, name)
                 known = values[~np.isnan(values)]
                 self.marked += (column,) if len(known) < len(values) else ()
-                with np.errstate(invalid="ignore"):  # infinities are found later
-                    self.medians[column] = float(np.median(known)) if len(known) else np.nan
+                self.medians[column] = _median(known) if len(known) else np.nan
             if len(known) == 0:
                 raise DataError(f"column {column!r} of {name} has no value at all: leave it out")
         self.levels = tuple(by_column.values())
@@ -259,6 +266,13 @@ class Encoder:
         # the distinct values are few: each library has its own fast way to spread them over the rows
         spread: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
         return spread
+
+
+def _median(values: Array) -> float:
+    """The median, also of numbers so large that the sum of the middle two is none."""
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities among the values are found later
+        found = float(np.median(values))
+        return found if np.isfinite(found) else 2 * float(np.median(values / 2))
 
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":

@@ -1,5 +1,6 @@
 """What a column holds, judged by its values and its name, with the reason in plain words."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +16,8 @@ OTHER = "(other)"  # the level of all rare levels together
 _MANY_LEVELS = 30  # a category with more has its rare levels put together
 _RARE = 5  # rows
 _MOST_LEVELS = 1000
+LONGEST_LEVEL = 400  # bytes
+_MOST_RARE = 10_000  # levels whose digests are kept
 _MOSTLY = 0.95  # this part of the values makes a column of text one of numbers or dates
 _ENOUGH = 20  # rows for unique values to mean something
 _COUNTED = 1 << 20  # rows; in longer columns numbers are counted in a sample
@@ -53,6 +56,7 @@ class Column:
     note: str = ""  # in plain words: why it is left out, or what is done with it
     style: str = ""  # how numbers or dates are written in text
     levels: tuple[str, ...] | None = None  # of a category, if not all have a level of their own
+    rare: tuple[str, ...] | None = None  # digests of the other levels, unless they are very many
     parts: tuple[str, ...] = ()  # of a date
     start: str = ""  # of a date: the first day
     bins: int = 0  # of a text: columns of hashed n-grams
@@ -187,7 +191,7 @@ def _text(base: dict[str, Any], column: pa.ChunkedArray, target: bool) -> Column
 def _category(base: dict[str, Any], known: pa.ChunkedArray) -> Column:
     if base["distinct"] <= _MANY_LEVELS:
         return Column(kind="category", used=True, **base)
-    counts = pc.value_counts(known)
+    counts = pc.value_counts(short_levels(known))
     rows, values = counts.field("counts").to_numpy(), counts.field("values")
     often = np.flatnonzero(rows >= _RARE)
     often = often[np.lexsort((often, -rows[often]))][:_MOST_LEVELS]
@@ -199,7 +203,26 @@ def _category(base: dict[str, Any], known: pa.ChunkedArray) -> Column:
     note = (
         f"{len(rows) - len(often)} rare levels are one" if levels else "all levels are rare: only gaps tell rows apart"
     )
-    return Column(kind="category", used=True, levels=levels, note=note, **base)
+    others = values.filter(pa.array(~np.isin(np.arange(len(rows)), often)))
+    rare = tuple(sorted(map(level_digest, others.to_pylist()))) if len(others) <= _MOST_RARE else None
+    return Column(kind="category", used=True, levels=levels, rare=rare, note=note, **base)
+
+
+def short_levels(values: Any) -> Any:
+    """Levels as a model keeps them: of a very long one its beginning and a digest, by which it is known again."""
+    if (pc.max(pc.binary_length(values)).as_py() or 0) <= LONGEST_LEVEL:
+        return values
+    known = values.drop_null().unique()
+    long = known.filter(pc.greater(pc.binary_length(known), LONGEST_LEVEL)).to_pylist()
+    for level in long:
+        short = f"{level[: LONGEST_LEVEL // 8]}... ({len(level):,} characters, {level_digest(level)})"
+        values = pc.if_else(pc.equal(values, level), short, values)
+    return values
+
+
+def level_digest(level: str) -> str:
+    """What a model keeps of a rare level, to know it again: its text, which may be private, is not told."""
+    return hashlib.blake2b(level.encode(), digest_size=8).hexdigest()
 
 
 def number_style(sample: Any) -> str:
@@ -269,7 +292,7 @@ def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, An
         "month": lambda: months.take(pc.subtract(pc.month(column), 1)),
         "weekday": lambda: days.take(pc.day_of_week(column)),
         "hour": lambda: pc.hour(column),
-        "days": lambda: pc.divide(pc.subtract(seconds, first).cast(pa.float64()), 86400.0),
+        "days": lambda: pc.divide(pc.subtract(seconds, first).cast(pa.float64(), safe=False), 86400.0),
     }
     return {part: made[part]() for part in wanted}
 

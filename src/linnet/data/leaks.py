@@ -53,7 +53,8 @@ def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[L
     for column in schema.used:
         if column.kind == "text":
             continue
-        measure, value = _score(_values(column, table[column.name]), truth, classes, learn)
+        with np.errstate(over="ignore", invalid="ignore"):  # squares of huge numbers: no suspicion, then
+            measure, value = _score(_values(column, table[column.name]), truth, classes, learn)
         if value >= _SUSPECT[measure]:
             found.append(Leak(column.name, measure, round(value, 4)))
     return tuple(sorted(found, key=lambda leak: -leak.value))

@@ -141,6 +141,19 @@ class Preparer:
             found += [f"{level.column}={value}" for value, code in kept if code >= 0]
         return found
 
+    @property
+    def sources(self) -> list[str]:
+        """The table's column that each prepared column comes from, in the order of Columns."""
+        leveled = {level.column for level in self.encoder.levels}
+        names = self.encoder.names or tuple(f"x{index}" for index in range(self.encoder.width))
+        found = numbers = [name for name in names if name not in leveled]
+        if self.numbers is not None:
+            bins = zip(numbers, self.numbers.edges, strict=True)
+            found = [*numbers, *(numbers[index] for index in self.numbers.gaps)]
+            found += [name for name, edges in bins if len(edges) > 2 for _ in edges[1:]]
+        kept = zip(self.encoder.levels, self.codes, strict=True)
+        return [*found, *(level.column for level, new in kept for code in new[:-1] if code >= 0)]
+
     def _prepare(self, columns: Columns, name: str) -> Columns:
         tables, sparse = columns.tables, columns.sparse
         if self.numbers is not None:

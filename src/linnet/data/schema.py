@@ -25,7 +25,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linnet.data.kinds import OTHER, Column, date_parts, judge, text_dates, text_numbers, text_words
+from linnet.data.kinds import (
+    OTHER,
+    Column,
+    date_parts,
+    judge,
+    level_digest,
+    short_levels,
+    text_dates,
+    text_numbers,
+    text_words,
+)
 from linnet.data.ngrams import hashed_ngrams
 from linnet.data.tasks import check_task, read_task
 from linnet.errors import DataError, unknown_name
@@ -101,7 +111,7 @@ class Schema:
         """The target as numbers, NaN where there is none."""
         assert self.target is not None
         values = _numbers(self.target, table[self.target.name])
-        return np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
+        return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)  # beyond 2^53 rounded
 
     def apply(self, table: pa.Table) -> pa.Table:
         """The columns of the model, from a table with those learned in any order; an error lists what does not fit."""
@@ -119,10 +129,32 @@ class Schema:
             raise DataError(f"the table does not fit the model: {'; '.join(wrong)}")
         return pa.table(made)
 
+    def never_seen(self, table: pa.Table) -> dict[str, int]:
+        """Rows with levels that fall into "(other)" without having been among them, by column, where it is known."""
+        asked = [column for column in self.used if column.levels is not None and column.rare is not None]
+        counts = {column.name: _never_seen(column, table[column.name]) for column in asked}
+        return {name: count for name, count in counts.items() if count}
+
+
+def _never_seen(column: Column, values: pa.ChunkedArray) -> int:
+    """How many rows have a level that counts as one of the rare ones, but was in no row when the schema was learned."""
+    text = short_levels(values.cast(pa.string())).drop_null()
+    counts = pc.value_counts(text.filter(pc.invert(pc.is_in(text, pa.array(column.levels, pa.string())))))
+    known = set(column.rare or ())
+    rows = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
+    return sum(count for level, count in rows if level_digest(level) not in known)
+
+
+def made_of(column: Column) -> list[str]:
+    """The names of the columns that one becomes."""
+    if column.kind == "date":
+        return [f"{column.name} {part}" for part in column.parts]
+    return [f"{column.name} #{place}" for place in range(column.bins)] if column.kind == "text" else [column.name]
+
 
 def unknown_column(name: str, names: Sequence[str]) -> DataError:
     """Build the error for a column that is not there."""
-    return DataError(str(unknown_name("column", name, names[:50])))
+    return DataError(str(unknown_name("column", name, names)))
 
 
 def _with_text(columns: list[Column], wanted: Sequence[str], rows: int) -> list[Column]:
@@ -175,14 +207,14 @@ def _apply(column: Column, values: pa.ChunkedArray) -> dict[str, Any]:
             dates = _dates(column, values)
             start = pa.scalar(column.start, pa.string()).cast(pa.timestamp("s"))
             parts = date_parts(dates, start, column.parts)
-            return {f"{name} {part}": part_values for part, part_values in parts.items()}
+            return dict(zip(made_of(column), parts.values(), strict=True))
         case "category":
             return {name: _levels(column, values)}
         case _:
             if not pa.types.is_string(values.type):
                 raise _retyped(column, values, "text")
             hashed = hashed_ngrams(values, column.bins)
-            return {f"{name} #{place}": hashed[place] for place in range(column.bins)}
+            return {made: hashed[place] for place, made in enumerate(made_of(column))}
 
 
 def _numbers(column: Column, values: Any) -> Any:
@@ -223,7 +255,7 @@ def _dates(column: Column, values: Any) -> Any:
 def _levels(column: Column, values: Any) -> Any:
     if pa.types.is_floating(values.type) or pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         raise _retyped(column, values, "the names of levels")
-    values = values.cast(pa.string())
+    values = short_levels(values.cast(pa.string()))
     if column.levels is None:
         return values
     rare = pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, pa.array(column.levels, pa.string()))))

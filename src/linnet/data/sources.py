@@ -26,6 +26,7 @@ import pyarrow.parquet as parquet
 
 from linnet.data.column_types import Types, converted, keeps_text, merge_types, merged, plain
 from linnet.data.dialect import unique_names
+from linnet.data.partitions import folder_values, partitioned
 from linnet.data.text_files import open_text
 from linnet.errors import DataError
 
@@ -53,6 +54,10 @@ class Part(Protocol):
     def path(self) -> Path:
         """Where it is."""
 
+    @property
+    def known_types(self) -> Types | None:
+        """The types of the columns, if they are known without reading rows."""
+
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """The rows in order; `progress` is told how many bytes of the file were read."""
 
@@ -66,6 +71,11 @@ class BinaryFile:
     format: str
     schema: pa.Schema
     names: tuple[str, ...]
+
+    @property
+    def known_types(self) -> Types:
+        """The types that the file has written down."""
+        return {name: plain(type_) for name, type_ in zip(self.names, self.schema.types, strict=True)}
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """Some rows at a time."""
@@ -130,9 +140,9 @@ class Source:
         if self._types is None:
             found: dict[str, pa.DataType] = {}
             for part in self._parts:
-                if isinstance(part, BinaryFile):
-                    for name, type_ in zip(part.names, part.schema.types, strict=True):
-                        found[name] = merged(found.get(name, pa.null()), plain(type_))
+                if part.known_types is not None:
+                    for name, type_ in part.known_types.items():
+                        found[name] = merged(found.get(name, pa.null()), type_)
                 else:
                     for table in self._tables([part], None, {}, progress):
                         merge_types(found, table.schema)
@@ -211,8 +221,9 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
             spool = spool or _Spool()
             parts.append(_open("standard input", spool.path, delimiter, notice))
             continue
-        files = _files_of(Path(given))
-        parts += [_open(str(file), file, delimiter, notice) for file in files]
+        for file in _files_of(Path(given)):
+            part = _open(str(file), file, delimiter, notice)
+            parts.append(partitioned(part, folder_values(file, Path(given)), notice))
     if not parts:
         raise DataError("no file was given: name one, a folder, or - for standard input")
     return Source(parts, notices, spool)

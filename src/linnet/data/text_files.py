@@ -53,6 +53,10 @@ class TextFile:
         """The columns; none for JSON lines, which name them in every row."""
         return self.dialect.names
 
+    @property
+    def known_types(self) -> None:
+        """Only the rows tell the types."""
+
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """One table a block, its columns of the given types or of those that this block suggests."""
         for block in _ahead(self._blocks(progress)):

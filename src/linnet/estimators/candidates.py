@@ -108,8 +108,9 @@ def candidates(
     if classes:
         name = "logistic" if task == "two classes" else "softmax"
         weighted = {"class_weight": class_weight}
+        rule: dict[str, Any] = {"random_state": seed, "gaps": "fill", "threads": threads}
         found += [
-            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(random_state=seed, **weighted), ()),
+            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(**weighted, **rule), ()),
             Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact)),
             Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
         ]

@@ -121,7 +121,9 @@ class LinearModel(Estimator):
         if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == shape:
             start = problem.from_user(self._weights, self._biases)
         max_iter = params.get("max_iter")
-        with watching(params.get("verbose", 0), params["tol"]) as watch:
+        # squares that are no numbers are found when all is done, and their column is named: _check_scales
+        beyond = np.errstate(over="ignore", invalid="ignore")
+        with beyond, watching(params.get("verbose", 0), params["tol"]) as watch:
             solution = solve(
                 problem,
                 params.get("solver", "auto"),

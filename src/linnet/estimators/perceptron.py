@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_flag, check_number, check_whole
+from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
-from linnet.data.table import as_table
-from linnet.errors import DataError
+from linnet.errors import DataError, unknown_name
 from linnet.estimators.base import Classifier, check_fitted
 from linnet.estimators.form import check_form
+from linnet.estimators.linear_model import GAPS
 from linnet.estimators.logistic import class_numbers, class_weights
 from linnet.evaluate.metrics import NamedMetric
+from linnet.fit.linear import linear_output
 from linnet.fit.loop import Epoch, Plan, Training
 from linnet.fit.optimizers import SGD
 from linnet.fit.progress import Verbose, follow
@@ -41,7 +43,12 @@ class Perceptron(Classifier):
     be separated by a line and now are) or after `max_iter` epochs; `mistakes_` has the number of each epoch.
     `class_weight` multiplies a row's step; `warm_start` goes on from the weights of the last fit. Rows have no weights:
     a row that counts twice is two steps at different times, so let it be there twice.
+
+    X may be an array, a sparse matrix or a data frame, whose texts and categories have a weight for each level;
+    `gaps="fill"` fills missing values in data frames, as in linear models.
     """
+
+    _encoder: Encoder
 
     def __init__(
         self,
@@ -55,6 +62,7 @@ class Perceptron(Classifier):
         warm_start: bool = False,
         verbose: Verbose = 0,
         threads: int | None = None,
+        gaps: str = "refuse",
     ) -> None:
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -65,6 +73,7 @@ class Perceptron(Classifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.threads = threads
+        self.gaps = gaps
 
     def fit(self, X: object, y: object) -> Self:
         """Fit the model, or leave it as it was."""
@@ -82,22 +91,22 @@ class Perceptron(Classifier):
         check_number(self.eta0, "eta0", above=0)
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
-        if hasattr(X, "tocsr"):
-            raise DataError("sparse data is not supported by Perceptron: use X.toarray()")
-        table = as_table(X, name="X")
+        if self.gaps not in GAPS:
+            raise unknown_name("gaps", self.gaps, GAPS)
+        self._encoder = Encoder(gaps="fill" if self.gaps == "fill" else "refuse")
+        columns = self._encoder.learn(X)
         check_form(self, X, reset=True)
-        self.classes_, labels = class_numbers(y, len(table))
+        self.classes_, labels = class_numbers(y, len(columns))
         count = len(self.classes_)
         weights = None
         if self.class_weight is not None:
             weights = class_weights(self.class_weight, self.classes_, labels)[labels]
         if count == 2:
-            rows = Rows(table, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
+            rows = Rows(columns, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
         else:
-            rows = Rows(table, labels=labels, weights=weights)
-        network = Network(
-            table.shape[1], (Layer(1 if count == 2 else count, bias=self.fit_intercept),), PerceptronHead()
-        )
+            rows = Rows(columns, labels=labels, weights=weights)
+        top = Layer(1 if count == 2 else count, bias=self.fit_intercept)
+        network = Network(columns.count, (top,), PerceptronHead())
         plan = Plan(
             SGD(self.eta0),
             epochs=self.max_iter,
@@ -112,10 +121,10 @@ class Perceptron(Classifier):
         block = network.blocks(theta)[0]  # views
         coef = getattr(self, "coef_", None)
         if self.warm_start and coef is not None and coef.T.shape == block.weights.shape:
-            block.weights[:] = coef.T
+            block.weights[self._encoder.order()] = coef.T
             if self.fit_intercept:
                 block.biases[:] = getattr(self, "intercept_")  # noqa: B009
-        training = Training(network, theta, rows, plan)
+        training = Training(network, theta, rows.computed_in("float64"), plan)
         self.mistakes_ = []
         for record in follow(training.records(), self.max_iter, self.verbose):
             if not isinstance(record, Epoch):
@@ -126,7 +135,7 @@ class Perceptron(Classifier):
         if training.interrupted:
             raise KeyboardInterrupt
         block = network.blocks(training.theta)[0]
-        self.coef_ = np.ascontiguousarray(block.weights.T)
+        self.coef_ = np.ascontiguousarray(block.weights[self._encoder.order()].T)
         self.intercept_ = block.biases.copy()
         self.n_iter_ = len(self.mistakes_)
         return self
@@ -141,8 +150,7 @@ class Perceptron(Classifier):
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""
         check_fitted(self)
         check_form(self, X, reset=False)
-        table = as_table(X, name="X")
-        z = table.astype(np.float64) @ self.coef_.T + self.intercept_
+        z = linear_output(self._encoder.encode(X), self._weights(), self.intercept_, self.threads)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
     def predict(self, X: object) -> NDArray[Any]:
@@ -150,10 +158,26 @@ class Perceptron(Classifier):
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
 
+    def get_feature_names_out(self) -> Any:
+        """Return a name for every coefficient: the column's, or column=level."""
+        check_fitted(self)
+        return np.array(self._encoder.coefficient_names, dtype=object)
+
+    def _weights(self) -> NDArray[np.float64]:
+        """The coefficients in the order of Columns, x outputs."""
+        weights = np.empty(self.coef_.T.shape)
+        weights[self._encoder.order()] = self.coef_.T
+        return weights
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _to_graph(self, inputs: "Inputs") -> "Answers":
-        from linnet.persist.onnx_columns import Features
+        from linnet.persist.onnx_columns import features
         from linnet.persist.onnx_network import by_z, linear
 
-        x = Features(inputs.table(self.n_features_in_, "float64"), None, 0)
-        answers = by_z(inputs.graph, linear(inputs.graph, x, self.coef_.T, self.intercept_), self.classes_)
+        x = features(inputs, self._encoder, "float64")
+        answers = by_z(inputs.graph, linear(inputs.graph, x, self._weights(), self.intercept_), self.classes_)
         return {name: answers[name] for name in ("label", "scores")}

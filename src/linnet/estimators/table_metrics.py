@@ -30,8 +30,9 @@ class Measure:
     needs_proba: bool = False
 
     def __call__(self, y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> float:
-        """The metric of rows."""
-        return float(self.function(y, said, proba, classes, weights))
+        """The metric of rows; infinite or NaN where squares of their numbers are."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self.function(y, said, proba, classes, weights))
 
 
 def _log_loss(y: Array, said: Array, proba: Any, classes: Any, weights: Any) -> Any:

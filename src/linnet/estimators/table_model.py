@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.kinds import LONGEST_LEVEL
 from linnet.data.schema import Schema
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, DataWarning, warn
 from linnet.estimators.saved import Saved
 
 if TYPE_CHECKING:
@@ -76,8 +77,18 @@ class TableModel(Saved):
         """Whether there are probabilities of classes."""
         return self.classes is not None and hasattr(self.estimator, "predict_proba")
 
+    def _columns(self, table: "pa.Table") -> "pa.Table":
+        """The columns as the estimator takes them; a warning counts levels never seen, as the estimator's own does."""
+        columns = self.schema.apply(table)
+        if counts := self.schema.never_seen(table):
+            rows = ", ".join(f"{count} in column {name!r}" for name, count in counts.items())
+            warn(
+                f"the table has rows with levels never seen in training, which count as rare ones: {rows}", DataWarning
+            )
+        return columns
+
     def _given(self, table: "pa.Table") -> tuple["pa.Table", dict[str, Array]]:
-        return self.schema.apply(table), {name: numbers_of(table, role) for name, role in self.roles.shifts.items()}
+        return self._columns(table), {name: numbers_of(table, role) for name, role in self.roles.shifts.items()}
 
     def predict(self, table: "pa.Table") -> Array:
         """The class, mean count or number of each row."""
@@ -87,7 +98,7 @@ class TableModel(Saved):
         if self.threshold is not None:
             positive = self.predict_proba(table)[:, 1] >= self.threshold
             return np.asarray(self.classes[positive.astype(np.intp)])
-        return np.asarray(self.estimator.predict(self.schema.apply(table)))
+        return np.asarray(self.estimator.predict(self._columns(table)))
 
     def predict_proba(self, table: "pa.Table") -> Array:
         """The probability of each class, rows x classes."""
@@ -95,7 +106,7 @@ class TableModel(Saved):
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
         if not self.has_proba:
             raise ConfigError(f"{type(self.estimator).__name__} has no probabilities: train --model logistic or mlp")
-        return np.asarray(self.estimator.predict_proba(self.schema.apply(table)))
+        return np.asarray(self.estimator.predict_proba(self._columns(table)))
 
     def sample(self, table: "pa.Table", random_state: int | None = None) -> Array:
         """Draw from the predicted distribution of each row."""
@@ -136,7 +147,7 @@ def numbers_of(table: "pa.Table", name: str) -> Array:
     if name not in table.column_names:
         raise DataError(f"column {name!r} is missing: the table has {', '.join(table.column_names[:20])}")
     try:
-        values = np.asarray(table[name].cast(pa.float64()), np.float64)
+        values = np.asarray(table[name].cast(pa.float64(), safe=False), np.float64)
     except pa.ArrowException:
         raise DataError(f"column {name!r} has type {table[name].type}, where numbers were expected") from None
     if not np.isfinite(values).all():
@@ -159,6 +170,9 @@ def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | Non
             raise DataError(f"the target {name!r} has {values.min():g} in row {int(values.argmin())}: no count")
         return values
     found = np.array([str(value) for value in table[name].to_pylist()], dtype=object)
+    row, longest = max(enumerate(map(len, found)), key=lambda one: one[1], default=(0, 0))
+    if longest > LONGEST_LEVEL:
+        raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: no name of a class")
     if classes is not None:
         unknown = ~np.isin(found, classes)
         if unknown.any():

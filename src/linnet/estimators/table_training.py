@@ -130,6 +130,7 @@ def train(
             break
         tried.append(Tried(candidate.name, candidate.what, seconds, scores))
         value = scores.get(chooser.name, float("nan")) * (1 if chooser.higher else -1)
+        value = value if np.isfinite(value) else -np.inf
         if best is None or value > best[0]:
             best = value, model
             tried = [replace(one, chosen=one is tried[-1]) for one in tried]

@@ -18,7 +18,7 @@ from linnet.config import get_threads
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError, unknown_name
+from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.estimators.mlp_settings import batch_size, make_network, make_optimizer
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.ensemble import Ensemble
@@ -135,8 +135,12 @@ def unit_of(head: Head, rows: Rows, outputs: int) -> Unit:
     """Mean and deviation of the targets, 0 and 1 where their unit has a meaning to the head."""
     if head.family not in _SCALED or rows.values is None:
         return Unit(np.zeros(outputs), np.ones(outputs))
-    centre = np.average(rows.values, axis=0, weights=rows.weights)
-    spread = np.sqrt(np.average(np.square(rows.values - centre), axis=0, weights=rows.weights))
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = np.average(rows.values, axis=0, weights=rows.weights)
+        spread = np.sqrt(np.average(np.square(rows.values - centre), axis=0, weights=rows.weights))
+    if not np.isfinite(spread).all():
+        largest = np.abs(rows.values).max()
+        raise DataError(f"y has numbers of about {largest:.3g}, too large for their squares to be computed: scale it")
     return Unit(centre, np.where(spread > 0, spread, 1.0))
 
 

@@ -3,8 +3,9 @@
 Functions that scikit-learn has are named as there, take the same arguments and give the same numbers.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from linnet._lazy import lazily
 
 if TYPE_CHECKING:
     from linnet.evaluate.accumulators import (
@@ -183,16 +184,9 @@ _NAMES = {  # by the file they live in
         "mean_cost",
     ),
 }
-_HOME = {name: file for file, names in _NAMES.items() for name in names}
 
-if not TYPE_CHECKING:  # loaded when it is first used
-
-    def __getattr__(name: str) -> object:
-        if name in _HOME:
-            value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-            globals()[name] = value
-            return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists
+    __getattr__ = lazily(__name__, _NAMES)
 
 
 def __dir__() -> list[str]:

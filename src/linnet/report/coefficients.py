@@ -57,7 +57,7 @@ def coefficients(answers: Answers, training: "pa.Table | None") -> Coefficients 
     if not hasattr(estimator, "coef_"):
         return None
     x = model.schema.apply(answers.table)
-    values, names = np.atleast_2d(np.asarray(estimator.coef_, np.float64)), _names(estimator, x)
+    values, names = np.atleast_2d(np.asarray(estimator.coef_, np.float64)), _names(estimator)
     intercepts = np.atleast_1d(np.asarray(estimator.intercept_, np.float64))
     of = _outputs(model, len(values))
     scales = {name: _scale(x[name]) for name in x.column_names}
@@ -118,7 +118,7 @@ def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
         return ()
     if not all(column.kind in ("number", "boolean", "constant", "empty") for column in columns):
         return ()
-    names = _names(estimator, None)
+    names = _names(estimator)
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
     places = {column.name: place for place, column in enumerate(columns)}
     if not all(name in places for name in names):
@@ -131,10 +131,8 @@ def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
     return tuple(out)
 
 
-def _names(estimator: Any, x: "pa.Table | None") -> list[str]:
-    if hasattr(estimator, "get_feature_names_out"):
-        return [str(name) for name in estimator.get_feature_names_out()]
-    return [str(name) for name in getattr(estimator, "feature_names_in_", [] if x is None else x.column_names)]
+def _names(estimator: Any) -> list[str]:
+    return [str(name) for name in estimator.get_feature_names_out()]
 
 
 def _outputs(model: TableModel, count: int) -> list[str]:

@@ -15,7 +15,7 @@ from linnet.estimators.table_model import TableModel, Tried
 from linnet.evaluate import Interval
 from linnet.report.class_facts import ClassFacts, class_facts
 from linnet.report.coefficients import Coefficients, WeightImage, coefficients, weight_images
-from linnet.report.importance import MOST_COLUMNS, Dependence, Importance, Told, dependences, importances
+from linnet.report.importance import Dependence, Importance, Told, dependences, importances
 from linnet.report.number_facts import NumberFacts, number_facts
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def _measured(
     rises, importance = "", tuple[Importance, ...]()
     if hasattr(model.estimator, "coefs_"):
         rises, importance = importances(answers, seed or 0, lambda done: progress(0.4 + 0.5 * done))
-        if not importance and len(model.schema.used) > MOST_COLUMNS:
-            notices = (*notices, f"{len(model.schema.used):,} columns are too many to tell how much each matters")
+        if len(importance) < len(model.schema.used):
+            told = f"the {len(importance):,} that move the network most were shuffled to see how much each matters"
+            notices = (*notices, f"of {len(model.schema.used):,} columns {told}")
     dependence = dependences(answers, importance, seed or 0)
     progress(1.0)
     roles = {"exposure": model.roles.exposure, "offset": model.roles.offset, "weights": model.roles.weights}

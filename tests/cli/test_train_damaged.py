@@ -1,0 +1,104 @@
+"""Damaged tables through the whole of `linnet train`: a model file that loads, or one sentence, and nothing half done.
+
+LINNET_CASES=2000 runs so many cases; without it, those that take about a minute.
+"""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import linnet
+from linnet.data.sources import open_source
+from linnet.errors import DataError, DataWarning
+from linnet.estimators.table_model import TableModel
+
+from ..data.damaged_tables import Case, damaged, large  # noqa: TID252 - of the reader's tests
+from .in_process import Said, call
+
+COUNT = int(os.environ.get("LINNET_CASES", "300"))
+
+
+def words_of(case: Case, name: str) -> list[str]:
+    words = ["train", name, "--target", case.target, "--model", case.model, "-o", "model.linnet"]
+    return [*words, "--epochs", "1", "--hidden", "4"]
+
+
+def check(case: str, said: Said, folder: Path) -> bool:
+    """Whether there is a model; what is said and what is there must go together."""
+    out = folder / "model.linnet"
+    assert "Traceback" not in said.err, case
+    assert not list(folder.glob(".*")), case
+    if said.code == 0:
+        assert isinstance(linnet.load(out), TableModel), case
+        assert "saved model.linnet" in said.out, case
+        assert all(line.startswith("note: ") for line in said.err.splitlines()), f"{case}: {said.err}"
+        return True
+    assert said.code == 2, case
+    assert not out.exists(), case
+    *notes, error = said.err.splitlines()
+    assert all(line.startswith("note: ") for line in notes), f"{case}: {said.err[:2000]}"
+    assert error.startswith("error: "), case
+    assert 20 < len(error) < 2000, f"{case}: {error}"
+    return False
+
+
+def check_answers(case: str, path: Path, folder: Path) -> None:
+    """The model answers the rows that it was made of."""
+    model = linnet.load(folder / "model.linnet")
+    table = open_source([path]).read()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            answers = model.predict(table)
+        except DataError as error:  # rows that training left out, which had no target, may lack an exposure
+            pytest.fail(f"{case}: {error}")
+    assert len(answers) == table.num_rows, case
+
+
+def test_in_this_process(tmp_path: Path) -> None:
+    models, errors = Counter[str](), Counter[str]()
+    for number, case in enumerate(damaged(COUNT, seed=11)):
+        path = tmp_path / f"case.{case.suffix}"
+        path.write_bytes(case.data)
+        told = f"case {number}: {case.kind}, --target {case.target} --model {case.model}"
+        try:
+            said = call(*words_of(case, path.name), cwd=tmp_path)
+        except Exception as error:
+            raise AssertionError(told) from error
+        if check(told, said, tmp_path):
+            models[case.kind] += 1
+            check_answers(told, path, tmp_path)
+            (tmp_path / "model.linnet").unlink()
+        else:
+            errors[case.kind] += 1
+    assert models.total() > COUNT / 5
+    assert errors.total() > COUNT / 5
+
+
+def as_process(folder: Path, words: list[str]) -> Said:
+    line = [sys.executable, "-m", "linnet", *words]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False, timeout=300)
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def test_in_processes_of_their_own(tmp_path: Path) -> None:
+    for number, case in enumerate(damaged(COUNT // 50, seed=12)):
+        path = tmp_path / f"case.{case.suffix}"
+        path.write_bytes(case.data)
+        if check(f"case {number}: {case}"[:500], as_process(tmp_path, words_of(case, path.name)), tmp_path):
+            (tmp_path / "model.linnet").unlink()
+
+
+def test_large_ones(tmp_path: Path) -> None:
+    for name, text in large():
+        path = tmp_path / name
+        path.write_text(text)
+        words = ["train", name, "--target", "sold", "--model", "logistic", "-o", "model.linnet"]
+        assert check(name, call(*words, cwd=tmp_path), tmp_path), name
+        (tmp_path / "model.linnet").unlink()
+        path.unlink()

@@ -1,0 +1,25 @@
+"""Names that are loaded when they are first used."""
+
+import subprocess
+import sys
+
+import pytest
+
+import linnet
+from linnet import evaluate
+
+
+@pytest.mark.parametrize("package", [linnet, evaluate])
+def test_every_name_is_there_and_no_other(package: object) -> None:
+    for name in package.__all__:  # type: ignore[attr-defined]
+        first = getattr(package, name)
+        assert getattr(package, name) is first
+        assert name in vars(package)  # found without __getattr__ the next time
+    with pytest.raises(AttributeError, match="has no attribute 'LinearRegresion'"):
+        _ = package.LinearRegresion  # type: ignore[attr-defined]
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    program = "import sys, linnet, linnet.evaluate; print({'numpy', 'scipy', 'sklearn', 'pyarrow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
