@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import linnet
+from linnet.errors import DataWarning
 from linnet.estimators.table_model import TableModel
 
 RNG = np.random.default_rng(0)
@@ -248,3 +249,41 @@ def test_unseen_levels_are_counted(folder: Path) -> None:
     csv.write_csv(other, folder / "other.csv")
     done = run("predict", "price.linnet", "other.csv", "-o", "answers.csv", cwd=folder)
     assert "note: 30 rows have a level of 'colour' never seen in training" in done.stderr
+
+
+def test_levels_never_seen_are_counted(folder: Path) -> None:
+    towns = [f"town {k % 40}" for k in range(ROWS)]
+    towns[:7] = [f"hamlet {k}" for k in range(7)]
+    table = TABLE.select(["size", "colour", "sold"]).append_column("town", pa.array(towns))
+    csv.write_csv(table, folder / "towns.csv")
+    run("train", "towns.csv", "--target", "sold", "--model", "logistic", "-o", "towns.linnet", cwd=folder)
+    assert run("predict", "towns.linnet", "towns.csv", "-o", "t.csv", cwd=folder).stderr.count("note") == 0
+    new = table.slice(0, 20).set_column(3, "town", pa.array(["elsewhere"] * 3 + towns[3:20]))
+    new = new.set_column(1, "colour", pa.array(["mauve"] * 5 + ["red"] * 15))
+    csv.write_csv(new, folder / "new.csv")
+    said = run("predict", "towns.linnet", "new.csv", "-o", "t.csv", cwd=folder).stderr
+    assert "5 rows have a level of 'colour' never seen in training: it has no effect" in said
+    assert "3 rows have a level of 'town' never seen in training: it counts as one of the rare levels" in said
+    known = new.set_column(1, "colour", pa.array(["red"] * 20))
+    with pytest.warns(DataWarning, match="which count as rare ones: 3 in column 'town'"):
+        linnet.load(folder / "towns.linnet").predict_proba(known)
+
+
+def test_a_perceptron_takes_the_whole_table(folder: Path) -> None:
+    words = ("--target", "sold", "--model", "perceptron", "-o", "p.linnet", "--report", "p.html")
+    assert "perceptron is kept" in run("train", "data.csv", *words, cwd=folder).stdout
+    said = run("evaluate", "p.linnet", "data.csv", "--json", cwd=folder).stdout
+    assert json.loads(said)["metrics"]["accuracy"]["value"] > 0.6
+
+
+def test_a_folder_of_partitions(folder: Path) -> None:
+    for year in (2023, 2024):
+        part = folder / "sales" / f"year={year}"
+        part.mkdir(parents=True)
+        half = TABLE.select(["size", "price"]).slice(0 if year == 2023 else ROWS // 2, ROWS // 2)
+        price = np.asarray(half["price"]) + 100 * (year - 2023)
+        parquet.write_table(half.set_column(1, "price", pa.array(price)), part / "a.parquet")
+    words = ("--target", "price", "--model", "linear", "-o", "year.linnet", "--json")
+    facts = json.loads(run("train", "sales", *words, cwd=folder).stdout)
+    assert facts["tried"][0]["scores"]["r2"] > 0.9  # not so without the year
+    assert "year" in linnet.load(folder / "year.linnet").needed
