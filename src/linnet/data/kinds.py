@@ -16,7 +16,7 @@ OTHER = "(other)"  # the level of all rare levels together
 _MANY_LEVELS = 30  # a category with more has its rare levels put together
 _RARE = 5  # rows
 _MOST_LEVELS = 1000
-LONGEST_LEVEL = 400  # bytes
+_LONGEST_LEVEL = 400  # bytes
 _MOST_RARE = 10_000  # levels whose digests are kept
 _MOSTLY = 0.95  # this part of the values makes a column of text one of numbers or dates
 _ENOUGH = 20  # rows for unique values to mean something
@@ -210,12 +210,12 @@ def _category(base: dict[str, Any], known: pa.ChunkedArray) -> Column:
 
 def short_levels(values: Any) -> Any:
     """Levels as a model keeps them: of a very long one its beginning and a digest, by which it is known again."""
-    if (pc.max(pc.binary_length(values)).as_py() or 0) <= LONGEST_LEVEL:
+    if (pc.max(pc.binary_length(values)).as_py() or 0) <= _LONGEST_LEVEL:
         return values
     known = values.drop_null().unique()
-    long = known.filter(pc.greater(pc.binary_length(known), LONGEST_LEVEL)).to_pylist()
+    long = known.filter(pc.greater(pc.binary_length(known), _LONGEST_LEVEL)).to_pylist()
     for level in long:
-        short = f"{level[: LONGEST_LEVEL // 8]}... ({len(level):,} characters, {level_digest(level)})"
+        short = f"{level[: _LONGEST_LEVEL // 8]}... ({len(level):,} characters, {level_digest(level)})"
         values = pc.if_else(pc.equal(values, level), short, values)
     return values
 

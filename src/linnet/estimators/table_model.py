@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.kinds import LONGEST_LEVEL
 from linnet.data.schema import Schema
 from linnet.errors import ConfigError, DataError, DataWarning, warn
 from linnet.estimators.saved import Saved
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from linnet.persist.onnx_columns import Inputs
 
 Array = NDArray[Any]
+
+_LONGEST_CLASS = 10_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | Non
         return values
     found = np.array([str(value) for value in table[name].to_pylist()], dtype=object)
     row, longest = max(enumerate(map(len, found)), key=lambda one: one[1], default=(0, 0))
-    if longest > LONGEST_LEVEL:
+    if longest > _LONGEST_CLASS:
         raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: no name of a class")
     if classes is not None:
         unknown = ~np.isin(found, classes)
