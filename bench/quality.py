@@ -174,12 +174,15 @@ def measure(tables: list[Table], sides: list[str], folds: int, file: Path | None
     results: Results = {t.name: {side: known.get(t.name, {}).get(side, []) for side in sides} for t in tables}
     for fold, table in itertools.product(range(folds), tables):
         found = results[table.name]
-        for worker in [worker for worker in workers if len(found[worker.name]) <= fold]:
+        missing = [worker for worker in workers if len(found[worker.name]) <= fold]
+        for worker in missing:
             try:
                 found[worker.name].append(worker.ask("run", table.name, fold))
             except ImportError as error:
                 print(f"{worker.name} left out: {error}")
                 workers.remove(worker)
+        if not missing:
+            continue
         told = ", ".join(f"{side} {runs[-1][0]:.4g} ({runs[-1][1]:.2f} s)" for side, runs in found.items() if runs)
         print(f"fold {fold + 1}, {table.name}: {told}", flush=True)
         if file:
