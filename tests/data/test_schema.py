@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linnet.data.columns import Encoder
+from linnet.data.encoder import Encoder
 from linnet.data.kinds import Column, judge, text_numbers
 from linnet.data.leaks import leaks
 from linnet.data.ngrams import hashed_ngrams

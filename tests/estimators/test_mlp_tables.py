@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from linnet import MLPClassifier, MLPRegressor
-from linnet.data.columns import Columns, Encoder
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
 from linnet.errors import DataError, DataWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -9,7 +9,7 @@ import scipy.sparse
 import linnet.fit.solve
 from linnet import LogisticRegression
 from linnet._native import core
-from linnet.data.columns import Encoder
+from linnet.data.encoder import Encoder
 from linnet.fit.lbfgs import lbfgs
 from linnet.fit.linear import Problem
 from linnet.fit.precondition import Preconditioner

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from linnet.data.columns import Encoder
+from linnet.data.encoder import Encoder
 from linnet.fit.linear import Problem
 from linnet.fit.solve import solve
 from linnet.inference.separation import _has_optimum, separation

@@ -19,7 +19,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.columns import Columns, Encoder
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
 from linnet.data.table import Array
 from linnet.errors import DataError
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from linnet.checks import check_flag, check_number, check_whole
-from linnet.data.columns import Columns, Encoder
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
 from linnet.data.targets import as_values, as_weights, check_values
 from linnet.errors import (
     ConfigError,

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linnet.data.columns import Columns, Encoder
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
 from linnet.data.prepare import Preparer
 from linnet.data.rows import Rows
 from linnet.data.table import Array

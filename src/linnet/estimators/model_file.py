@@ -11,7 +11,7 @@ from linnet.persist.tree import Packer, Unpacker
 
 # What may be in a model file, by module.
 _CLASSES = {
-    "data.columns": ("Encoder", "Level"),
+    "data.encoder": ("Encoder", "Level"),
     "data.kinds": ("Column",),
     "data.prepare": ("Numbers", "Preparer"),
     "data.schema": ("Schema",),

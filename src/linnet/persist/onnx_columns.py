@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.columns import Encoder, Level
+from linnet.data.encoder import Encoder, Level
 from linnet.data.prepare import Numbers, Preparer
 from linnet.errors import ConfigError
 from linnet.persist.onnx_graph import Graph, Tensor

@@ -1,0 +1,281 @@
+"""From arrays, sparse matrices and data frames to Columns: what was seen first is what is taken afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.data.columns import Codes, Columns
+from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
+from linnet.data.table import Array, as_table, check_finite, describe, empty
+from linnet.errors import DataError, DataWarning, warn
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The levels of one column of a data frame, in the order of their codes; None for a missing value."""
+
+    column: str
+    values: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Encoder:
+    """Makes Columns of what users have; what it saw first (`learn`) is what it takes afterwards (`encode`).
+
+    `gaps`, values that are missing: "refuse" them; "fill" them in data frames: in numbers by the median of the column,
+    with a column of zeros and ones that says where, in text and categories by a level of their own; "keep" them:
+    numbers stay NaN, and rows have no level.
+    """
+
+    gaps: Literal["refuse", "fill", "keep"] = "refuse"
+    kind: str = ""  # "array", "sparse" or "frame"
+    width: int = 0  # columns of the table
+    names: tuple[str, ...] | None = None  # of the table's columns
+    levels: tuple[Level, ...] = ()  # of those that hold levels
+    medians: dict[str, float] = field(default_factory=dict)  # of the columns of numbers, if there may be gaps
+    marked: tuple[str, ...] = ()  # columns of numbers that had gaps when learned
+    unseen: dict[str, int] = field(default_factory=dict)  # rows with levels never seen, by column, in the last table
+    filled: dict[str, int] = field(default_factory=dict)  # rows with gaps where there were none, likewise
+
+    def learn(self, x: object, name: str = "X") -> Columns:
+        """Take note of the table's form and encode it."""
+        self.medians, self.marked, self.unseen, self.filled = {}, (), {}, {}
+        frame = as_frame(x, name)
+        if frame is not None:
+            self.kind, self.names = "frame", tuple(frame.columns)
+            self.width = len(self.names)
+            self.levels = tuple(
+                Level(column, levels_of(frame[column], name)) for column in self.names if has_levels(frame[column])
+            )
+            if self.gaps == "fill" and len(frame):
+                self._learn_gaps(frame, name)
+            return self._encode_frame(frame, name)
+        if (matrix := _as_sparse(x, name)) is not None:
+            self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
+            return self._encode_sparse(matrix, name)
+        table = as_table(x, name=name, gaps=self.gaps == "keep")
+        self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
+        return Columns(len(table), tables=(table,))
+
+    def encode(self, x: object, name: str = "X") -> Columns:
+        """Columns in the form of those learned; a warning counts levels never seen and gaps where there were none."""
+        self.unseen, self.filled = {}, {}
+        frame = as_frame(x, name)
+        if frame is not None and (self.kind == "frame" or self.levels):
+            return self._encode_frame(frame, name)
+        if self.levels or self.marked:
+            raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
+        if (matrix := _as_sparse(x, name)) is not None:
+            return self._encode_sparse(matrix, name)
+        table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep")
+        return Columns(len(table), tables=(table,))
+
+    def encode_rows(self, rows: Sequence[Any]) -> Columns:
+        """Columns of single rows: sequences in the table's order of columns, mappings, or data frames of one row."""
+        if self.kind != "frame":
+            return self.encode(np.stack([np.asarray(row, np.float64) for row in rows]))
+        assert self.names is not None
+        by_column: dict[str, list[Any]] = {column: [] for column in self.names}
+        for row in rows:
+            frame = as_frame(row, "a row")
+            values: Any = row if frame is None else frame.row(0)
+            named = hasattr(values, "keys")
+            if not named and len(values) != self.width:
+                raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
+            for place, column in enumerate(self.names):
+                by_column[column].append(values[column if named else place])
+        tables = [
+            np.array(values, np.float64)[:, None]
+            for column, values in by_column.items()
+            if column not in {level.column for level in self.levels}
+        ]
+        codes = [
+            np.array([level.values.index(v) if v in level.values else -1 for v in by_column[level.column]], np.int32)
+            for level in self.levels
+        ]
+        counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(rows), tables=tuple(tables), codes=tuple(codes), levels=counts)
+
+    @property
+    def coefficient_names(self) -> list[str]:
+        """A name for every coefficient, in the table's order of columns: the column's, or column=level."""
+        by_column = {level.column: level for level in self.levels}
+        names: list[str] = []
+        for column in self.names or tuple(f"x{index}" for index in range(self.width)):
+            if column in by_column:
+                values = by_column[column].values
+                names += [f"{column} missing" if value is None else f"{column}={value}" for value in values]
+            else:
+                names += [column, f"{column} missing"] if column in self.marked else [column]
+        return names
+
+    def places(self) -> dict[str, list[int]]:
+        """The numbers of the coefficients that belong to a column, and of each by its own name."""
+        by_column = {level.column: len(level.values) for level in self.levels}
+        names = self.names or tuple(f"x{index}" for index in range(self.width))
+        out = {name: [index] for index, name in enumerate(self.coefficient_names)}
+        first = 0
+        for column in names:  # a column's own name counts more than one made up of a column and a level
+            count = by_column.get(column, 1)
+            out[column] = list(range(first, first + count))
+            first += count
+        return out
+
+    def order(self) -> NDArray[np.intp]:
+        """For every coefficient, in the table's order of columns, its place in the order of Columns."""
+        if not (self.levels or self.marked):
+            return np.arange(self.width)
+        assert self.names is not None
+        by_column = {level.column: len(level.values) for level in self.levels}
+        dense, mark = 0, self.width - len(self.levels)
+        code = mark + len(self.marked)
+        places: list[int] = []
+        for column in self.names:
+            if column in by_column:
+                places += range(code, code + by_column[column])
+                code += by_column[column]
+                continue
+            places.append(dense)
+            dense += 1
+            if column in self.marked:
+                places.append(mark)
+                mark += 1
+        return np.array(places, np.intp)
+
+    def _learn_gaps(self, frame: "nw.DataFrame[Any]", name: str) -> None:
+        """Take note of the medians, and of where there are gaps."""
+        by_column = {level.column: level for level in self.levels}
+        for column in frame.columns:
+            series = frame[column]
+            if column in by_column:
+                known: Any = by_column[column].values
+                if series.null_count():
+                    by_column[column] = Level(column, (*known, None))
+            else:
+                values = numbers(series, name)
+                known = values[~np.isnan(values)]
+                self.marked += (column,) if len(known) < len(values) else ()
+                with np.errstate(invalid="ignore"):  # infinities are found later
+                    self.medians[column] = float(np.median(known)) if len(known) else np.nan
+            if len(known) == 0:
+                raise DataError(f"column {column!r} of {name} has no value at all: leave it out")
+        self.levels = tuple(by_column.values())
+
+    def _encode_sparse(self, rows: "scipy.sparse.csr_array[Any]", name: str) -> Columns:
+        if rows.shape[1] != self.width:
+            raise DataError(f"{name} has {rows.shape[1]} columns, but the model takes {self.width}")
+        if 0 in rows.shape:
+            raise empty(rows.shape, name)
+        if core.has_duplicates(rows.indptr.astype(np.int64, copy=False), rows.indices, rows.shape[1]):
+            rows = rows.copy()
+            rows.sum_duplicates()
+        values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
+        row, _ = core.first_nonfinite(values[:, None]) if len(values) else (-1, -1)
+        if row >= 0:
+            where = int(np.searchsorted(rows.indptr, row, side="right")) - 1
+            raise DataError(
+                f"{name} contains {describe(values[row])} in row {where}, column {rows.indices[row]}: "
+                "fill in or drop missing values first"
+            )
+        start = rows.indptr.astype(np.int64, copy=False)
+        return Columns(rows.shape[0], sparse=(start, rows.indices, values), sparse_columns=rows.shape[1])
+
+    def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> Columns:
+        assert self.names is not None
+        present = set(frame.columns)
+        missing = [column for column in self.names if column not in present]
+        if missing or len(present) != self.width:
+            what = f"lacks the columns {missing}" if missing else f"has {len(present)} columns"
+            raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
+        if len(frame) == 0 or self.width == 0:
+            raise empty((len(frame), self.width), name)
+        by_column = {level.column: level for level in self.levels}
+        tables, marks, codes = [], [], []
+        for column in self.names:
+            if column in by_column:
+                codes.append(self._codes(frame[column], by_column[column], name))
+                continue
+            values = numbers(frame[column], name)
+            if self.gaps == "fill":
+                gaps = np.isnan(values)
+                values = self._without_gaps(values, gaps, column)
+                marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
+            elif self.gaps == "refuse":
+                check_whole(frame[column], name, "fill in or drop missing values first")
+            if self.gaps != "keep":
+                check_finite(values[:, None], f"column {column!r} of {name}")
+            tables.append(values[:, None])
+        never_seen, filled = "levels never seen in training, which have no effect", "gaps where training had none"
+        for what, counts in ((never_seen, self.unseen), (f"{filled}, filled with the median", self.filled)):
+            if counts:
+                rows = ", ".join(f"{count} in column {column!r}" for column, count in counts.items())
+                warn(f"{name} has rows with {what}: {rows}", DataWarning)
+        level_counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(frame), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
+
+    def _without_gaps(self, values: Array, gaps: Array, column: str) -> Array:
+        if not gaps.any():
+            return values
+        if column not in self.marked:
+            self.filled[column] = int(gaps.sum())
+        return np.where(gaps, self.medians[column], values)
+
+    def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
+        if self.gaps == "refuse":
+            check_whole(series, name, "fill in a level of its own first")
+        places = {value: code for code, value in enumerate(level.values)}
+        if (given := pandas_categories(series)) is not None:
+            values, of_rows = given
+            code_of = np.array([places.get(value, -1) for value in (*values, None)], np.int32)
+            codes: Codes = code_of[of_rows]  # a gap is -1: the last
+        else:
+            codes = np.full(len(series), places.get(None, -1), np.int32)
+            known = series.drop_nulls()
+            if len(known):
+                codes[~series.is_null().to_numpy()] = self._codes_of_known(known, places, name)
+        if unseen := int((codes < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0):
+            self.unseen[series.name] = unseen
+        return codes
+
+    @staticmethod
+    def _codes_of_known(series: "nw.Series[Any]", places: dict[Any, int], name: str) -> Codes:
+        import narwhals.stable.v2 as nw  # loaded by now
+
+        if series.dtype.is_nested():
+            raise not_usable(series, name)
+        try:
+            present = series.unique().to_list()
+            codes = [places.get(value, -1) for value in present]
+        except TypeError:
+            raise not_usable(series, name) from None
+        # the distinct values are few: each library has its own fast way to spread them over the rows
+        spread: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
+        return spread
+
+
+def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
+    """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is."""
+    if not (hasattr(given, "tocsr") and scipy.sparse.issparse(given)):
+        return None
+    x: Any = given
+    if x.ndim != 2:
+        raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
+    if x.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
+    kinds = {"csc": scipy.sparse.csc_array, "bsr": scipy.sparse.bsr_array}
+    try:
+        matrix = kinds.get(x.format, scipy.sparse.csr_array)(x)
+        matrix.check_format(full_check=True)
+        if (np.diff(matrix.indptr) < 0).any():
+            raise ValueError("indptr must not fall")
+    except ValueError as error:
+        raise DataError(f"{name} is a broken sparse matrix: {error}") from None
+    return scipy.sparse.csr_array(matrix)
