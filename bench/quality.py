@@ -174,12 +174,15 @@ def measure(tables: list[Table], sides: list[str], folds: int, file: Path | None
     results: Results = {t.name: {side: known.get(t.name, {}).get(side, []) for side in sides} for t in tables}
     for fold, table in itertools.product(range(folds), tables):
         found = results[table.name]
-        for worker in [worker for worker in workers if len(found[worker.name]) <= fold]:
+        missing = [worker for worker in workers if len(found[worker.name]) <= fold]
+        for worker in missing:
             try:
                 found[worker.name].append(worker.ask("run", table.name, fold))
             except ImportError as error:
                 print(f"{worker.name} left out: {error}")
                 workers.remove(worker)
+        if not missing:
+            continue
         told = ", ".join(f"{side} {runs[-1][0]:.4g} ({runs[-1][1]:.2f} s)" for side, runs in found.items() if runs)
         print(f"fold {fold + 1}, {table.name}: {told}", flush=True)
         if file:
@@ -256,7 +259,7 @@ def main() -> None:
     parser.add_argument("--table", action="append", choices=list(BY_NAME))
     parser.add_argument("--side", action="append", choices=SIDES)
     parser.add_argument("--folds", type=int, default=5, choices=range(1, 6))
-    parser.add_argument("--json", type=Path, help="write every loss and time here, table by table; go on there if cut short")
+    parser.add_argument("--json", type=Path, help="write every loss and time here, and go on from there")
     parser.add_argument("--show", type=Path, nargs="+", help="print the tables of such files instead of measuring")
     options = parser.parse_args()
     if options.show:

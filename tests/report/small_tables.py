@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from linnet.data.schema import Schema
-from linnet.estimators.table_model import Roles, TableModel
+from linnet.estimators.table_model import Examples, Roles, TableModel
 from linnet.estimators.table_training import Options, train
 from linnet.report import Facts, facts_of
 
@@ -37,7 +37,7 @@ class Case:
     """A trained model, the rows it was trained on, and those held out."""
 
     model: TableModel
-    training: pa.Table
+    training: Examples
     held_out: pa.Table
 
 

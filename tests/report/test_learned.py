@@ -19,9 +19,8 @@ from .small_tables import case, facts, table, trained
 def test_coefficients_have_the_intervals_of_inference(task: str, model: str) -> None:
     one, found = case(task, model), facts(task, model).coefficients
     assert found is not None
-    given = {"exposure": np.asarray(one.training["time"])} if task == "counts" else {}
-    x, y = one.model.schema.apply(one.training), one.model.target_of(one.training)
-    inference = one.model.estimator.inference(x, y, **given)
+    assert set(one.training.given) == ({"exposure"} if task == "counts" else set())
+    inference = one.model.estimator.inference(one.training.x, one.training.y, **one.training.given)
     by_name = {(f"{row.of_class}: " if row.of_class else "") + row.name: row for row in found.rows}
     assert sorted(by_name) == sorted(inference.names)
     for place, name in enumerate(inference.names):

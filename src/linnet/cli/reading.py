@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linnet.data.sampling import Some
+    from linnet.data.sources import Source
     from linnet.estimators.table_model import TableModel
 
 _PATIENCE = 1.0  # seconds before a bar shows
@@ -56,6 +58,15 @@ def read_table(paths: Sequence[str], delimiter: str | None, *, quiet: bool) -> t
     with progress(not quiet) as tell:
         source = open_source(list(paths), delimiter=delimiter)
         return source.read(tell), list(source.notices)
+
+
+def read_some(paths: Sequence[str], delimiter: str | None, most: float, *, quiet: bool) -> tuple["Source", "Some"]:
+    """A table, or, of one with more than so many bytes, some of its rows."""
+    from linnet.data.sources import open_source
+
+    with progress(not quiet) as tell:
+        source = open_source(list(paths), delimiter=delimiter)
+        return source, source.read_some(most, tell)
 
 
 def read_model(path: Path) -> "TableModel":

@@ -2,13 +2,13 @@
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linnet.cli.reading import character, read_table
+from linnet.cli.reading import character, progress, read_some, read_table
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linnet.estimators.table_model import TableModel
 
 Text = str | None
+_MOST_HELD = 1 << 28  # bytes of a table; of a larger one only some rows are held
 
 
 def train(
@@ -69,6 +70,7 @@ def train(
     from linnet.estimators.table_model import Roles
     from linnet.estimators.table_training import Options
     from linnet.estimators.table_training import train as train_table
+    from linnet.estimators.table_whole import Whole
 
     if checkpoint is not None and resume is not None:
         raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
@@ -78,12 +80,18 @@ def train(
             raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
     console = Console(highlight=False, quiet=as_json)
     roles = Roles(target, exposure, offset, weights)
-    table, notices = read_table(data, character(delimiter), quiet=as_json)
-    table = _without(table, drop or ())
+    source, some = read_some(data, character(delimiter), _MOST_HELD, quiet=as_json)
+    table, notices = _without(some.table, drop or ()), list(source.notices)
     columns = [name for name in table.column_names if name == target or name not in roles.names]
     _check_columns(table.column_names, roles.names)
     schema = Schema.of(table.select(columns), target, task=task, text=text or ())
+    schema = replace(schema, rows=some.rows)
     notices = [*notices, *schema.notices]
+    if not some.is_all:
+        notices.append(
+            f"the table is read as it is in {len(table):,} rows drawn at random; linear models learn from all "
+            f"{some.rows:,}, others from those"
+        )
     suspects = leaks(table.select(columns), target, schema)
     _say_what_was_read(console, data, schema, notices, suspects)
     options = Options(
@@ -100,10 +108,21 @@ def train(
         resume=resume is not None,
     )
     held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
-    with console.status("") as status:
+    with console.status("") as status, progress(not as_json) as tell:
+        whole = None if some.is_all else Whole(source, some.rows, out.parent, tell)
         found, training, held = train_table(
-            table, schema, roles, options, valid=held_out, begin=lambda name: status.update(f"training: {name}")
+            table,
+            schema,
+            roles,
+            options,
+            valid=held_out,
+            numbers=some.numbers,
+            whole=whole,
+            begin=lambda name: status.update(f"training: {name}"),
         )
+    if whole is not None:
+        _say_notices(console, whole.notices)
+        notices += whole.notices
     found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
     found.facts["command"] = _command()
     found.save(out)
@@ -192,10 +211,16 @@ def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices
     console.soft_wrap = True
     console.print(Line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
     console.print(Line(f"task: {schema.task} ({schema.reason})"))
-    for notice in notices:
-        console.print(Line(f"note: {notice}", "dim"))
+    _say_notices(console, notices)
     for suspect in suspects:
         console.print(Line(f"warning: {suspect}", "yellow"))
+
+
+def _say_notices(console: "Console", notices: list[str]) -> None:
+    from rich.text import Text as Line
+
+    for notice in notices:
+        console.print(Line(f"note: {notice}", "dim"))
 
 
 def _say_result(console: "Console", model: "TableModel", out: Path) -> None:

@@ -1,7 +1,7 @@
 """From arrays, sparse matrices and data frames to Columns: what was seen first is what is taken afterwards."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -47,6 +47,10 @@ class Encoder:
 
     def learn(self, x: object, name: str = "X") -> Columns:
         """Take note of the table's form and encode it."""
+        if isinstance(x, Encoded):
+            for each in fields(self):
+                setattr(self, each.name, getattr(x.encoder, each.name))
+            return x.columns
         self.medians, self.marked, self.unseen, self.filled = {}, (), {}, {}
         frame = as_frame(x, name)
         if frame is not None:
@@ -67,6 +71,8 @@ class Encoder:
 
     def encode(self, x: object, name: str = "X") -> Columns:
         """Columns in the form of those learned; a warning counts levels never seen and gaps where there were none."""
+        if isinstance(x, Encoded):
+            return x.columns
         self.unseen, self.filled = {}, {}
         frame = as_frame(x, name)
         if frame is not None and (self.kind == "frame" or self.levels):
@@ -273,6 +279,27 @@ def _median(values: Array) -> float:
     with np.errstate(invalid="ignore", over="ignore"):  # infinities among the values are found later
         found = float(np.median(values))
         return found if np.isfinite(found) else 2 * float(np.median(values / 2))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table whose columns were encoded before; estimators take it where they take a data frame."""
+
+    encoder: Encoder
+    columns: Columns
+
+    def __len__(self) -> int:
+        return self.columns.rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the table."""
+        return self.columns.rows, self.encoder.width
+
+    @property
+    def column_names(self) -> list[str]:
+        """As pyarrow's tables have them."""
+        return list(self.encoder.names or ())
 
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":

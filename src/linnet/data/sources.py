@@ -3,6 +3,7 @@
     source = open_source(["a.csv.gz", "b.csv.gz"])
     source.names  # of the columns
     source.read()  # all at once, by all threads
+    source.read_some(most=2**28)  # the same, or, of a table with more bytes, some rows at random
     for table in source.chunks():  # the same rows in the same order, some ten thousand at a time
         ...
     source.notices  # what a user should know, in words
@@ -21,12 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from linnet.data.column_types import Types, converted, keeps_text, merge_types, merged, plain
 from linnet.data.dialect import unique_names
 from linnet.data.partitions import folder_values, partitioned
+from linnet.data.sampling import Sample, Some
 from linnet.data.text_files import open_text
 from linnet.errors import DataError
 
@@ -167,18 +170,26 @@ class Source:
 
     def read(self, progress: Progress | None = None) -> pa.Table:
         """Return all rows."""
-        tables, found = [], dict[str, pa.DataType]()
-        exact = True  # whether no value must be read again as the text it was
+        return self.read_some(np.inf, progress).table
+
+    def read_some(self, most: float, progress: Progress | None = None) -> Some:
+        """Return all rows if they are at most so many bytes, else some of them at random."""
+        sample, found, seen = Sample(most), dict[str, pa.DataType](), set[pa.Schema]()
         for table in self._tables(self._parts, None, self._types or {}, progress):
-            tables.append(table)
-            merge_types(found, table.schema)
-        for table in tables:
-            exact = exact and all(keeps_text(field.type, found[field.name]) for field in table.schema)
+            sample.add(table)
+            if table.schema not in seen:
+                seen.add(table.schema)
+                merge_types(found, table.schema)
         self._remember(found)
         order, types = self.names, self.types()
-        if not exact:
-            return _joined(list(self.chunks(types=types, progress=progress)), order, types)
-        return _joined([_in_order(converted(table, types, "", 0), order, types) for table in tables], order, types)
+        if all(keeps_text(field.type, found[field.name]) for schema in seen for field in schema):
+            tables = [_in_order(converted(table, types, "", 0), order, types) for table in sample.tables]
+        else:  # some values must be read again as the text they were
+            sample = Sample(share=sample.share)
+            for table in self.chunks(types=types, progress=progress):
+                sample.add(table)
+            tables = sample.tables
+        return Some(_joined(tables, order, types), sample.numbers, sample.rows)
 
     def _remember(self, found: dict[str, pa.DataType]) -> None:
         nested = [name for name, type_ in found.items() if pa.types.is_nested(type_)]

@@ -1,6 +1,7 @@
 """The targets: what each head takes, checked so that an error names the row."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -11,6 +12,17 @@ from linnet.data.table import Array, check_finite, check_fits_float32
 from linnet.errors import ConfigError, DataError
 
 Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Classes in order, and the place of every row's class among them: a target that need not be looked through."""
+
+    classes: Array
+    codes: Array  # int32, or float64 for two classes
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str = "x") -> Labels:

@@ -1,7 +1,7 @@
 """The models that a table's task may want, from the simplest on: a constant, linear, generalized linear, a network."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -64,6 +64,7 @@ class Candidate:
     what: str
     make: Callable[[], Any]
     takes: tuple[str, ...] = ("sample_weight",)
+    from_file: bool = False  # whether its rows may lie in a file, encoded
 
 
 def candidates(
@@ -111,20 +112,19 @@ def candidates(
         rule: dict[str, Any] = {"random_state": seed, "gaps": "fill", "threads": threads}
         found += [
             Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(**weighted, **rule), ()),
-            Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact)),
+            Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact), from_file=True),
             Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
         ]
     else:
         if class_weight is not None:
             raise ConfigError(f"--class-weight is for classes, and the task is {task!r}")
         if not shifts:
-            found.append(
-                Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
-            )
+            linear = Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
+            found.append(replace(linear, from_file=True))
         loss = "squared_error"
         if task == "counts":
             loss, make = "poisson", lambda: PoissonRegressor(alpha=1e-4, **exact)
-            found.append(Candidate("poisson", "Poisson regression", make, everything))
+            found.append(Candidate("poisson", "Poisson regression", make, everything, from_file=True))
         found.append(Candidate("mlp", "a small ensemble of networks", lambda: MLPRegressor(loss, **net), everything))
     if model == "auto":
         return [candidate for candidate in found if candidate.name != "perceptron"]

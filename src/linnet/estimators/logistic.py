@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import missing
+from linnet.data.targets import Labelled, missing
 from linnet.errors import ConfigError, DataError, warn
 from linnet.estimators.base import Classifier
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
@@ -28,6 +28,8 @@ _FEW = 20  # rows, which may well have a class each
 
 def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the sorted classes and, for every row, which of them it has."""
+    if isinstance(y, Labelled):
+        return _several(y.classes), y.codes
     target = one_target(y, quiet=quiet)
     if target.ndim != 1:
         raise DataError(f"y must have one class a row, got shape {target.shape}")
@@ -184,6 +186,7 @@ class LogisticRegression(Classifier, LinearModel):
             raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
         weights = row_weights(sample_weight, columns.rows)
         if self.class_weight is not None:
+            labels = labels.astype(np.int32, copy=False)
             by_class = class_weights(self.class_weight, classes, labels)
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
@@ -191,7 +194,7 @@ class LogisticRegression(Classifier, LinearModel):
         fixed = self._fixed()
         given: dict[str, Any]
         if len(classes) == 2:
-            head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64)[:, None]}
+            head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64, copy=False)[:, None]}
         else:
             head, outputs, given = Categorical(), len(classes), {"labels": labels, "fixed": fixed}
         return self._make(

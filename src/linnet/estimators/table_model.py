@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.schema import Schema
+from linnet.data.targets import Labelled
 from linnet.errors import ConfigError, DataError, DataWarning, warn
 from linnet.estimators.saved import Saved
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linnet.data.encoder import Encoded
     from linnet.estimators.onnx_file import Answers
     from linnet.persist.onnx_columns import Inputs
 
@@ -52,6 +54,24 @@ class Tried:
     scores: dict[str, float]  # by metric, of the held-out rows
     chosen: bool = False
     failed: str = ""  # why, if it did
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What an estimator is fitted to."""
+
+    x: "pa.Table | Encoded"
+    y: Array | Labelled
+    given: dict[str, Array]  # weights, exposure and offset, those there are
+
+    @classmethod
+    def of(cls, table: "pa.Table", schema: Schema, roles: Roles) -> "Examples":
+        """Rows that all have a target."""
+        assert schema.task is not None
+        return cls(schema.apply(table), target_of(table, schema, schema.task), given_of(table, roles))
+
+    def __len__(self) -> int:
+        return len(self.y)
 
 
 @dataclass
@@ -156,6 +176,12 @@ def numbers_of(table: "pa.Table", name: str) -> Array:
     return values
 
 
+def given_of(table: "pa.Table", roles: Roles) -> dict[str, Array]:
+    """Weights, exposure and offset of the rows, those there are, by the names that `fit` has for them."""
+    columns = {**roles.shifts, **({} if roles.weights is None else {"sample_weight": roles.weights})}
+    return {name: numbers_of(table, column) for name, column in columns.items()}
+
+
 def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | None = None) -> Array:
     """The target as estimators take it: classes as they are written, numbers as numbers."""
     assert schema.target is not None
@@ -170,7 +196,7 @@ def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | Non
         if task == "counts" and (values < 0).any():
             raise DataError(f"the target {name!r} has {values.min():g} in row {int(values.argmin())}: no count")
         return values
-    found = np.array([str(value) for value in table[name].to_pylist()], dtype=object)
+    found = class_names(table[name])
     row, longest = max(enumerate(map(len, found)), key=lambda one: one[1], default=(0, 0))
     if longest > _LONGEST_CLASS:
         raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: no name of a class")
@@ -182,8 +208,32 @@ def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | Non
     return found
 
 
+def class_names(column: "pa.ChunkedArray") -> Array:
+    """The classes of rows that all have one, as they are written."""
+    names, codes = _coded(column)
+    return np.asarray(np.array([*names, ""], dtype=object)[codes])
+
+
+def class_codes(column: "pa.ChunkedArray", classes: Array) -> NDArray[np.int32]:
+    """The places of rows' classes among those given, -1 where it is none of them."""
+    names, codes = _coded(column)
+    place = {name: code for code, name in enumerate(classes)}
+    return np.array([*(place.get(name, -1) for name in names), -1], np.int32)[codes]
+
+
+def _coded(column: "pa.ChunkedArray") -> tuple[list[str], NDArray[np.int32]]:
+    """The different values of a column, as they are written, and every row's place among them."""
+    coded = column.combine_chunks().dictionary_encode()
+    return [str(value) for value in coded.dictionary.to_pylist()], coded.indices.to_numpy()
+
+
 def with_target(table: "pa.Table", name: str) -> "pa.Table":
     """The rows that have a target."""
+    return table.filter(has_target(table, name))
+
+
+def has_target(table: "pa.Table", name: str) -> "pa.ChunkedArray":
+    """Which rows have a target."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -191,4 +241,4 @@ def with_target(table: "pa.Table", name: str) -> "pa.Table":
     known = pc.is_valid(column)
     if pa.types.is_floating(column.type):
         known = pc.and_(known, pc.is_finite(column))
-    return table.filter(pc.fill_null(known, False))
+    return pc.fill_null(known, False)

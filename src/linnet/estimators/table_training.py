@@ -16,7 +16,17 @@ from linnet.errors import ConfigError, DataError, FitWarning, LinnetError
 from linnet.estimators.candidates import Candidate, candidates
 from linnet.estimators.table_answers import Answers
 from linnet.estimators.table_metrics import as_measure, measures
-from linnet.estimators.table_model import Array, Roles, TableModel, Tried, numbers_of, target_of, with_target
+from linnet.estimators.table_model import (
+    Array,
+    Examples,
+    Roles,
+    TableModel,
+    Tried,
+    has_target,
+    target_of,
+    with_target,
+)
+from linnet.estimators.table_whole import Whole
 from linnet.evaluate.thresholds import as_objective, best_threshold
 
 if TYPE_CHECKING:
@@ -66,32 +76,37 @@ def train(
     options: Options,
     *,
     valid: "pa.Table | None" = None,
+    numbers: NDArray[np.int64] | None = None,
+    whole: Whole | None = None,
     begin: Told = lambda name: None,
-) -> tuple[TableModel, "pa.Table", "pa.Table"]:
-    """Return the best candidate, the rows it was trained on, and those it was not. `begin` is told each one's name."""
+) -> tuple[TableModel, Examples, "pa.Table"]:
+    """Return the best candidate, the rows it was trained on, and those it was not. `begin` is told each one's name.
+
+    `whole`: where all rows are, if `table` has only some of them, with these `numbers`.
+    """
     task = schema.task
     assert task is not None
-    table = with_target(table, roles.target)
+    known = has_target(table, roles.target)
+    table, numbers = table.filter(known), np.flatnonzero(known) if numbers is None else numbers[known.to_numpy()]
     if len(table) < 10:
         raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least 10 are needed")
     classes = task.endswith("classes")
-    y = target_of(table, schema, task)
+    held: NDArray[np.int64] = numbers[:0]
     if valid is None:
-        inner, outer = split(y, classes, options.valid, options.seed)
-        table, valid, y = table.take(inner), table.take(outer), y[inner]
+        inner, outer = split(target_of(table, schema, task), classes, options.valid, options.seed)
+        table, valid, held = table.take(inner), table.take(outer), numbers[outer]
     else:
         valid = with_target(valid, roles.target)
-    x = schema.apply(table)
-    if x.num_columns == 0:
+    some = Examples.of(table, schema, roles)
+    if some.x.shape[1] == 0:
         raise DataError("no column is left to learn from: " + "; ".join(schema.notices))
-    given = {name: numbers_of(table, role) for name, role in roles.shifts.items()}
-    if roles.weights is not None:
-        given["sample_weight"] = numbers_of(table, roles.weights)
+    named = np.unique(target_of(table, schema, task)) if classes else None
+    every: Examples | None = None  # row, for the models that read them from a file
     chooser = as_measure(options.metric, task) if options.metric else measures(task)[0]
     wanted = [chooser, *(m for m in measures(task) if m.name != chooser.name)]
-    blank = TableModel(schema, roles, task, None, np.unique(y) if classes else None, metric=chooser.name)
+    blank = TableModel(schema, roles, task, None, named, metric=chooser.name)
     tried: list[Tried] = []
-    best: tuple[float, TableModel] | None = None
+    best: tuple[float, TableModel, Examples] | None = None
     line = candidates(
         task,
         options.model,
@@ -112,9 +127,12 @@ def train(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FitWarning)
-                taken = {name: values for name, values in given.items() if name in candidate.takes}
+                if whole is not None and candidate.from_file and every is None:
+                    every = whole.examples(table, schema, roles, named, held)
+                rows = every if every is not None and candidate.from_file else some
+                given = {name: values for name, values in rows.given.items() if name in candidate.takes}
                 go_on = options.checkpoint if options.resume and candidate is network else None
-                estimator = _fitted(candidate, x, y, taken, go_on)
+                estimator = _fitted(candidate, rows, given, go_on)
             model = replace(blank, estimator=estimator)
             _set_threshold(model, valid, options)
             seconds, scores = time.perf_counter() - started, Answers.of(model, valid).scores(wanted)
@@ -132,13 +150,13 @@ def train(
         value = scores.get(chooser.name, float("nan")) * (1 if chooser.higher else -1)
         value = value if np.isfinite(value) else -np.inf
         if best is None or value > best[0]:
-            best = value, model
+            best = value, model, rows
             tried = [replace(one, chosen=one is tried[-1]) for one in tried]
     if best is None:
         raise DataError("; ".join(one.failed for one in tried if one.failed))
     model = replace(best[1], tried=tuple(tried))
-    model.facts = {"rows": len(table), "held_out": len(valid), "seed": options.seed}
-    return model, table, valid
+    model.facts = {"rows": len(best[2]), "held_out": len(valid), "seed": options.seed}
+    return model, best[2], valid
 
 
 def _check_checkpoint(network: Candidate | None, options: Options) -> None:
@@ -158,15 +176,15 @@ def _check_checkpoint(network: Candidate | None, options: Options) -> None:
             ) from None
 
 
-def _fitted(candidate: Candidate, x: "pa.Table", y: Array, given: dict[str, Any], checkpoint: str | None) -> Any:
+def _fitted(candidate: Candidate, rows: Examples, given: dict[str, Any], checkpoint: str | None) -> Any:
     """The candidate's model, fitted, or gone on with from a checkpoint."""
     from linnet.estimators.resume import resume
 
     model = candidate.make()
     if checkpoint is not None:
-        model = resume(checkpoint, x, y, given.pop("sample_weight", None), model=model, **given)
+        model = resume(checkpoint, rows.x, rows.y, given.pop("sample_weight", None), model=model, **given)
     else:
-        model.fit(x, y, **given)
+        model.fit(rows.x, rows.y, **given)
     if candidate.name == "mlp":
         model.set_params(checkpoint=None)  # the model file is of the model, not of the run
     return model

@@ -20,6 +20,7 @@ from linnet.data.targets import Labels
 from linnet.model.heads import Head
 
 Floats = NDArray[np.float64]
+_COUNTED = 1 << 20  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class Problem:
         if self.labels is not None:
             classes = np.arange(self.outputs, dtype=np.int32)
             losses = self.head.loss(np.tile(biases, (self.outputs, 1)), classes)
-            return float(np.bincount(self.labels, self.weights, self.outputs) @ losses)
+            return float(_shares(self) @ losses)
         assert self.values is not None  # for one z the loss is a straight line in t
         mean = np.average(self.values, axis=0, weights=self.weights)
         total = self.columns.rows if self.weights is None else self.weights.sum()
@@ -226,11 +227,22 @@ def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: in
     return z
 
 
+def _shares(problem: Problem) -> Floats:
+    """The sum of weights of each class, over some rows at a time: counting makes a copy of their labels."""
+    assert problem.labels is not None
+    total = np.zeros(problem.outputs)
+    for first in range(0, problem.columns.rows, _COUNTED):
+        part = slice(first, first + _COUNTED)
+        weights = None if problem.weights is None else problem.weights[part]
+        total += np.bincount(problem.labels[part], weights, problem.outputs)
+    return total
+
+
 def _null_biases(problem: Problem) -> Floats:
     """The biases of the model without columns; with offsets, nearly so."""
     weights = problem.weights
     if problem.labels is not None:
-        shares = np.bincount(problem.labels, weights, problem.outputs)
+        shares = _shares(problem)
         z = np.log(np.where(shares > 0, shares, 1e-3))
         return np.asarray(z - z.mean())
     assert problem.values is not None

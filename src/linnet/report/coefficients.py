@@ -2,16 +2,13 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from linnet.errors import LinnetError
 from linnet.estimators.table_answers import Answers, Floats
-from linnet.estimators.table_model import TableModel, numbers_of, with_target
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from linnet.estimators.table_model import Examples, TableModel
 
 _MOST_KEPT = 200
 _MOST_INFERRED = 1500  # parameters
@@ -51,7 +48,7 @@ class WeightImage:
     weights: tuple[float, ...]
 
 
-def coefficients(answers: Answers, training: "pa.Table | None") -> Coefficients | None:
+def coefficients(answers: Answers, training: Examples | None) -> Coefficients | None:
     """The coefficients of a linear model, with intervals if its training rows are given; None of other models."""
     model, estimator = answers.model, answers.model.estimator
     if not hasattr(estimator, "coef_"):
@@ -86,19 +83,15 @@ def coefficients(answers: Answers, training: "pa.Table | None") -> Coefficients 
 
 
 def _infer(
-    model: TableModel, training: "pa.Table", known: dict[str, Coefficient]
+    model: TableModel, training: Examples, known: dict[str, Coefficient]
 ) -> tuple[list[Coefficient], Floats, float, list[str]] | str:
     """Coefficients with intervals, what to sort them by, the level and notes; or why there are none."""
     if not hasattr(model.estimator, "inference"):
         return f"{type(model.estimator).__name__} is no statistical model: its coefficients have no intervals."
-    training = with_target(training, model.roles.target)
-    roles = {"sample_weight": model.roles.weights, "exposure": model.roles.exposure, "offset": model.roles.offset}
-    given = {name: numbers_of(training, role) for name, role in roles.items() if role is not None}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the model was fitted
-            x, y = model.schema.apply(training), model.target_of(training)
-            found = model.estimator.inference(x, y, **given)
+            found = model.estimator.inference(training.x, training.y, **training.given)
     except LinnetError as error:
         return f"There are no intervals: {error}"
     rows = [

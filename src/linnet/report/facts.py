@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from linnet.data.kinds import Column
 from linnet.errors import DataWarning
 from linnet.estimators.table_answers import Answers
-from linnet.estimators.table_model import TableModel, Tried
+from linnet.estimators.table_model import Examples, TableModel, Tried
 from linnet.evaluate import Interval
 from linnet.report.class_facts import ClassFacts, class_facts
 from linnet.report.coefficients import Coefficients, WeightImage, coefficients, weight_images
@@ -66,7 +66,7 @@ def facts_of(
     model: TableModel,
     held_out: "pa.Table",
     *,
-    training: "pa.Table | None" = None,
+    training: Examples | None = None,
     command: str = "",
     notices: Sequence[str] = (),
     progress: Told = lambda done: None,
@@ -85,7 +85,7 @@ def facts_of(
 
 
 def _measured(
-    answers: Answers, training: "pa.Table | None", command: str, notices: Sequence[str], progress: Told
+    answers: Answers, training: Examples | None, command: str, notices: Sequence[str], progress: Told
 ) -> Facts:
     model = answers.model
     assert model.schema.target is not None

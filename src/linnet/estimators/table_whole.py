@@ -1,0 +1,86 @@
+"""All rows of a table that is too large to hold: encoded once, into a file, for the models that can read them there."""
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.encoder import Encoded, Encoder
+from linnet.data.schema import Schema
+from linnet.data.store import Store
+from linnet.data.targets import Labelled
+from linnet.errors import DataError, DataWarning
+from linnet.estimators.table_model import Array, Examples, Roles, class_codes, given_of, target_of, with_target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from linnet.data.sources import Progress, Source
+
+
+@dataclass
+class Whole:
+    """A table in files, and a folder with room for its encoded rows."""
+
+    source: "Source"
+    rows: int
+    folder: Path
+    progress: "Progress | None" = None
+    notices: list[str] = field(default_factory=list)  # what a user should know, after `examples`
+
+    def examples(
+        self, sample: "pa.Table", schema: Schema, roles: Roles, classes: Array | None, without: NDArray[np.int64]
+    ) -> Examples:
+        """All rows but those numbered, in the form learned from a sample."""
+        encoder = Encoder(gaps="fill")
+        two = classes is not None and len(classes) == 2
+        vectors = {"target": np.float64 if classes is None or two else np.int32}
+        vectors |= dict.fromkeys(given_of(sample.slice(0, 1), roles), np.float64)
+        store = Store(self.folder, self.rows, encoder.learn(schema.apply(sample)), vectors)
+        wanted = [*(column.name for column in schema.used), *roles.names]
+        odd: Counter[str] = Counter()  # rows, by what is odd about them
+        done = 0
+        for chunk in self.source.chunks(wanted, self.source.types(), self.progress):
+            kept = np.ones(len(chunk), np.bool_)
+            low, high = np.searchsorted(without, (done, done + len(chunk)))
+            kept[without[low:high] - done] = False
+            try:
+                odd += _append(store, encoder, with_target(chunk.filter(kept), roles.target), schema, roles, classes)
+            except DataError as error:
+                raise DataError(f"among the {len(chunk):,} rows from {done:,} on: {error}") from None
+            done += len(chunk)
+        self.notices += [f"{count:,} rows {what}" for what, count in odd.items()]
+        columns, given = store.read()
+        target = given.pop("target")
+        return Examples(Encoded(encoder, columns), target if classes is None else Labelled(classes, target), given)
+
+
+def _append(
+    store: Store, encoder: Encoder, table: "pa.Table", schema: Schema, roles: Roles, classes: Array | None
+) -> Counter[str]:
+    """Write rows, and count those that are not as the sample."""
+    assert schema.task is not None
+    odd: Counter[str] = Counter()
+    if classes is None:
+        target = target_of(table, schema, schema.task)
+    else:
+        target = class_codes(table[roles.target], classes)
+        known = target >= 0
+        if not known.all():
+            odd[f"of classes that the sample does not have are left out: {roles.target!r}"] = int((~known).sum())
+            table, target = table.filter(known), target[known]
+    if len(table) == 0:
+        return odd
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # what it warns of is counted here
+        columns = encoder.encode(schema.apply(table))
+    store.append(columns, {"target": target, **given_of(table, roles)})
+    for name, count in encoder.unseen.items():
+        odd[f"have a level of {name!r} that the sample does not have, which has no effect"] = count
+    for name, count in encoder.filled.items():
+        odd[f"have no value of {name!r}, of which the sample has all: they get the median"] = count
+    return odd
