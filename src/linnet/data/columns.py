@@ -132,14 +132,18 @@ class Columns:
             start += count
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
-    def about(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Roughly where the dense columns lie and how far they spread: mean and deviation of some rows."""
+    def middle(self) -> NDArray[np.float64]:
+        """Roughly where the dense columns lie: the mean of some rows."""
+        return np.concatenate([*(np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows()), np.empty(0)])
+
+    def spread(self) -> NDArray[np.float64]:
+        """Roughly how far they spread: the standard deviation of the same rows."""
+        return np.concatenate([*(np.std(table, axis=0, dtype=np.float64) for table in self._some_rows()), np.empty(0)])
+
+    def _some_rows(self) -> list[Array]:
         rows = max(32, min(4096, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
-        samples = [table[::step].astype(np.float64) for table in self.tables]
-        means = [sample.mean(axis=0) for sample in samples]
-        spreads = [sample.std(axis=0) for sample in samples]
-        return np.concatenate([*means, np.empty(0)]), np.concatenate([*spreads, np.empty(0)])
+        return [table[::step] for table in self.tables]
 
 
 def as_columns(x: Array | Columns) -> Columns:
@@ -307,11 +311,11 @@ class Encoder:
             rows = rows.copy()
             rows.sum_duplicates()
         values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
-        row, _ = core.first_nonfinite(values[:, None]) if len(values) else (-1, -1)
-        if row >= 0:
-            where = int(np.searchsorted(rows.indptr, row, side="right")) - 1
+        _, place = core.first_nonfinite(values[None]) if len(values) else (-1, -1)
+        if place >= 0:
+            where = int(np.searchsorted(rows.indptr, place, side="right")) - 1
             raise DataError(
-                f"{name} contains {describe(values[row])} in row {where}, column {rows.indices[row]}: "
+                f"{name} contains {describe(values[place])} in row {where}, column {rows.indices[place]}: "
                 "fill in or drop missing values first"
             )
         start = rows.indptr.astype(np.int64, copy=False)

@@ -58,7 +58,7 @@ class Problem:
         """What is taken off the dense columns: about their means, if there is an intercept to make up for it."""
         if not self.intercept:
             return np.zeros(self.columns.dense)
-        return self.columns.about()[0]
+        return self.columns.middle()
 
     @cached_property
     def core(self) -> core.Linear:
@@ -110,7 +110,7 @@ class Problem:
         """The l2 penalty of every parameter."""
         ridge = np.zeros(self.size)
         if self.l2 is not None:
-            ridge[: self.size - self.outputs] = self.l2.ravel()
+            ridge.reshape(-1, self.outputs)[:-1] = self.l2
         return ridge
 
     def z(self, theta: Floats) -> Floats:
