@@ -232,17 +232,17 @@ void bind_row_products(nb::module_& m) {
   nb::class_<RowProducts>(m, "RowProducts")
       .def(
           "__init__",
-          [](RowProducts* self, nb::tuple sparse, Vector<double> scale, int threads) {
+          [](RowProducts* self, nb::tuple sparse, Vector<double> penalty, int threads) {
             const SparseArrays arrays = SparseArrays::of(sparse);
             Columns x;
             x.rows = static_cast<std::int64_t>(arrays.start.size()) - 1;
-            x.sparse = arrays.rows(static_cast<int>(scale.size()));
+            x.sparse = arrays.rows(static_cast<int>(penalty.size()));
             require(x.rows <= RowProducts::most_rows && threads >= 1, "too many rows, or no thread");
             require(x.sparse.start[x.rows] <= RowProducts::most_entries, "too many entries");
             nb::gil_scoped_release free;
-            new (self) RowProducts(x, scale.data(), threads);
+            new (self) RowProducts(x, penalty.data(), threads);
           },
-          nb::arg("sparse"), nb::arg("scale"), nb::arg("threads"))
+          nb::arg("sparse"), nb::arg("penalty"), nb::arg("threads"))
       .def_ro_static("most_rows", &RowProducts::most_rows)
       .def_ro_static("most_entries", &RowProducts::most_entries)
       .def(

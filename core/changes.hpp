@@ -11,7 +11,6 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
 #include "buffer.hpp"
@@ -64,13 +63,7 @@ class Changes {
     count_ = std::min(count_ + 1, memory_);
     std::copy_n(s, size_, at(s_, newest_));
     std::copy_n(y, size_, at(y_, newest_));
-    double* products = &sy_[static_cast<std::size_t>(newest_) * memory_];  // [j]: s_j'y of the newest
-    if constexpr (std::is_same_v<T, double>) {
-      dots(s_, y, products);
-    } else {
-      const std::vector<double> kept(at(y_, newest_), at(y_, newest_) + size_);
-      dots(s_, kept.data(), products);
-    }
+    dots(s_, y, &sy_[static_cast<std::size_t>(newest_) * memory_]);  // [j]: s_j'y of the newest
   }
 
   // The first loop: q, which holds the gradient, less the part that the changes know about.

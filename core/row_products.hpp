@@ -26,8 +26,9 @@ class RowProducts {
  public:
   static constexpr std::int64_t most_rows = 1 << 16, most_entries = (std::int64_t{1} << 31) - 1;
 
-  // x names no column twice in a row; `scale`: the diagonal of S, one a column. Nothing of both is needed afterwards.
-  RowProducts(const Columns& x, const double* scale, int threads)
+  // x names no column twice in a row; `penalty`: the diagonal of the inverse of S, one a column. Nothing of both is
+  // needed afterwards.
+  RowProducts(const Columns& x, const double* penalty, int threads)
       : rows_(x.rows), threads_(threads), diagonal_(x.rows) {
     const std::int64_t *start = x.sparse.start, cols = x.sparse.cols;
     const std::int64_t all = start[rows_] - start[0];
@@ -57,7 +58,7 @@ class RowProducts {
     std::int32_t total = 0;
     for (std::int64_t c = 0; c < cols; ++c) {
       const bool shared = entries(c) > 1;
-      if (shared) start_.push_back(total), scale_.push_back(scale[c]);
+      if (shared) start_.push_back(total), scale_.push_back(1 / penalty[c]);
       for (int part = 0; part < parts; ++part) {  // rows of a column in order
         const std::int32_t count = std::exchange(next[part * cols + c], shared ? total : alone);
         if (shared) total += count;
@@ -68,7 +69,7 @@ class RowProducts {
     over_rows([&](std::int64_t r, auto c, auto given, std::int32_t* to) {
       const auto v = static_cast<double>(given);
       if (*to == alone) {
-        diagonal_[r] += scale[c] * v * v;
+        diagonal_[r] += v * v / penalty[c];
       } else {
         entries_[(*to)++] = {static_cast<float>(std::clamp(v, -largest, largest)), static_cast<std::uint16_t>(r)};
       }

@@ -52,7 +52,7 @@ class RowProducts:
     most_rows: int
     most_entries: int
     def __init__(
-        self, sparse: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], scale: NDArray[np.float64], threads: int
+        self, sparse: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], penalty: NDArray[np.float64], threads: int
     ) -> None: ...
     def apply(self, u: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
 

@@ -66,6 +66,7 @@ def lbfgs(
     are large. `refresh(point, iteration)` may hand over a better preconditioner.
     """
     point = start if isinstance(start, Point) else problem.whole(problem.at(start))
+    del start  # which would keep its vectors
     before = point.value if before is None else before
     steps = _Steps(problem, precondition, memory)
     small, least, since = 0, np.inf, 0

@@ -32,8 +32,10 @@ class RowSpace:
         self.half = problem.columns.rows * problem.outputs
         self.size = 2 * self.half + problem.outputs
         self.most_threads = problem.most_threads
-        inverse = 1 / problem.ridge.reshape(-1, problem.outputs)[:-1, 0]
-        self._products = core.RowProducts(problem.columns.sparse, inverse, problem.most_threads)
+        penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
+        self._products = core.RowProducts(
+            problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads
+        )
 
     @staticmethod
     def possible(problem: Problem) -> bool:
@@ -91,16 +93,21 @@ class RowSpace:
         """
         problem, half = self._problem, self.half
         assert start.gradient is not None
-        scale = np.ones(self.size)
-        if problem.intercept:
-            scale[2 * half :] = self._bias_scale()
-        step = start.gradient * scale
+        scales = [1.0, self._bias_scale() if problem.intercept else 1.0]  # of coordinates and images, and of biases
+
+        def scaled(gradient: Floats) -> Floats:
+            step = gradient * scales[0]
+            step[2 * half :] = gradient[2 * half :] * scales[1]
+            return step
+
+        step = scaled(start.gradient)
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
         curved = curvature(problem, self._z(start.theta))
         bent = core.dot(step, step, half) + float((curved * moved**2).sum())
         if bent > 0:
-            scale *= core.dot(start.gradient, step, half) / bent
-        return lambda gradient: gradient * scale
+            length = core.dot(start.gradient, step, half) / bent
+            scales[:] = [scale * length for scale in scales]
+        return scaled
 
     def theta(self, point: Floats) -> Floats:
         """The parameters of the whole problem."""

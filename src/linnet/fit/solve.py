@@ -68,8 +68,8 @@ def solve(
     use_newton = solver in _NEWTON or (solver == "auto" and _newton_pays(problem))
     if use_newton and problem.size > 4 * LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
-    theta = problem.start() if start is None else start
     if use_newton:
+        theta = problem.start() if start is None else start
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
         if start is None and problem.columns.rows >= _MANY_ROWS and dense and not squared:
@@ -79,21 +79,21 @@ def solve(
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
-    done = 0
+    done, found = 0, start
     exact = solver == "auto" and wider_than_long and ByRows.possible(problem)
     if start is None and not (exact and problem.columns.rows <= _FEW_ROWS) and RowSpace.possible(problem):
         solution = _in_row_space(problem, max_iter, tolerance, watch)
         if solution.converged:
             return solution
-        theta, done = solution.theta, solution.iterations
+        found, done = solution.theta, solution.iterations
     if exact:
         rows = ByRows(problem)
         solution = solve(rows.problem, max_iter=max_iter - done, tolerance=tolerance, watch=watch)
-        theta, done = rows.theta(solution.theta), done + solution.iterations  # and on to the last digit
+        found, done = rows.theta(solution.theta), done + solution.iterations  # and on to the last digit
     precondition = Preconditioner(problem)
     solution = lbfgs(
         problem,
-        precondition.reachable(theta),
+        precondition.reachable(problem.start() if found is None else found),
         precondition.at(None),
         max_iter=max_iter - done,
         before=problem.at(problem.start(), gradient=False).value,
@@ -107,8 +107,8 @@ def solve(
 def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
     """Where combinations of the rows lead in reasonable time: columns of very different scales need another way."""
     rows = RowSpace(problem)
-    point = rows.start()
-    steps, before, theta, done = rows.steps(point), point.value, problem.start(), 0
+    points = [rows.start()]  # taken out for good: L-BFGS has vectors enough
+    steps, before, done = rows.steps(points[0]), points[0].value, 0
 
     def tell(iteration: int, value: float, gap: float) -> None:
         if iteration or not done:  # later rounds start where the one before ended
@@ -117,7 +117,7 @@ def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watc
     for turn in range(_ROW_ROUNDS):
         found = lbfgs(
             rows,
-            point,
+            points.pop(),
             steps,
             memory=_ROW_MEMORY,
             max_iter=min(max_iter, _ROW_STEPS) - done,
@@ -132,7 +132,7 @@ def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watc
         theta = rows.theta(found.theta)
         if not found.converged:
             break
-        point = rows.exact(found.theta, theta)
+        points.append(rows.exact(found.theta, theta))
     none = np.zeros(problem.size, np.bool_)
     return replace(found, theta=theta, iterations=done, converged=proved and found.converged, dependent=none)
 
