@@ -134,14 +134,14 @@ class Columns:
 
     def middle(self) -> NDArray[np.float64]:
         """Roughly where the dense columns lie: the mean of some rows."""
-        return np.concatenate([*(np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows()), np.empty(0)])
+        return np.concatenate([*(np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows(512)), np.empty(0)])
 
     def spread(self) -> NDArray[np.float64]:
-        """Roughly how far they spread: the standard deviation of the same rows."""
-        return np.concatenate([*(np.std(table, axis=0, dtype=np.float64) for table in self._some_rows()), np.empty(0)])
+        """Roughly how far they spread: the standard deviation of more of them, for the sake of rare values."""
+        return np.concatenate([*(np.std(table, axis=0, dtype=np.float64) for table in self._some_rows(4096)), np.empty(0)])
 
-    def _some_rows(self) -> list[Array]:
-        rows = max(32, min(4096, 4_000_000 // max(1, self.dense)))
+    def _some_rows(self, most: int) -> list[Array]:
+        rows = max(32, min(most, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
         return [table[::step] for table in self.tables]
 

@@ -25,7 +25,7 @@ _LEAST_PIVOT = 1e-14  # the same for a column that is known not to: below it the
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
 _ENOUGH = 1e-9  # a gain this small, in units of the objective, is squared by one more step
 _NOTHING = 1e-15  # a gain this small is none
-_SQUARED = _ENOUGH**2  # what is left after the last step, likewise
+_LEFT = 1e-17  # what may be left after the last step, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +152,12 @@ def newton(
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations += 1
-        if before < np.inf and (gain / before) ** 4 * gain <= _SQUARED * abs(point.value):
+        if before < np.inf and (gain / before) ** 4 * gain <= _LEFT * abs(point.value):
             trial = problem.at(point.theta + step, every=every)
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)
             rest = -float(trial.gradient @ step_there)
-            if trial.value <= point.value and 0 <= rest and rest**2 / gain <= _SQUARED * abs(trial.value):
+            if trial.value <= point.value and 0 <= rest and rest**2 / gain <= _LEFT * abs(trial.value):
                 norm = float(np.abs(trial.gradient).max(initial=0.0))
                 watch(iterations, trial.value, 0.5 * rest)
                 end = trial.theta + step_there

@@ -39,7 +39,7 @@ _MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its
 _FEW_ROWS = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
 _ROW_STEPS, _ROW_MEMORY = 300, 24  # of L-BFGS among combinations of the rows
 _ROW_ROUNDS = 6  # each with a start that is exact
-_PARTS = 16, 4  # of many rows one block in so many gives a start, and one in fewer betters it
+_PARTS = 16, 8  # of many rows one block in so many gives a start, and one in fewer betters it
 _MANY_ROWS = 50_000
 _LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
 
