@@ -33,8 +33,7 @@ inline double dot(const float* a, const double* b, std::ptrdiff_t n) {
 
 // Part of the product of two vectors: entries first to last of those that count.
 template <class T>
-double product_of(const T* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first,
-                         std::ptrdiff_t last) {
+double product_of(const T* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first, std::ptrdiff_t last) {
   const std::ptrdiff_t middle = std::clamp(half, first, last);  // up to here coordinates with images
   return dot(a + first, b + half + first, middle - first) + dot(a + half + middle, b + half + middle, last - middle);
 }

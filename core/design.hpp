@@ -62,7 +62,8 @@ Cell first_nonfinite(const S* data, std::int64_t rows, std::int64_t cols, std::p
                      std::ptrdiff_t col_stride) {
   // pieces at memory speed, of several rows where they lie one after the other; then look closer
   constexpr std::int64_t piece = 4096;
-  const std::int64_t together = row_stride == cols ? std::max<std::int64_t>(1, piece / std::max<std::int64_t>(1, cols)) : 1;
+  const std::int64_t together =
+      row_stride == cols ? std::max<std::int64_t>(1, piece / std::max<std::int64_t>(1, cols)) : 1;
   for (std::int64_t first = 0; first < rows; first += together) {
     const std::int64_t last = std::min(rows, first + together);
     if (col_stride == 1 && all_finite(data + first * row_stride, (last - first) * cols)) continue;

@@ -134,11 +134,13 @@ class Columns:
 
     def middle(self) -> NDArray[np.float64]:
         """Roughly where the dense columns lie: the mean of some rows."""
-        return np.concatenate([*(np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows(512)), np.empty(0)])
+        means = [np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows(512)]
+        return np.concatenate([*means, np.empty(0)])
 
     def spread(self) -> NDArray[np.float64]:
         """Roughly how far they spread: the standard deviation of more of them, for the sake of rare values."""
-        return np.concatenate([*(np.std(table, axis=0, dtype=np.float64) for table in self._some_rows(4096)), np.empty(0)])
+        spreads = [np.std(table, axis=0, dtype=np.float64) for table in self._some_rows(4096)]
+        return np.concatenate([*spreads, np.empty(0)])
 
     def _some_rows(self, most: int) -> list[Array]:
         rows = max(32, min(most, 4_000_000 // max(1, self.dense)))

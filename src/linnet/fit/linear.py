@@ -77,7 +77,7 @@ class Problem:
         assert target is not None
         return target
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Length of theta."""
         return (self.columns.count + 1) * self.outputs
@@ -136,9 +136,11 @@ class Problem:
             g += pull
             g[self._held] = 0
         if h is not None:
-            h *= every
-            h[np.diag_indices_from(h)] += self.ridge
-            h[self._held], h[:, self._held] = 0, 0
+            if every > 1:
+                h *= every
+            h.reshape(-1)[:: self.size + 1] += self.ridge  # the diagonal
+            if len(self._held):
+                h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h, reach)
 
     def whole(self, point: Point) -> Point:

@@ -5,9 +5,9 @@ before it is left out, with a coefficient of zero, so that of a full set of leve
 Which columns those are is found out once, where all rows still count: later on rows may have become so certain that
 they no longer do, and a column that only they tell from others is not dependent but on its way to infinity.
 
-Near the optimum each gain goes with the square of the one before: after gains of b and g the next is about g³/b². A step
-from there with the second derivatives of the point before, which are off by about the square root of next/g, leaves
-next²/g to gain. Where that is nothing the last step is such a one, and its point needs no second derivatives.
+Near the optimum each gain goes with the square of the one before: after gains of b and g the next is about g³/b². A
+step from there with the second derivatives of the point before, which are off by about the square root of next/g,
+leaves next²/g to gain. Where that is nothing the last step is such a one, and its point needs no second derivatives.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def factor(matrix: Floats, order: NDArray[np.intp], lost: NDArray[np.bool_] | No
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     if lost is not None:
         scale[lost] = 0
-    lower = np.ascontiguousarray(matrix[np.ix_(order, order)])
+    lower = np.ascontiguousarray(matrix[order[:, None], order])
     lower *= scale[order]
     lower *= scale[order][:, None]
     kept = np.empty(len(order), np.uint8)
@@ -157,7 +157,8 @@ def newton(
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)
             rest = -float(trial.gradient @ step_there)
-            if trial.value <= point.value and 0 <= rest and rest**2 / gain <= _LEFT * abs(trial.value):
+            fallen = trial.value <= point.value + _ROUNDING * abs(point.value)
+            if fallen and rest >= 0 and rest**2 / gain <= _LEFT * abs(trial.value):
                 norm = float(np.abs(trial.gradient).max(initial=0.0))
                 watch(iterations, trial.value, 0.5 * rest)
                 end = trial.theta + step_there

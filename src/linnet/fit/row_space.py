@@ -33,9 +33,7 @@ class RowSpace:
         self.size = 2 * self.half + problem.outputs
         self.most_threads = problem.most_threads
         penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
-        self._products = core.RowProducts(
-            problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads
-        )
+        self._products = core.RowProducts(problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads)
 
     @staticmethod
     def possible(problem: Problem) -> bool:
