@@ -152,7 +152,7 @@ def newton(
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations += 1
-        if before < np.inf and (gain / before) ** 4 * gain <= _LEFT * abs(point.value):
+        if before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):  # 0.1: a guess
             trial = problem.at(point.theta + step, every=every)
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)
