@@ -191,7 +191,7 @@ def test_numbers_too_large_for_float32_are_named() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_first_number_that_is_none_is_found(threads: int, dtype: type) -> None:
     """Whatever the layout, the row and the number of threads that share the rows."""
-    whole = np.ones((2000, 30), dtype)
+    whole: Array = np.ones((2000, 30), dtype)
     assert core.first_nonfinite(whole, threads) == (-1, -1)
     for row in (0, 1, 999, 1999):
         x = whole.copy()
