@@ -322,17 +322,27 @@ NB_MODULE(LINNET_MODULE, m) {
   m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));
   m.def(
       "first_nonfinite",
-      [](Table x) {
+      [](Table x, int threads) {
         const Design d = design_of(x);
         if (d.kind == Design::Kind::u8) return std::make_tuple(std::int64_t{-1}, std::int64_t{-1});
         nb::gil_scoped_release free;
-        const Cell cell =
-            d.kind == Design::Kind::f32
-                ? first_nonfinite(static_cast<const float*>(d.data), d.rows, d.cols, d.row_stride, d.col_stride)
-                : first_nonfinite(static_cast<const double*>(d.data), d.rows, d.cols, d.row_stride, d.col_stride);
-        return std::make_tuple(cell.row, cell.col);
+        const auto parts = static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, std::max(1, threads)));
+        std::vector<Cell> found(parts);
+        Team().run(parts, [&](int part) {
+          const std::int64_t first = d.rows * part / parts, count = d.rows * (part + 1) / parts - first;
+          auto look = [&](const auto* data) {
+            return first_nonfinite(data + first * d.row_stride, count, d.cols, d.row_stride, d.col_stride);
+          };
+          Cell cell = d.kind == Design::Kind::f32 ? look(static_cast<const float*>(d.data))
+                                                  : look(static_cast<const double*>(d.data));
+          if (cell.row >= 0) cell.row += first;
+          found[part] = cell;
+        });
+        for (const Cell& cell : found)
+          if (cell.row >= 0) return std::make_tuple(cell.row, cell.col);
+        return std::make_tuple(std::int64_t{-1}, std::int64_t{-1});
       },
-      nb::arg("x"), "Row and column of the first NaN or infinity, or (-1, -1).");
+      nb::arg("x"), nb::arg("threads") = 1, "Row and column of the first NaN or infinity, or (-1, -1).");
   m.def(
       "uniform",
       [](std::uint64_t seed, std::uint64_t stream, OutVector<double> out) {

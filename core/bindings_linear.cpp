@@ -184,24 +184,26 @@ void bind_cholesky(nb::module_& m) {
       nb::arg("l"), nb::arg("kept").noconvert(), nb::arg("x").noconvert());
 }
 
-void bind_changes(nb::module_& m) {
-  auto check = [](const Changes& self, const auto& x) {
+template <class T>
+void bind_changes(nb::module_& m, const char* name) {
+  using Kept = Changes<T>;
+  auto check = [](const Kept& self, const auto& x) {
     require(static_cast<std::ptrdiff_t>(x.size()) == self.size(), "wrong length");
   };
-  nb::class_<Changes>(m, "Changes")
+  nb::class_<Kept>(m, name)
       .def(
           "__init__",
-          [](Changes* self, std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads) {
+          [](Kept* self, std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads) {
             require(size >= 1 && memory >= 1 && threads >= 1, "size, memory and threads: at least 1");
             require(half >= 0 && 2 * half <= size, "half: no more than half the size");
-            new (self) Changes(size, half, memory, threads);
+            new (self) Kept(size, half, memory, threads);
           },
           nb::arg("size"), nb::arg("half"), nb::arg("memory"), nb::arg("threads"))
-      .def("__len__", &Changes::count)
-      .def("clear", &Changes::clear)
+      .def("__len__", &Kept::count)
+      .def("clear", &Kept::clear)
       .def(
           "push",
-          [check](Changes& self, Vector<double> s, Vector<double> y) {
+          [check](Kept& self, Vector<double> s, Vector<double> y) {
             check(self, s);
             check(self, y);
             nb::gil_scoped_release free;
@@ -210,7 +212,7 @@ void bind_changes(nb::module_& m) {
           nb::arg("s"), nb::arg("y"))
       .def(
           "forward",
-          [check](Changes& self, OutVector<double> q) {
+          [check](Kept& self, OutVector<double> q) {
             check(self, q);
             nb::gil_scoped_release free;
             self.forward(q.data());
@@ -218,7 +220,7 @@ void bind_changes(nb::module_& m) {
           nb::arg("q").noconvert())
       .def(
           "backward",
-          [check](Changes& self, OutVector<double> r) {
+          [check](Kept& self, OutVector<double> r) {
             check(self, r);
             nb::gil_scoped_release free;
             self.backward(r.data());
@@ -230,17 +232,17 @@ void bind_row_products(nb::module_& m) {
   nb::class_<RowProducts>(m, "RowProducts")
       .def(
           "__init__",
-          [](RowProducts* self, nb::tuple sparse, Vector<double> scale, int threads) {
+          [](RowProducts* self, nb::tuple sparse, Vector<double> penalty, int threads) {
             const SparseArrays arrays = SparseArrays::of(sparse);
             Columns x;
             x.rows = static_cast<std::int64_t>(arrays.start.size()) - 1;
-            x.sparse = arrays.rows(static_cast<int>(scale.size()));
+            x.sparse = arrays.rows(static_cast<int>(penalty.size()));
             require(x.rows <= RowProducts::most_rows && threads >= 1, "too many rows, or no thread");
             require(x.sparse.start[x.rows] <= RowProducts::most_entries, "too many entries");
             nb::gil_scoped_release free;
-            new (self) RowProducts(x, scale.data(), threads);
+            new (self) RowProducts(x, penalty.data(), threads);
           },
-          nb::arg("sparse"), nb::arg("scale"), nb::arg("threads"))
+          nb::arg("sparse"), nb::arg("penalty"), nb::arg("threads"))
       .def_ro_static("most_rows", &RowProducts::most_rows)
       .def_ro_static("most_entries", &RowProducts::most_entries)
       .def(
@@ -311,7 +313,8 @@ void bind_linear(nb::module_& m) {
   bind_head(m);
   bind_cholesky(m);
   bind_lasso(m);
-  bind_changes(m);
+  bind_changes<double>(m, "Changes");
+  bind_changes<float>(m, "NarrowChanges");
   bind_row_products(m);
   bind_vectors(m);
 }

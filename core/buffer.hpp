@@ -2,6 +2,7 @@
 // pass over the weights of a wide layer otherwise waits for address translation as much as for data.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -22,11 +23,12 @@ class Buffer {
   explicit Buffer(std::ptrdiff_t n, bool zeroed = true) : size_(n) {
     std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
     const bool large = bytes >= large_page / 8;
-    if (large) bytes = (bytes + large_page - 1) / large_page * large_page;
+    if (large) bytes = std::max(bytes, large_page);
     const auto alignment = std::align_val_t(large ? large_page : cache_line);
     data_ = {static_cast<T*>(::operator new[](bytes, alignment)), Free{alignment}};
 #if defined(MADV_HUGEPAGE)
-    if (large) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: failure changes nothing
+    // a hint: failure changes nothing. What is left over after whole pages is less than one, and not made one.
+    if (large) madvise(data_.get(), bytes / large_page * large_page, MADV_HUGEPAGE);
 #endif
     if (zeroed) std::memset(static_cast<void*>(data_.get()), 0, bytes);
   }

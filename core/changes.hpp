@@ -5,8 +5,12 @@
 // The product of two vectors is the usual one, or that of vectors known in two ways: the first `half` entries are
 // coordinates of some kind, the next `half` their images under a matrix K, and a'K b is the product of a's coordinates
 // with b's images. What follows them counts as usual.
+//
+// T: what changes are kept in. Steps are as good in float, since a gradient itself is never rounded, but for vectors
+// whose entries differ by more than its range.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "buffer.hpp"
@@ -15,13 +19,26 @@
 
 namespace linnet {
 
+// dot in product.hpp, for numbers kept in float
+inline double dot(const float* a, const double* b, std::ptrdiff_t n) {
+  constexpr std::ptrdiff_t piece = 512;
+  double wide[piece], sum = 0;
+  for (std::ptrdiff_t first = 0; first < n; first += piece) {
+    const std::ptrdiff_t count = std::min(piece, n - first);
+    std::copy_n(a + first, count, wide);
+    sum += dot(wide, b + first, count);
+  }
+  return sum;
+}
+
 // Part of the product of two vectors: entries first to last of those that count.
-inline double product_of(const double* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first,
-                         std::ptrdiff_t last) {
+template <class T>
+double product_of(const T* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first, std::ptrdiff_t last) {
   const std::ptrdiff_t middle = std::clamp(half, first, last);  // up to here coordinates with images
   return dot(a + first, b + half + first, middle - first) + dot(a + half + middle, b + half + middle, last - middle);
 }
 
+template <class T>
 class Changes {
  public:
   Changes(std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads)
@@ -29,8 +46,8 @@ class Changes {
         half_(half),
         memory_(memory),
         threads_(threads),
-        s_(size * memory),
-        y_(size * memory),
+        s_(size * memory, false),
+        y_(size * memory, false),
         sy_(static_cast<std::size_t>(memory) * memory),
         partial_(static_cast<std::size_t>((size - half + chunk - 1) / chunk) * memory),
         factor_(static_cast<std::size_t>(memory)) {}
@@ -75,7 +92,7 @@ class Changes {
  private:
   static constexpr std::ptrdiff_t chunk = 2048;
 
-  double* at(Buffer<double>& changes, int slot) const { return changes.get() + slot * size_; }
+  T* at(const Buffer<T>& changes, int slot) const { return changes.get() + slot * size_; }
   int slot_of(int age) const { return (newest_ - age + memory_) % memory_; }
   double product(int s, int y) const { return sy_[static_cast<std::size_t>(y) * memory_ + s]; }
 
@@ -90,7 +107,7 @@ class Changes {
   }
 
   // out[slot] = changes[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
-  void dots(Buffer<double>& changes, const double* x, double* out) {
+  void dots(const Buffer<T>& changes, const double* x, double* out) {
     by_chunks(size_ - half_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
       for (int slot = 0; slot < count_; ++slot)
         partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] =
@@ -103,18 +120,18 @@ class Changes {
   }
 
   // x += Σ factor[slot] changes[slot]
-  void add(Buffer<double>& changes, const double* factor, double* x) {
+  void add(const Buffer<T>& changes, const double* factor, double* x) {
     by_chunks(size_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
       for (int slot = 0; slot < count_; ++slot) {
-        const double* a = at(changes, slot);
-        for (std::ptrdiff_t i = first; i < last; ++i) x[i] += factor[slot] * a[i];
+        const T* a = at(changes, slot);
+        for (std::ptrdiff_t i = first; i < last; ++i) x[i] += factor[slot] * static_cast<double>(a[i]);
       }
     });
   }
 
   const std::ptrdiff_t size_, half_;
   const int memory_, threads_;
-  Buffer<double> s_, y_;         // memory x size
+  Buffer<T> s_, y_;              // memory x size
   std::vector<double> sy_;       // [y * memory + s]
   std::vector<double> partial_;  // chunks x memory
   std::vector<double> factor_;   // of each change in the first loop, negative

@@ -23,11 +23,16 @@ struct SparseRows {
 
 // Whether some row names a column twice.
 inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
-  std::vector<std::int64_t> last(x.cols, -1);  // the row that named a column last
+  std::vector<std::int64_t> last;  // the row that named a column last, of those whose columns do not rise
   auto look = [&](const auto* column) {
-    for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t r = 0; r < rows; ++r) {
+      bool rises = true;
+      for (std::int64_t e = x.start[r] + 1; e < x.start[r + 1]; ++e) rises &= column[e - 1] < column[e];
+      if (rises) continue;
+      if (last.empty()) last.assign(x.cols, -1);
       for (std::int64_t e = x.start[r]; e < x.start[r + 1]; ++e)
         if (std::exchange(last[column[e]], r) == r) return true;
+    }
     return false;
   };
   return x.long_column ? look(static_cast<const std::int64_t*>(x.column))

@@ -42,22 +42,34 @@ struct Cell {
   std::int64_t row = -1, col = -1;
 };
 
+// Whether all n values are finite: 0 * x is 0 for finite x, NaN otherwise.
+template <class S>
+bool all_finite(const S* x, std::int64_t n) {
+  constexpr int V = lanes<S>, parts = 4;  // an addition waits for the one before it
+  Vec<S> sum[parts] = {};
+  std::int64_t i = 0;
+  for (; i + parts * V <= n; i += parts * V)
+    for (int p = 0; p < parts; ++p) sum[p] = fma(load(x + i + p * V), Vec<S>{}, sum[p]);
+  S total = 0;
+  for (; i < n; ++i) total += x[i] * S(0);
+  for (int p = 0; p < parts; ++p)
+    for (int lane = 0; lane < V; ++lane) total += sum[p][lane];
+  return total == S(0);
+}
+
 template <class S>
 Cell first_nonfinite(const S* data, std::int64_t rows, std::int64_t cols, std::ptrdiff_t row_stride,
                      std::ptrdiff_t col_stride) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const S* row = data + r * row_stride;
-    if (col_stride == 1) {  // 0 * x is 0 for finite x, NaN otherwise: one pass at memory speed, then look closer
-      Vec<S> sum{};
-      std::int64_t c = 0;
-      for (; c + lanes<S> <= cols; c += lanes<S>) sum = fma(load(row + c), Vec<S>{}, sum);
-      S total = 0;
-      for (; c < cols; ++c) total += row[c] * S(0);
-      for (int lane = 0; lane < lanes<S>; ++lane) total += sum[lane];
-      if (total == S(0)) continue;
-    }
-    for (std::int64_t c = 0; c < cols; ++c)
-      if (!(row[c * col_stride] * S(0) == S(0))) return {r, c};
+  // pieces at memory speed, of several rows where they lie one after the other; then look closer
+  constexpr std::int64_t piece = 4096;
+  const std::int64_t together =
+      row_stride == cols ? std::max<std::int64_t>(1, piece / std::max<std::int64_t>(1, cols)) : 1;
+  for (std::int64_t first = 0; first < rows; first += together) {
+    const std::int64_t last = std::min(rows, first + together);
+    if (col_stride == 1 && all_finite(data + first * row_stride, (last - first) * cols)) continue;
+    for (std::int64_t r = first; r < last; ++r)
+      for (std::int64_t c = 0; c < cols; ++c)
+        if (!(data[r * row_stride + c * col_stride] * S(0) == S(0))) return {r, c};
   }
   return {};
 }

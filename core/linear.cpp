@@ -135,6 +135,24 @@ static void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double
   }
 }
 
+// sums (one a column) = x' d for rows in panels: the same chains of sums as those of outer_product, but a panel of
+// columns at a time.
+static void weighted_sums(double* sums, const double* d, const double* x, std::ptrdiff_t ld, int rows, int panels) {
+  constexpr int most = 8;  // panels whose sums stay in registers
+  for (int p = 0; p < panels; p += most) {
+    with_constant<most>(std::min(most, panels - p), [&](auto count) {
+      Vec<double> sum[count.value];
+      for (int q = 0; q < count.value; ++q) sum[q] = Vec<double>{};
+      for (int r = 0; r < rows; ++r) {
+        const Vec<double> slope = broadcast(d[r]);
+#pragma GCC unroll 8
+        for (int q = 0; q < count.value; ++q) sum[q] = fma(slope, load(x + ((p + q) * ld + r) * V), sum[q]);
+      }
+      for (int q = 0; q < count.value; ++q) store(sums + (p + q) * V, sum[q]);
+    });
+  }
+}
+
 // z = x theta for a block of rows: one a row, or in panels if there are several outputs.
 void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
   if (outputs_ == 1) {
@@ -284,7 +302,10 @@ void Linear::add(Scratch& s, Strand& strand, BlockRows row, int rows) const {
       for (int r = 0; r < rows; ++r) to[r * V] = s.dz[k * ld_ + r];
     }
   };
-  if (plan_.pairs.empty()) {
+  if (plan_.pairs.empty() && K == 1) {
+    weighted_sums(s.scaled.get(), s.dz.get(), s.x.get(), ld_, rows, width);
+    for (int c = 0; c < dense; ++c) total[c * V] += s.scaled[c];
+  } else if (plan_.pairs.empty()) {
     put_gradient(0);
     outer(s.scaled.get(), panels_of<double>(K), 0);
   }

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linnet._native import core
 from linnet.data.table import as_table, check_finite, check_fits_float32
 from linnet.errors import DataError
 
@@ -184,3 +185,20 @@ def test_numbers_too_large_for_float32_are_named() -> None:
     with pytest.raises(DataError, match="x contains 1e\\+39 in row 2, column 1, too large for float32: scale"):
         check_fits_float32(x, "x")
     check_fits_float32(np.full((2, 2), np.finfo(np.float32).max), "x")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_first_number_that_is_none_is_found(threads: int, dtype: type) -> None:
+    """Whatever the layout, the row and the number of threads that share the rows."""
+    whole: Array = np.ones((2000, 30), dtype)
+    assert core.first_nonfinite(whole, threads) == (-1, -1)
+    for row in (0, 1, 999, 1999):
+        x = whole.copy()
+        x[row, 29] = np.inf
+        x[-1, 29] = np.nan
+        for same in (x, np.asfortranarray(x), np.hstack([x, x])[:, :30]):
+            assert core.first_nonfinite(same, threads) == (row, 29)
+        assert core.first_nonfinite(x[:, 29:], threads) == (row, 0)
+        assert core.first_nonfinite(np.ascontiguousarray(x[:, 29:]), threads) == (row, 0)
+        assert core.first_nonfinite(x.reshape(1, -1), threads) == (0, row * 30 + 29)

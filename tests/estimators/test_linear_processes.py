@@ -93,6 +93,32 @@ print(json.dumps(taken))
     assert max(taken.values()) < 1, taken
 
 
+WORDS = """
+rows, columns, each = 12_000, 120_000, 200
+places = np.sort((columns * rng.random((rows, each)) ** 4).astype(np.int32))  # few words often, many once
+starts = np.arange(0, each * rows + 1, each, dtype=np.int32)
+x = sp.csr_array((rng.uniform(0.02, 0.1, each * rows), places.ravel(), starts), shape=(rows, columns))
+x.sum_duplicates()
+x = sp.csr_array((x.data.copy(), x.indices.copy(), x.indptr), shape=x.shape)
+del places
+size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
+y = np.asarray(x[:, :300].sum(axis=1)).ravel() > np.asarray(x[:, 300:2000].sum(axis=1)).ravel()
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+before = now()
+model = linnet.LogisticRegression(C=10).fit(x, y)
+print(json.dumps({"taken": (peak() - before) / size, "steps": int(model.n_iter_[0]), "right": model.score(x, y)}))
+"""
+
+
+@linux
+def test_words_take_less_than_their_own_memory_again() -> None:
+    """More columns than rows: the copy by columns and all steps of L-BFGS."""
+    result = run(MEMORY + WORDS)
+    assert result["steps"] > 20, "changes of many steps are remembered"
+    assert result["right"] > 0.9
+    assert result["taken"] < 1, result
+
+
 WIDE = """
 rows, columns = 1_000, 100_000
 x = {x}

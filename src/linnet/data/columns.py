@@ -126,16 +126,22 @@ class Columns:
             start += count
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
-    def about(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Roughly where the dense columns lie and how far they spread: mean and deviation of some rows."""
-        rows = max(32, min(4096, 4_000_000 // max(1, self.dense)))
-        step = max(1, self.rows // rows)
-        samples = [table[::step].astype(np.float64) for table in self.tables]
+    def middle(self) -> NDArray[np.float64]:
+        """Roughly where the dense columns lie: the mean of some rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            means = [sample.mean(axis=0) for sample in samples]
-            spreads = [sample.std(axis=0) for sample in samples]  # infinite where squares are no numbers
-        means = [np.where(np.isfinite(mean), mean, 0.0) for mean in means]
-        return np.concatenate([*means, np.empty(0)]), np.concatenate([*spreads, np.empty(0)])
+            means = [np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows(512)]
+        return np.concatenate([*(np.where(np.isfinite(mean), mean, 0.0) for mean in means), np.empty(0)])
+
+    def spread(self) -> NDArray[np.float64]:
+        """Roughly how far they spread: the standard deviation of more of them, for the sake of rare values."""
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite where squares are no numbers
+            spreads = [np.std(table, axis=0, dtype=np.float64) for table in self._some_rows(4096)]
+        return np.concatenate([*spreads, np.empty(0)])
+
+    def _some_rows(self, most: int) -> list[Array]:
+        rows = max(32, min(most, 4_000_000 // max(1, self.dense)))
+        step = max(1, self.rows // rows)
+        return [table[::step] for table in self.tables]
 
 
 def as_columns(x: Array | Columns) -> Columns:

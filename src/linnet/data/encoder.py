@@ -191,11 +191,11 @@ class Encoder:
             rows = rows.copy()
             rows.sum_duplicates()
         values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
-        row, _ = core.first_nonfinite(values[:, None]) if len(values) else (-1, -1)
-        if row >= 0:
-            where = int(np.searchsorted(rows.indptr, row, side="right")) - 1
+        _, place = core.first_nonfinite(values[None]) if len(values) else (-1, -1)
+        if place >= 0:
+            where = int(np.searchsorted(rows.indptr, place, side="right")) - 1
             raise DataError(
-                f"{name} contains {describe(values[row])} in row {where}, column {rows.indices[row]}: "
+                f"{name} contains {describe(values[place])} in row {where}, column {rows.indices[place]}: "
                 "fill in or drop missing values first"
             )
         start = rows.indptr.astype(np.int64, copy=False)

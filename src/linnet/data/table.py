@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.config import get_threads
 from linnet.errors import DataError, DataTypeError
 
 Array = NDArray[Any]
 
+_PART = 500_000  # values that pay for a thread
 _READ_IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 
 
@@ -45,7 +47,8 @@ def empty(shape: tuple[int, ...], name: str) -> DataError:
 
 def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:
     """Raise a DataError that names the first row and column with a NaN or an infinity."""
-    row, column = core.first_nonfinite(table)
+    parts = table.size // _PART
+    row, column = core.first_nonfinite(table, min(get_threads(), parts) if parts > 1 else 1)
     if row >= 0:
         where = f"column {column}" + (f" ({names[column]!r})" if names else "") if table.shape[1] > 1 else ""
         raise DataError(

@@ -99,7 +99,8 @@ class LinearModel(Estimator):
         **others: Any,
     ) -> Problem:
         params = self.get_params()
-        factors = np.repeat(self._column_factors()[:, None], outputs, axis=1)
+        shape = columns.count, outputs
+        factors = 1.0 if params.get("column_penalty") is None else self._column_factors()[:, None]
         return Problem(
             columns,
             head,
@@ -107,8 +108,8 @@ class LinearModel(Estimator):
             weights=weights,
             offset=offset,
             intercept=params["fit_intercept"],
-            l2=np.asarray(l2) * factors,
-            l1=l1 * factors if l1 else None,
+            l2=np.broadcast_to(np.asarray(l2) * factors, shape),  # a view where all are the same
+            l1=np.broadcast_to(l1 * factors, shape) if l1 else None,
             positive=params.get("positive", False),
             threads=params.get("threads"),
             **others,

@@ -60,7 +60,9 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
     if high - low > len(target) + 1000 or high > np.iinfo(np.int64).max:
         classes, labels = np.unique(target, return_inverse=True)
         return _several(classes), labels.astype(np.int32)
-    above = target.astype(np.int64, copy=False) - low
+    above = target.astype(np.int64, copy=False)
+    if low:
+        above = above - low
     found = np.bincount(above, minlength=high - low + 1) > 0
     if found.all():
         return _several(np.arange(low, high + 1).astype(target.dtype)), above.astype(np.int32)

@@ -14,7 +14,7 @@ from linnet.fit.precondition import Precondition
 
 _LEAST_MEMORY = 5  # changes that are remembered even if they are large
 _MEMORY_BYTES = 100_000_000
-_LONG = 50_000  # parameters that pay for threads
+_LONG = 30_000  # parameters that pay for threads
 _ROUNDING = 1e-14
 _LONG_WAIT = 100  # iterations in which what is left did not halve
 _NOTHING = 1e-15  # of the objective: what rounding leaves
@@ -66,6 +66,7 @@ def lbfgs(
     are large. `refresh(point, iteration)` may hand over a better preconditioner.
     """
     point = start if isinstance(start, Point) else problem.whole(problem.at(start))
+    del start  # which would keep its vectors
     before = point.value if before is None else before
     steps = _Steps(problem, precondition, memory)
     small, least, since = 0, np.inf, 0
@@ -105,9 +106,11 @@ class _Steps:
     """Steps from gradients: the changes so far, and the preconditioner for what they do not know."""
 
     def __init__(self, problem: Smooth, precondition: Precondition, memory: int) -> None:
-        memory = max(_LEAST_MEMORY, min(memory, _MEMORY_BYTES // (16 * problem.size)))
+        kept = core.NarrowChanges if problem.half else core.Changes  # images are known to single precision only
+        each = (8 if problem.half else 16) * problem.size
+        memory = max(_LEAST_MEMORY, min(memory, _MEMORY_BYTES // each))
         threads = problem.most_threads if problem.size >= _LONG else 1
-        self._changes = core.Changes(problem.size, problem.half, memory, threads)
+        self._changes = kept(problem.size, problem.half, memory, threads)
         self._half = problem.half
         self._precondition = precondition
         self._scale = 1.0

@@ -59,7 +59,7 @@ class Problem:
         """What is taken off the dense columns: about their means, if there is an intercept to make up for it."""
         if not self.intercept:
             return np.zeros(self.columns.dense)
-        return self.columns.about()[0]
+        return self.columns.middle()
 
     @cached_property
     def core(self) -> core.Linear:
@@ -78,7 +78,7 @@ class Problem:
         assert target is not None
         return target
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Length of theta."""
         return (self.columns.count + 1) * self.outputs
@@ -111,7 +111,7 @@ class Problem:
         """The l2 penalty of every parameter."""
         ridge = np.zeros(self.size)
         if self.l2 is not None:
-            ridge[: self.size - self.outputs] = self.l2.ravel()
+            ridge.reshape(-1, self.outputs)[:-1] = self.l2
         return ridge
 
     def z(self, theta: Floats) -> Floats:
@@ -137,9 +137,11 @@ class Problem:
             g += pull
             g[self._held] = 0
         if h is not None:
-            h *= every
-            h[np.diag_indices_from(h)] += self.ridge
-            h[self._held], h[:, self._held] = 0, 0
+            if every > 1:
+                h *= every
+            h.reshape(-1)[:: self.size + 1] += self.ridge  # the diagonal
+            if len(self._held):
+                h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h, reach)
 
     def whole(self, point: Point) -> Point:

@@ -8,10 +8,14 @@ With K = X S X'
 and the gradient, measured as the penalty measures weights, is S X'r with r = ∂loss/∂z + a. So a point is (a, K a, b), a
 gradient (r, K r, Σ_i ∂loss/∂z_i), and the product of two of them a'K r plus that of their last parts: L-BFGS never sees
 a vector as long as there are columns, tries lengths of a step without reading the data, and reads them once a step.
+
+Products with K are of values rounded to single precision, K̃, so that the copy of X they need takes half its memory. The
+optimum, r = 0, knows K only by way of z: once it is found for K̃, `exact` puts the true K a = X w in the place of K̃ a,
+from where the error of the next step's K̃ is relative to that step alone. So the digits come from X itself, and a few
+rounds end at the optimum of K, or find that there are columns whose digits single precision cannot tell apart.
 """
 
 import numpy as np
-import scipy
 
 from linnet._native import core
 from linnet.fit.linear import Floats, Point, Problem
@@ -28,8 +32,8 @@ class RowSpace:
         self.half = problem.columns.rows * problem.outputs
         self.size = 2 * self.half + problem.outputs
         self.most_threads = problem.most_threads
-        self._inverse = 1 / problem.ridge.reshape(-1, problem.outputs)[:-1, 0]
-        self._products = core.RowProducts(problem.columns.sparse, self._inverse, problem.most_threads)
+        penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
+        self._products = core.RowProducts(problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads)
 
     @staticmethod
     def possible(problem: Problem) -> bool:
@@ -87,27 +91,38 @@ class RowSpace:
         """
         problem, half = self._problem, self.half
         assert start.gradient is not None
-        scale = np.ones(self.size)
-        if problem.intercept:
-            scale[2 * half :] = self._bias_scale()
-        step = start.gradient * scale
+        scales = [1.0, self._bias_scale() if problem.intercept else 1.0]  # of coordinates and images, and of biases
+
+        def scaled(gradient: Floats) -> Floats:
+            step = gradient * scales[0]
+            step[2 * half :] = gradient[2 * half :] * scales[1]
+            return step
+
+        step = scaled(start.gradient)
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
         curved = curvature(problem, self._z(start.theta))
         bent = core.dot(step, step, half) + float((curved * moved**2).sum())
         if bent > 0:
-            scale *= core.dot(start.gradient, step, half) / bent
-        return lambda gradient: gradient * scale
+            length = core.dot(start.gradient, step, half) / bent
+            scales[:] = [scale * length for scale in scales]
+        return scaled
 
     def theta(self, point: Floats) -> Floats:
         """The parameters of the whole problem."""
-        columns = self._problem.columns
-        assert columns.sparse is not None
-        starts, indices, values = columns.sparse
-        starts = starts.astype(indices.dtype)  # or SciPy would copy the indices
-        x = scipy.sparse.csr_array((values, indices, starts), shape=(columns.rows, columns.count))
-        weights = x.T @ point[: self.half].reshape(self._shape)
-        weights *= self._inverse[:, None]
-        return np.concatenate([weights.ravel(), point[2 * self.half :]])
+        biases = slice(-self._problem.outputs, None)
+        theta, ridge = np.empty(self._problem.size), self._problem.ridge
+        self._problem.core.gradient(point[: self.half].reshape(self._shape), theta)
+        theta[: biases.start] /= ridge[: biases.start]
+        theta[biases] = point[2 * self.half :]
+        return theta
+
+    def exact(self, point: Floats, theta: Floats) -> Point:
+        """The same a and b, whose theta is known, with the true K a."""
+        point = point.copy()
+        image = point[self._images].reshape(self._shape)  # a view
+        self._problem.core.predict(theta, image)
+        image -= point[2 * self.half :]
+        return self.whole(self.at(point))
 
     @property
     def _images(self) -> slice:

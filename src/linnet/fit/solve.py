@@ -38,7 +38,8 @@ LARGEST_CURVATURE = 2500  # parameters
 _MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
 _FEW_ROWS = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
 _ROW_STEPS, _ROW_MEMORY = 300, 24  # of L-BFGS among combinations of the rows
-_PART = 16  # of many rows one block in so many gives a start
+_ROW_ROUNDS = 6  # each with a start that is exact
+_PARTS = 16, 8  # of many rows one block in so many gives a start, and one in fewer betters it
 _MANY_ROWS = 50_000
 _LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
 
@@ -67,32 +68,32 @@ def solve(
     use_newton = solver in _NEWTON or (solver == "auto" and _newton_pays(problem))
     if use_newton and problem.size > 4 * LARGEST_CURVATURE:
         raise ConfigError(f"solver={solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'")
-    theta = problem.start() if start is None else start
     if use_newton:
+        theta = problem.start() if start is None else start
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
         if start is None and problem.columns.rows >= _MANY_ROWS and dense and not squared:
             first = _start_from_part(problem, theta)
-        plain = None if first is theta and start is None else problem.start()
+        plain = None if first is theta and start is None else theta if start is None else problem.start()
         solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, plain=plain, watch=watch)
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution
-    done = 0
+    done, found = 0, start
     exact = solver == "auto" and wider_than_long and ByRows.possible(problem)
     if start is None and not (exact and problem.columns.rows <= _FEW_ROWS) and RowSpace.possible(problem):
         solution = _in_row_space(problem, max_iter, tolerance, watch)
         if solution.converged:
             return solution
-        theta, done = solution.theta, solution.iterations
+        found, done = solution.theta, solution.iterations
     if exact:
         rows = ByRows(problem)
         solution = solve(rows.problem, max_iter=max_iter - done, tolerance=tolerance, watch=watch)
-        theta, done = rows.theta(solution.theta), done + solution.iterations  # and on to the last digit
+        found, done = rows.theta(solution.theta), done + solution.iterations  # and on to the last digit
     precondition = Preconditioner(problem)
     solution = lbfgs(
         problem,
-        precondition.reachable(theta),
+        precondition.reachable(problem.start() if found is None else found),
         precondition.at(None),
         max_iter=max_iter - done,
         before=problem.at(problem.start(), gradient=False).value,
@@ -106,17 +107,34 @@ def solve(
 def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
     """Where combinations of the rows lead in reasonable time: columns of very different scales need another way."""
     rows = RowSpace(problem)
-    start = rows.start()
-    found = lbfgs(
-        rows,
-        start,
-        rows.steps(start),
-        memory=_ROW_MEMORY,
-        max_iter=min(max_iter, _ROW_STEPS),
-        tolerance=tolerance,
-        watch=watch,
-    )
-    return replace(found, theta=rows.theta(found.theta), dependent=np.zeros(problem.size, np.bool_))
+    points = [rows.start()]  # taken out for good: L-BFGS has vectors enough
+    steps, before, done = rows.steps(points[0]), points[0].value, 0
+
+    def tell(iteration: int, value: float, gap: float) -> None:
+        if iteration or not done:  # later rounds start where the one before ended
+            watch(done + iteration, value, gap)
+
+    for turn in range(_ROW_ROUNDS):
+        found = lbfgs(
+            rows,
+            points.pop(),
+            steps,
+            memory=_ROW_MEMORY,
+            max_iter=min(max_iter, _ROW_STEPS) - done,
+            tolerance=tolerance,
+            before=before,
+            watch=tell,
+        )
+        done += found.iterations
+        proved = turn > 0 and found.iterations == 0  # no step from a point that is exact
+        if proved:
+            break
+        theta = rows.theta(found.theta)
+        if not found.converged:
+            break
+        points.append(rows.exact(found.theta, theta))
+    none = np.zeros(problem.size, np.bool_)
+    return replace(found, theta=theta, iterations=done, converged=proved and found.converged, dependent=none)
 
 
 def _by_rows(problem: Problem) -> Solution | None:
@@ -153,7 +171,10 @@ def _newton_pays(problem: Problem) -> bool:
 
 def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:
     """Where Newton's method gets to on part of the rows, unless that is worse than the model without columns."""
-    part = newton(problem, theta, elimination_order(problem), every=_PART, enough=1e-6, max_iter=20)
+    order = elimination_order(problem)
+    part = newton(problem, theta, order, every=_PARTS[0], enough=1e-6, max_iter=20)
+    if np.isfinite(part.theta).all():
+        part = newton(problem, part.theta, order, every=_PARTS[1], enough=np.inf)  # a single step
     if not np.isfinite(part.theta).all():
         return theta
     point = problem.at(part.theta, curvature=True)

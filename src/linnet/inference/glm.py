@@ -195,7 +195,7 @@ def infer(
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
     reach = (special.stdtrit(freedom, middle) if dispersed else special.ndtri(middle)) * error
     away = _deviance(problem, theta, loss)
-    numbers = t.reshape(-1).astype(np.float64)
+    numbers = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
 
     def note(what: str, which: NDArray[np.bool_]) -> None:

@@ -23,7 +23,8 @@ def power_of(head: Head) -> float:
 
 def weighted_sum(weights: Floats, of_rows: Floats) -> float:
     """Σ w x over rows; a row without weight adds nothing, even if its x is infinite."""
-    return core.dot(weights, np.where(weights > 0, of_rows, 0.0))
+    total = core.dot(weights, of_rows)
+    return total if np.isfinite(total) else core.dot(weights, np.where(weights > 0, of_rows, 0.0))
 
 
 def deviance(head: Head, z: Floats, t: Targets, weights: Floats) -> float:

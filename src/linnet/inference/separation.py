@@ -189,5 +189,5 @@ def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
 def _spread(problem: Problem) -> Floats:
     """How far each column reaches, so that coefficients can be compared; 1 for levels and the intercept."""
     spread = np.ones(problem.columns.count + 1)
-    spread[: problem.columns.dense] = np.maximum(problem.columns.about()[1], 1e-300)
+    spread[: problem.columns.dense] = np.maximum(problem.columns.spread(), 1e-300)
     return spread
