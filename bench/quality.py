@@ -256,7 +256,9 @@ def main() -> None:
     parser.add_argument("--table", action="append", choices=list(BY_NAME))
     parser.add_argument("--side", action="append", choices=SIDES)
     parser.add_argument("--folds", type=int, default=5, choices=range(1, 6))
-    parser.add_argument("--json", type=Path, help="write every loss and time here, table by table; go on there if cut short")
+    parser.add_argument(
+        "--json", type=Path, help="write every loss and time here, table by table; go on there if cut short"
+    )
     parser.add_argument("--show", type=Path, nargs="+", help="print the tables of such files instead of measuring")
     options = parser.parse_args()
     if options.show:

@@ -22,11 +22,11 @@ struct Run {
 }  // namespace
 
 struct alignas(cache_line) Binaries::Scratch {
-  Buffer<double> x, scaled;             // panels: rows x (columns + 1); the same weighted, and dz as one more column
-  Buffer<double> z, t, w, factor, tile; // of a block's rows; tile: a part of a product
-  Buffer<double> theta, total;          // of the thread's problems: in panels; sums, panels x (columns + 1) rows
-  std::vector<std::vector<Run>> runs;   // of the thread's problems in a block
-  std::vector<int> touched;             // those that have any
+  Buffer<double> x, scaled;              // panels: rows x (columns + 1); the same weighted, and dz as one more column
+  Buffer<double> z, t, w, factor, tile;  // of a block's rows; tile: a part of a product
+  Buffer<double> theta, total;           // of the thread's problems: in panels; sums, panels x (columns + 1) rows
+  std::vector<std::vector<Run>> runs;    // of the thread's problems in a block
+  std::vector<int> touched;              // those that have any
 };
 
 Binaries::~Binaries() = default;
@@ -97,8 +97,8 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, int
 }
 
 // The sums of problems [p0, p1).
-void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0, int p1, double* loss,
-                    double* gradient, double* curvature, int rank, Interrupt& interrupt) const {
+void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0, int p1, double* loss, double* gradient,
+                    double* curvature, int rank, Interrupt& interrupt) const {
   const int dense = columns_.dense_cols + 1, mine = p1 - p0;
   const std::ptrdiff_t in_theta = std::ptrdiff_t{panels_of<double>(dense)} * V;
   const std::ptrdiff_t in_total = std::ptrdiff_t{panels_of<double>(dense + 1)} * dense * V;

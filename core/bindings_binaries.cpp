@@ -1,6 +1,6 @@
 // Python's view of many binary problems over the same columns.
-#include "bindings.hpp"
 #include "binaries.hpp"
+#include "bindings.hpp"
 
 namespace linnet {
 
@@ -16,7 +16,8 @@ using OutBlocks = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu
 
 // Rising from 0 to `end`: where the parts of something begin.
 void require_starts(const Vector<std::int64_t>& starts, std::size_t end, const char* message) {
-  bool good = starts.size() >= 1 && starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[starts.size() - 1]) == end;
+  bool good =
+      starts.size() >= 1 && starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[starts.size() - 1]) == end;
   for (std::size_t i = 1; good && i < starts.size(); ++i) good = starts.data()[i] >= starts.data()[i - 1];
   require(good, message);
 }

@@ -79,7 +79,7 @@ class Sides:
     def totals(self, by_group: Floats) -> Floats:
         """Sums over the groups on either side, problems x (no, yes)."""
         places = 2 * self.problem.astype(np.intp) + (self.sign > 0)
-        return np.bincount(places, by_group[self._group_of_entry], 2 * self.problems).reshape(-1, 2)
+        return np.asarray(np.bincount(places, by_group[self._group_of_entry], 2 * self.problems).reshape(-1, 2) * 1.0)
 
     def only(self, chosen: NDArray[np.intp]) -> "Sides":
         """Some of the problems, in rising order."""
@@ -176,8 +176,8 @@ class _Group:
         together, sides = self._together, self._sides
         theta = np.zeros((sides.problems, len(self._ridge)))
         if together.intercept:
-            weights = None if together.weights is None else together.weights
-            total = sides.totals(np.bincount(sides.group, weights, len(sides.starts) - 1))
+            counts = np.bincount(sides.group, together.weights, len(sides.starts) - 1)
+            total = sides.totals(counts.astype(np.float64))
             total = total if self._by_answer is None else total * self._by_answer
             theta[:, -1] = np.log(total[:, 1] / total[:, 0])
         return theta

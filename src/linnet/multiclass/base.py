@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.table import empty
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.base import Classifier, check_fitted
 from linnet.estimators.form import check_form
@@ -58,15 +59,13 @@ class Reduction(Classifier):
         try:
             if y is None:
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-            if X is None:
-                raise DataError("X is None: it must be a table")
-            return self._fit(X, y, sample_weight, fit_params)
+            return self._fit(as_rows(X), y, sample_weight, fit_params)
         except BaseException:
             self.__dict__ = before
             raise
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
-        count = row_count(X)
+        count = X.shape[0]
         labels = self._labels(y, count)
         check_form(self, X, reset=True)
         weights = row_weights(sample_weight, count)
@@ -114,6 +113,7 @@ class Reduction(Classifier):
 
     def _read(self, X: Any) -> Any:
         check_fitted(self)
+        X = as_rows(X)
         check_form(self, X, reset=False)
         return self.learners_.read(X)
 
@@ -151,14 +151,15 @@ class Reduction(Classifier):
 
         if not isinstance(self.learners_, StackedLogistic):
             raise ConfigError(
-                f"to_onnx of {type(self).__name__} is for linnet.LogisticRegression, not {type(self.estimator).__name__}"
+                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not {self.estimator!r}"
             )
         graph = inputs.graph
         if len(self.classes_) == 1:
             raise ConfigError("to_onnx: a model of one class has nothing to compute")
         z = self.learners_.z_graph(inputs)
         p, winner = self._graph_answers(graph, z)
-        return {"label": part.labels(graph, winner, self.classes_), "probabilities": with_winner(graph, p, winner)}
+        p = with_winner(graph, p, winner, len(self.classes_))
+        return {"label": part.labels(graph, winner, self.classes_), "probabilities": p}
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         """Probabilities and winners in an ONNX graph, from the log-odds."""
@@ -185,9 +186,15 @@ class Reduction(Classifier):
         return tags
 
 
-def row_count(X: Any) -> int:
-    """How many rows a table has."""
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    if len(shape) != 2:
-        raise DataError(f"X must have rows and columns, got shape {tuple(shape)}: Reshape your data, X.reshape(-1, 1)")
-    return int(shape[0])
+def as_rows(X: Any) -> Any:
+    """Return a table of which some rows can be taken: an array, a data frame, or a sparse matrix by rows."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise DataError(
+            f"X must have rows and columns, got shape {tuple(X.shape)}: Reshape your data, X.reshape(-1, 1)"
+        )
+    if 0 in X.shape:
+        raise empty(tuple(X.shape), "X")
+    return X

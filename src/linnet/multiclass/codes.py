@@ -167,9 +167,7 @@ def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> 
         distance = row_distance(codes)
         if len(np.unique(codes, axis=0)) < classes:
             if tried > draws + 10_000:
-                raise ConfigError(
-                    f"{columns} columns do not tell {classes} classes apart by chance: raise code_size"
-                )
+                raise ConfigError(f"{columns} columns do not tell {classes} classes apart by chance: raise code_size")
             continue
         if best is not None and distance < best[0][0]:
             continue

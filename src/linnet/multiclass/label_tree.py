@@ -55,7 +55,7 @@ class LabelTreeClassifier(Reduction):
         if count <= 2 or self.tree == "balanced":
             return trees.balanced(np.arange(count))
         if self.tree == "huffman":
-            return trees.huffman(np.bincount(labels, rows.weights, count))
+            return trees.huffman(np.bincount(labels, rows.weights, count).astype(np.float64))
         return trees.spectral(self._confusion(rows, labels))
 
     def _confusion(self, rows: Rows, labels: NDArray[np.int32]) -> Floats:
@@ -127,10 +127,9 @@ class LabelTreeClassifier(Reduction):
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         from linnet.persist import onnx_network as part
-
-        codes = trees.node_codes(self.children_, len(self.classes_)).T.astype(np.float64)
         from linnet.persist.onnx_decisions import log_yes
 
+        codes = trees.node_codes(self.children_, len(self.classes_)).T.astype(np.float64)
         right = graph.add("MatMul", log_yes(graph, z), np.maximum(codes, 0))
         left = graph.add("MatMul", log_yes(graph, graph.add("Neg", z)), np.maximum(-codes, 0))
         p = graph.add("Exp", graph.add("Add", right, left))

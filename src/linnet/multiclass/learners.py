@@ -53,7 +53,7 @@ class Rows:
         """Which problems lack a side, and the log-odds by the rows counted, for all of them."""
         counts = np.bincount(self.sides.group, self.weights, len(self.sides.starts) - 1)
         total = self.sides.totals(counts.astype(np.float64))
-        return (total <= 0).any(axis=1), np.log1p(total[:, 1]) - np.log1p(total[:, 0])
+        return np.asarray((total <= 0).any(axis=1)), np.asarray(np.log1p(total[:, 1]) - np.log1p(total[:, 0]))
 
 
 class Learners(ABC):
@@ -186,7 +186,8 @@ class StackedLogistic(Learners):
         model._encoder, model.n_features_in_ = self.encoder, self.encoder.width
         if self.encoder.names is not None:
             model.feature_names_in_ = np.array(self.encoder.names, object)
-        model._weights, model._biases = self.weights[:, problem : problem + 1].copy(), self.biases[problem : problem + 1]
+        mine = slice(problem, problem + 1)
+        model._weights, model._biases = self.weights[:, mine].copy(), self.biases[mine].copy()
         model.classes_ = np.arange(2)
         model.n_iter_ = int(self.iterations[problem])
         model._report(None)
@@ -252,9 +253,7 @@ class SeparateLearners(Learners):
         from sklearn.utils.parallel import Parallel, delayed
 
         lacking, constant = rows.lopsided()
-        jobs = (
-            delayed(_train)(estimator, rows, int(problem)) for problem in np.flatnonzero(~lacking)
-        )
+        jobs = (delayed(_train)(estimator, rows, int(problem)) for problem in np.flatnonzero(~lacking))
         done = Parallel(n_jobs=rows.n_jobs)(jobs)
         each: list[Any] = [float(z) for z in constant]
         reliable: list[Any] = [None] * len(each)

@@ -55,7 +55,7 @@ class OneVsOneClassifier(Reduction):
         return np.triu_indices(len(self.classes_), 1)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return votes plus less than half a vote for the scores: one number a row for two classes, else one a class."""
+        """Return votes plus less than half a vote for the scores, one number a class; the score alone for two."""
         table = self._read(X)
         out = np.empty((self.learners_.size(table), len(self.classes_)))
         for part, some in self.learners_.blocks(table, self._width()):
@@ -97,3 +97,18 @@ class OneVsOneClassifier(Reduction):
         if len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         return np.asarray(self._votes(scores).argmax(axis=1))
+
+    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        from linnet.persist import onnx_network as part
+        from linnet.persist.onnx_decisions import coupled
+
+        first, second = self._pairs
+        if len(self.classes_) == 2:
+            return part.yes_and_no(graph, z), part.if_yes(graph, part.above(graph, z, 0.0, reached=False))
+        matrix = self._for_and_against.toarray()
+        said = graph.cast(part.above(graph, z, 0.0, reached=False), "float64")
+        votes = graph.add("Add", graph.add("MatMul", said, matrix), np.bincount(first, minlength=len(matrix.T)) * 1.0)
+        sums = graph.add("MatMul", z, matrix)
+        squeezed = graph.add("Div", sums, graph.add("Mul", graph.add("Add", graph.add("Abs", sums), 1.0), 3.0))
+        p = coupled(graph, z, first, second, len(self.classes_), _LEAST)
+        return p, part.largest(graph, graph.add("Add", votes, squeezed))

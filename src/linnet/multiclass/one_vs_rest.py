@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_random
-from linnet.errors import DataError, unknown_name
+from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
 from linnet.multiclass.base import Places, Reduction
@@ -24,7 +24,7 @@ class OneVsRestClassifier(Reduction):
 
     P(k) = p_k / Σ_l p_l, where p_k is classifier k's probability of yes. `tie_break="random"` says any one of the
     classes whose classifiers say yes, each as likely as the others (by `random_state`; the same rows get the same
-    answers), and the one with the highest score where none does. A wrong yes or a wrong no is enough for a wrong answer.
+    answers), and the one with the highest score where none does. One wrong yes or no is enough for a wrong answer.
 
     With a table of zeros and ones for y (a row may have several labels) the classifiers' answers are given label by
     label, and P(k) = p_k. Two classes take one classifier.
@@ -82,8 +82,7 @@ class OneVsRestClassifier(Reduction):
         """Return the class of each row, or zeros and ones for every label."""
         if not getattr(self, "label_table_", False):
             return super().predict(X)
-        _, scores = self._answers(X)
-        return (scores > 0).astype(np.int64)
+        return (self._answers(X)[1] > 0).astype(np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return every class' probability; of several labels each has its own."""
@@ -97,7 +96,8 @@ class OneVsRestClassifier(Reduction):
         return scores[:, 0] if len(self.classes_) == 2 and not self.label_table_ else scores
 
     def _answers(self, X: Any) -> tuple[Floats, Floats]:
-        return self.learners_.answers(self._read(X))
+        table = self._read(X)
+        return self.learners_.answers(table)
 
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         if len(self.classes_) == 2:
@@ -114,10 +114,9 @@ class OneVsRestClassifier(Reduction):
         drawn.random_sample(first)  # of the rows before
         nth = np.floor(drawn.random_sample(len(yes)) * yes.sum(axis=1))
         chosen = ((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1)
-        return np.where(yes.any(axis=1), chosen, scores.argmax(axis=1))
+        return np.asarray(np.where(yes.any(axis=1), chosen, scores.argmax(axis=1)))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        from linnet.errors import ConfigError
         from linnet.persist import onnx_network as part
         from linnet.persist.onnx_decisions import log_yes
 

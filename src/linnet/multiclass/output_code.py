@@ -22,7 +22,7 @@ DECODINGS = ("likelihood", "hamming", "loss")
 
 
 class OutputCodeClassifier(Reduction):
-    """A code matrix M (classes x classifiers, of -1, 0 and +1): classifier l tells the classes with +1 from those with -1.
+    """A code matrix M, classes x classifiers: classifier l tells the classes with +1 in column l from those with -1.
 
     `code`: "dense" or "sparse" (drawn, `code_size` times as many columns as classes, of `draws` draws the one whose
     rows are furthest apart), "exhaustive", "bch" (see `linnet.multiclass.codes`), or a matrix. `decoding` says which
@@ -111,7 +111,9 @@ class OutputCodeClassifier(Reduction):
         likelihood = graph.add("Sub", graph.add("Add", yes, no), zeros)
         nearest = likelihood
         if self.decoding == "hamming":
-            said = graph.add("Where", part.above(graph, z, 0.0, reached=False), np.array(1.0), np.array(-1.0), type=z.type)
+            said = graph.add(
+                "Where", part.above(graph, z, 0.0, reached=False), np.array(1.0), np.array(-1.0), type=z.type
+            )
             nearest = graph.add("MatMul", said, code)
         elif self.decoding == "loss":
             nearest = graph.add("Sub", graph.add("MatMul", graph.add("Mul", z, 2.0), code), (code**2).sum(axis=0))

@@ -54,9 +54,7 @@ def best_leaves(
     return of, found, asked
 
 
-def _keep(
-    found: Floats, of: NDArray[np.intp], row: NDArray[np.intp], label: NDArray[np.int32], p: Floats
-) -> None:
+def _keep(found: Floats, of: NDArray[np.intp], row: NDArray[np.intp], label: NDArray[np.int32], p: Floats) -> None:
     """Put leaves, no more than one a row, where they belong among those found."""
     if not len(row):
         return
