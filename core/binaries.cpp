@@ -65,7 +65,7 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, int
     store(here, z);
     const auto target = [t](int) { return t; };
     curvature_lanes<double>(head, second, here, 1, target, true);
-    losses = losses + weight * family_lanes<double>(head, dz, here, 1, target, weight);
+    losses = losses + family_lanes<double>(head, dz, here, 1, target, weight);
     store(s.factor.get() + r, weight * load(second));
     store(s.z.get() + r, load(dz));
   }

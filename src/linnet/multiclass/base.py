@@ -122,7 +122,7 @@ class Reduction(Classifier):
         table = self._read(X)
         said = np.zeros(self.learners_.size(table), np.intp)
         if len(self.classes_) > 1:
-            for part, some in self.learners_.blocks(table, self._width()):
+            for part, some in self.learners_.blocks(table, 4 * self.learners_.count):
                 said[part] = self._winners(*self.learners_.answers(some), part.start)
         return np.asarray(self.classes_[said])
 
@@ -192,9 +192,7 @@ def as_rows(X: Any) -> Any:
         return X.tocsr()
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
-        raise DataError(
-            f"X must have rows and columns, got shape {tuple(X.shape)}: Reshape your data, X.reshape(-1, 1)"
-        )
+        raise DataError(f"X must have rows and columns, got shape {tuple(X.shape)}: Reshape your data")
     if 0 in X.shape:
         raise empty(tuple(X.shape), "X")
     return X

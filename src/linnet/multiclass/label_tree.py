@@ -100,7 +100,7 @@ class LabelTreeClassifier(Reduction):
         table = self._read(X)
         rows, nodes = self.learners_.size(table), len(self.children_)
         p = np.ones((rows, len(self.classes_)))
-        for part, some in self.learners_.blocks(table, 4 * nodes):
+        for part, some in self.learners_.blocks(table, 4 * nodes) if nodes else ():
             size = part.stop - part.start
             row, node = np.repeat(np.arange(size), nodes), np.tile(np.arange(nodes, dtype=np.int32), size)
             p[part] = self._products(self.learners_.some(some, row, node).reshape(size, nodes))
