@@ -36,16 +36,16 @@ class OnlyPredict(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.classes_[((np.asarray(X) - self.middle) @ self.way > 0).astype(int)]  # type: ignore[no-any-return]
 
 
-REDUCTIONS = {
-    "rest": lambda e, **p: linnet.OneVsRestClassifier(e, **p),
+REDUCTIONS: dict[str, Any] = {
+    "rest": linnet.OneVsRestClassifier,
     "rest-random": lambda e, **p: linnet.OneVsRestClassifier(e, tie_break="random", random_state=3, **p),
-    "one": lambda e, **p: linnet.OneVsOneClassifier(e, **p),
+    "one": linnet.OneVsOneClassifier,
     "codes": lambda e, **p: linnet.OutputCodeClassifier(e, random_state=0, **p),
     "codes-hamming": lambda e, **p: linnet.OutputCodeClassifier(e, decoding="hamming", random_state=0, **p),
     "codes-sparse": lambda e, **p: linnet.OutputCodeClassifier(
         e, code="sparse", code_size=4, decoding="loss", random_state=0, **p
     ),
-    "tree": lambda e, **p: linnet.LabelTreeClassifier(e, **p),
+    "tree": linnet.LabelTreeClassifier,
     "tree-confusion": lambda e, **p: linnet.LabelTreeClassifier(e, tree="confusion", **p),
 }
 LEARNERS = {

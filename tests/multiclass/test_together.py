@@ -93,9 +93,8 @@ def test_sums_are_those_of_a_plain_computation() -> None:
     center = rng.normal(size=7)
     for threads in (1, 2, 5):
         sums = core.Binaries(Columns(700, (X,)).to_core(), center, threads)
-        sums.sums(
-            theta, sides.order, sides.first, sides.starts, sides.problem, sides.sign, w, by_answer, value, gradient, curvature
-        )  # fmt: skip
+        rows_of = sides.order, sides.first, sides.starts, sides.problem, sides.sign
+        sums.sums(theta, *rows_of, w, by_answer, value, gradient, curvature)
         if threads == 1:
             first = [part.tobytes() for part in (value, gradient, curvature)]
         assert [part.tobytes() for part in (value, gradient, curvature)] == first
