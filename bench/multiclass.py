@@ -109,7 +109,10 @@ class TreeWorker:
         """Microseconds a row of a label tree and of one-vs-rest, and the depth of the tree."""
         import linnet
 
-        X, y = clouds(classes, max(4000, 4 * classes), 64)
+        rng = np.random.default_rng(0)
+        y = np.arange(max(4000, 4 * classes)) % classes
+        X = rng.standard_normal((len(y), 64))  # ten columns tell the binary digits of the class, the rest nothing
+        X[:, :10] = 6.0 * (y[:, None] >> np.arange(10) & 1) - 3 + X[:, :10]
         asked = np.resize(X, (20_000, 64))
         tree = linnet.LabelTreeClassifier(linnet.LogisticRegression()).fit(X, y)
         rest = linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(X, y)

@@ -22,8 +22,11 @@ struct Run {
 }  // namespace
 
 struct alignas(cache_line) Binaries::Scratch {
-  Buffer<double> x, scaled;              // panels: rows x (columns + 1); the same weighted, and dz as one more column
-  Buffer<double> z, t, w, factor, tile;  // of a block's rows; tile: a part of a product
+  Buffer<double> x;                       // panels: rows x (columns + 1)
+  Buffer<double> curved, scaled;          // the rows that count for second derivatives, and the same weighted
+  Buffer<double> z, t, w, factor, loss;   // of a block's rows
+  Buffer<double> tile;                    // a part of a product
+  std::vector<int> kept;                  // which rows count
   Buffer<double> theta, total;           // of the thread's problems: in panels; sums, panels x (columns + 1) rows
   std::vector<std::vector<Run>> runs;    // of the thread's problems in a block
   std::vector<int> touched;              // those that have any
@@ -36,26 +39,26 @@ Binaries::Binaries(Columns columns, std::vector<double> center, int threads)
   block_rows_ = std::clamp(24576 / (columns_.dense_cols + 1) / 8 * 8, 32, 256);  // x and its weighted twin in L2
   ld_ = block_rows_ + 2 * V + cache_line / vector_bytes;                         // runs may end within a vector
   scratch_.resize(threads);
-  const std::ptrdiff_t width = panels_of<double>(columns_.dense_cols + 2) * V;
+  const std::ptrdiff_t width = panels_of<double>(columns_.dense_cols + 1) * V;
   for (Scratch& s : scratch_) {
     s.x = Buffer<double>(width * ld_);
     s.scaled = Buffer<double>(width * ld_);
-    for (Buffer<double>* of_rows : {&s.z, &s.t, &s.w, &s.factor}) *of_rows = Buffer<double>(ld_);
+    s.curved = Buffer<double>(width * ld_);
+    s.kept.resize(ld_);
+    for (Buffer<double>* of_rows : {&s.z, &s.t, &s.w, &s.factor, &s.loss}) *of_rows = Buffer<double>(ld_);
     s.tile = Buffer<double>(group * tile_rows * V);
   }
 }
 
-// Adds rows [r0, r1) of the block, whose targets are in s.t, to a problem's sums: x' diag(c) x, and x' dz as one more
-// column. `by_answer`: more weights, of rows whose target is 0 and 1; null: none.
-void Binaries::add(Scratch& s, const double* theta, const double* by_answer, int r0, int r1, double& loss,
+// Adds rows [r0, r1) of the block, whose targets are in s.t, to a problem's sums: x' dz, then x' diag(c) x in panels.
+// `by_answer`: more weights, of rows whose target is 0 and 1; null: none. `least`: see Sides.
+void Binaries::add(Scratch& s, const double* theta, const double* by_answer, double least, int r0, int r1, double& loss,
                    double* total) const {
-  const int dense = columns_.dense_cols + 1, width = panels_of<double>(dense), all = panels_of<double>(dense + 1);
-  const std::ptrdiff_t at = std::ptrdiff_t{r0} * V;
+  const int dense = columns_.dense_cols + 1, width = panels_of<double>(dense);
+  const double* x = s.x.get() + std::ptrdiff_t{r0} * V;
   const int rows = r1 - r0;
-  row_dots(s.z.get(), s.x.get() + at, ld_, theta, width, rows);
+  row_dots(s.z.get(), x, ld_, theta, width, rows);
   const Head head{Family::bernoulli, 0};
-  double* dz_column = s.scaled.get() + std::ptrdiff_t{dense / V} * ld_ * V + dense % V;
-  Vec<double> losses{};
   for (int r = 0; r < rows; r += V) {
     const Vec<double> t = load(s.t.get() + r0 + r);
     Vec<double> z = load(s.z.get() + r), weight = load(s.w.get() + r0 + r);
@@ -65,28 +68,40 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, int
     store(here, z);
     const auto target = [t](int) { return t; };
     curvature_lanes<double>(head, second, here, 1, target, true);
-    losses = losses + family_lanes<double>(head, dz, here, 1, target, weight);
+    store(s.loss.get() + r, family_lanes<double>(head, dz, here, 1, target, weight));
     store(s.factor.get() + r, weight * load(second));
     store(s.z.get() + r, load(dz));
   }
-  double part[V];
-  store(part, losses);
-  for (int half = V / 2; half >= 1; half /= 2)
-    for (int lane = 0; lane < half; ++lane) part[lane] += part[lane + half];
-  loss += part[0];
-  for (int q = 0; q < width; ++q) {
-    const double* from = s.x.get() + std::ptrdiff_t{q} * ld_ * V + at;
-    double* to = s.scaled.get() + std::ptrdiff_t{q} * ld_ * V;
-    for (int r = 0; r < rows; ++r) store(to + r * V, s.factor[r] * load(from + r * V));
+  int kept = 0;
+  for (int r = 0; r < rows; ++r) {
+    loss += s.loss[r];
+    s.kept[kept] = r;
+    kept += s.factor[r] > least;
   }
-  for (int r = 0; r < rows; ++r) dz_column[r * V] = s.z[r];
-  for (int p = 0; p < all; p += group) {
-    const int count = std::min(group, all - p);
-    const int last = (p + count) * V <= dense ? (p + count) * V : dense;  // of panels without dz the upper triangle
+  in_pieces<4>(0, width, [&](int q, auto n) {
+    Vec<double> sum[n.value];
+    for (int i = 0; i < n.value; ++i) sum[i] = load(total + (q + i) * V);
+    for (int r = 0; r < rows; ++r)
+      for (int i = 0; i < n.value; ++i)
+        sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
+    for (int i = 0; i < n.value; ++i) store(total + (q + i) * V, sum[i]);
+  });
+  total += std::ptrdiff_t{width} * V;
+  for (int q = 0; q < width; ++q) {
+    const double* from = x + std::ptrdiff_t{q} * ld_ * V;
+    double *to = s.scaled.get() + std::ptrdiff_t{q} * ld_ * V, *same = s.curved.get() + std::ptrdiff_t{q} * ld_ * V;
+    for (int i = 0; i < kept; ++i) {
+      const Vec<double> row = load(from + std::ptrdiff_t{s.kept[i]} * V);
+      store(to + i * V, s.factor[s.kept[i]] * row);
+      store(same + i * V, row);
+    }
+  }
+  for (int p = 0; p < width; p += group) {
+    const int count = std::min(group, width - p), last = std::min(dense, (p + count) * V);  // the upper triangle
     for (int i = 0; i < last; i += tile_rows) {
       const int n = std::min(tile_rows, last - i);
-      outer_product(s.tile.get(), tile_rows, s.x.get() + at, ld_, s.scaled.get() + std::ptrdiff_t{p} * ld_ * V, ld_,
-                    rows, i, n, count);
+      outer_product(s.tile.get(), tile_rows, s.curved.get(), ld_, s.scaled.get() + std::ptrdiff_t{p} * ld_ * V, ld_, kept,
+                    i, n, count);
       for (int c = 0; c < count; ++c) {
         double* to = total + (std::ptrdiff_t{p + c} * dense + i) * V;
         const double* from = s.tile.get() + c * tile_rows * V;
@@ -101,7 +116,7 @@ void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0,
                     double* curvature, int rank, Interrupt& interrupt) const {
   const int dense = columns_.dense_cols + 1, mine = p1 - p0;
   const std::ptrdiff_t in_theta = std::ptrdiff_t{panels_of<double>(dense)} * V;
-  const std::ptrdiff_t in_total = std::ptrdiff_t{panels_of<double>(dense + 1)} * dense * V;
+  const std::ptrdiff_t in_total = in_theta * (dense + 1);
   if (s.theta.size() < mine * in_theta) s.theta = Buffer<double>(mine * in_theta);
   if (s.total.size() < mine * in_total) s.total = Buffer<double>(mine * in_total, false);
   std::fill_n(s.total.get(), mine * in_total, 0.0);
@@ -134,7 +149,8 @@ void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0,
       for (std::size_t i = 0, next; i < runs.size(); i = next) {  // neighbours together
         for (next = i; next < runs.size() && (next == i || runs[next].first == runs[next - 1].last); ++next)
           std::fill(s.t.get() + runs[next].first, s.t.get() + runs[next].last, runs[next].t);
-        add(s, s.theta.get() + p * in_theta, sides.by_answer ? sides.by_answer + 2 * (p0 + p) : nullptr, runs[i].first,
+        add(s, s.theta.get() + p * in_theta, sides.by_answer ? sides.by_answer + 2 * (p0 + p) : nullptr,
+            sides.least ? sides.least[p0 + p] : 0.0, runs[i].first,
             runs[next - 1].last, loss[p0 + p], s.total.get() + p * in_total);
       }
       runs.clear();
@@ -144,10 +160,10 @@ void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0,
     const double* total = s.total.get() + p * in_total;
     double *g = gradient + (p0 + p) * size(), *h = curvature + (p0 + p) * size() * size();
     auto element = [&](std::ptrdiff_t row, std::ptrdiff_t column) {
-      return total[(column / V * dense + row) * V + column % V];
+      return total[in_theta + (column / V * dense + row) * V + column % V];
     };
     for (int j = 0; j < dense; ++j) {
-      g[j] = element(j, dense);
+      g[j] = total[j];
       for (int i = 0; i <= j; ++i) h[std::ptrdiff_t{i} * dense + j] = h[std::ptrdiff_t{j} * dense + i] = element(i, j);
     }
   }

@@ -24,6 +24,7 @@ struct Sides {
   int groups, problems;
   const double* weights;    // of rows; null: all one
   const double* by_answer;  // problems x (no, yes): more weights, of a problem's rows; null: all one
+  const double* least;      // of problems: rows of no more curvature are left out of second derivatives; null: 0
 };
 
 class Binaries {
@@ -53,7 +54,8 @@ class Binaries {
 
   void pass(Scratch& s, const double* theta, const Sides& sides, int p0, int p1, double* loss, double* gradient,
             double* curvature, int rank, Interrupt& interrupt) const;
-  void add(Scratch& s, const double* theta, const double* by_answer, int r0, int r1, double& loss, double* total) const;
+  void add(Scratch& s, const double* theta, const double* by_answer, double least, int r0, int r1, double& loss,
+           double* total) const;
 
   const Columns columns_;
   const std::vector<double> center_;

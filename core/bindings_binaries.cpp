@@ -42,7 +42,7 @@ void bind_binaries(nb::module_& m) {
           "sums",
           [](PyBinaries& self, Matrix<double> theta, Vector<std::int64_t> order, Vector<std::int64_t> first,
              Vector<std::int64_t> entries, Vector<std::int32_t> problem, Vector<std::int8_t> sign,
-             Vector<double> weights, Matrix<double> by_answer, OutVector<double> loss, OutMatrix<double> gradient,
+             Vector<double> weights, Matrix<double> by_answer, Vector<double> least, OutVector<double> loss, OutMatrix<double> gradient,
              OutBlocks curvature) {
             Binaries& binaries = self.binaries;
             const std::size_t problems = theta.shape(0), size = static_cast<std::size_t>(binaries.size());
@@ -58,6 +58,7 @@ void bind_binaries(nb::module_& m) {
               require(static_cast<std::int64_t>(weights.size()) == binaries.rows(), "weights: one a row");
             if (by_answer.is_valid())
               require(by_answer.shape(0) == problems && by_answer.shape(1) == 2, "by_answer: problems x 2");
+            if (least.is_valid()) require(least.size() == problems, "least: one a problem");
             require(loss.size() == problems && gradient.shape(0) == problems && gradient.shape(1) == size &&
                         curvature.shape(0) == problems && curvature.shape(1) == size && curvature.shape(2) == size,
                     "loss, gradient, curvature: one a problem");
@@ -69,13 +70,14 @@ void bind_binaries(nb::module_& m) {
                               static_cast<int>(first.size()) - 1,
                               static_cast<int>(problems),
                               weights.is_valid() ? weights.data() : nullptr,
-                              by_answer.is_valid() ? by_answer.data() : nullptr};
+                              by_answer.is_valid() ? by_answer.data() : nullptr,
+                              least.is_valid() ? least.data() : nullptr};
             finish([&] {
               return binaries.sums(theta.data(), sides, loss.data(), gradient.data(), curvature.data(), interrupted);
             });
           },
           nb::arg("theta"), nb::arg("order"), nb::arg("first"), nb::arg("entries"), nb::arg("problem"), nb::arg("sign"),
-          nb::arg("weights").none(), nb::arg("by_answer").none(), nb::arg("loss").noconvert(),
+          nb::arg("weights").none(), nb::arg("by_answer").none(), nb::arg("least").none(), nb::arg("loss").noconvert(),
           nb::arg("gradient").noconvert(), nb::arg("curvature").noconvert())
       .def(
           "solve",

@@ -93,6 +93,7 @@ class Binaries:
         sign: NDArray[np.int8],
         weights: NDArray[np.float64] | None,
         by_answer: NDArray[np.float64] | None,
+        least: NDArray[np.float64] | None,
         loss: NDArray[np.float64],
         gradient: NDArray[np.float64],
         curvature: NDArray[np.float64],

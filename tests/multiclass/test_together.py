@@ -94,7 +94,7 @@ def test_sums_are_those_of_a_plain_computation() -> None:
     for threads in (1, 2, 5):
         sums = core.Binaries(Columns(700, (X,)).to_core(), center, threads)
         rows_of = sides.order, sides.first, sides.starts, sides.problem, sides.sign
-        sums.sums(theta, *rows_of, w, by_answer, value, gradient, curvature)
+        sums.sums(theta, *rows_of, w, by_answer, None, value, gradient, curvature)
         if threads == 1:
             first = [part.tobytes() for part in (value, gradient, curvature)]
         assert [part.tobytes() for part in (value, gradient, curvature)] == first

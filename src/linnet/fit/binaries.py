@@ -5,6 +5,8 @@
 Rows belong to groups (classes), and problem p says of each group whether its rows are yes (+1), no (-1) or not there
 (0). The second derivatives of all problems together are a matrix a problem, so that Newton's method takes its steps
 problem by problem, from sums that one pass over the rows gives for all of them; a problem that is done costs nothing.
+Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, never of
+its gradient: steps are a little longer, and end in the same place.
 """
 
 from dataclasses import dataclass
@@ -19,7 +21,8 @@ from linnet.fit.linear import Floats
 
 _BYTES = 64_000_000  # of the second derivatives that are in memory together
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
-_ENOUGH = 1e-9  # a gain this small, in units of the objective, is squared by one more step
+_ENOUGH = 1e-12  # a gain this small, in units of the objective, and a hundredth of the one before, is nearly all
+_LEFT_OUT = 1e-4  # part of the curvature: rows with less of it than so much of the mean tell nearly nothing of it
 _NOTHING = 1e-15  # a gain this small is none
 _SHORTEST = 1e-6  # part of a step
 
@@ -139,6 +142,9 @@ class _Group:
         self._sides = together.sides.only(chosen)
         self._by_answer = None if together.by_answer is None else together.by_answer[chosen]
         self._ridge = np.append(together.ridge, 0.0)
+        self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need
+        counts = np.diff(self._sides.first).astype(np.float64)
+        self._rows = self._sides.totals(counts).sum(axis=1)
 
     def newton(self, max_iter: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
         """Theta, iterations, and which problems came to an end; the rules are those of `linnet.fit.newton`."""
@@ -198,10 +204,12 @@ class _Group:
             sides.sign,
             self._together.weights,
             by_answer,
+            np.ascontiguousarray(self._least[active]),
             value,
             gradient,
             curvature,
         )
+        self._least[active] = _LEFT_OUT * curvature[:, -1, -1] / self._rows[active]  # for the next time
         pull = self._ridge * here
         value += 0.5 * np.einsum("pj,pj->p", pull, here)
         gradient += pull
