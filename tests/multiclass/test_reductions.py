@@ -103,7 +103,7 @@ def test_two_classes_are_one_logistic_regression(name: str) -> None:
     X, y = noisy(80, 2)
     alone = linnet.LogisticRegression().fit(X, y)
     both = REDUCTIONS[name](linnet.LogisticRegression()).fit(X, y)
-    assert np.allclose(both.predict_proba(X), alone.predict_proba(X), rtol=0, atol=1e-12)
+    assert np.allclose(both.predict_proba(X), alone.predict_proba(X), rtol=0, atol=1e-7)
     assert (both.predict(X) == alone.predict(X)).all()
 
 

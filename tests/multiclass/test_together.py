@@ -46,8 +46,8 @@ def test_coefficients_are_those_of_separate_fits(options: dict[str, Any], weighe
         rows = CODES[y, column] != 0
         alone = linnet.LogisticRegression(**options)
         alone.fit(X[rows], CODES[y[rows], column], sample_weight=None if w is None else w[rows])
-        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-9)
-        assert np.allclose(found.intercept_, alone.intercept_, rtol=0, atol=1e-6)
+        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
+        assert np.allclose(found.intercept_, alone.intercept_, rtol=0, atol=1e-5)  # at columns of about 100
         assert (found.predict(X) == (alone.predict(X) > 0)).all()
 
 
@@ -68,7 +68,7 @@ def test_also_in_the_other_reductions(kind: str) -> None:
     for found, (yes, no) in zip(model.estimators_, sides, strict=True):
         rows = np.isin(y, yes + no)
         alone = linnet.LogisticRegression().fit(X[rows], np.isin(y[rows], yes))
-        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-9)
+        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from linnet.errors import ConfigError
 Codes = NDArray[np.int8]
 
 _MOST_EXHAUSTIVE = 12  # classes: 2047 columns
-_DRAW_COST = 4e9  # products of two entries that are spent on draws
+_DRAW_COST = 1e9  # products of two entries that are spent on draws
 _POLYNOMIALS = {  # primitive ones over two elements, by degree; bit i is the coefficient of x^i
     2: 0b111, 3: 0b1011, 4: 0b10011, 5: 0b100101, 6: 0b1000011, 7: 0b10001001, 8: 0b100011101,
     9: 0b1000010001, 10: 0b10000001001, 11: 0b100000000101, 12: 0b1000001010011,
@@ -25,8 +25,9 @@ def row_distance(codes: Codes) -> float:
     """The smallest distance between two rows: places where they differ, those where one or both are 0 counting half."""
     if len(codes) < 2:
         return float(codes.shape[1])
-    products = codes.astype(np.float64) @ codes.T.astype(np.float64)
-    np.fill_diagonal(products, -np.inf)
+    whole = codes.astype(np.int32)  # of whole numbers no BLAS wakes its threads for so little
+    products = whole @ whole.T
+    np.fill_diagonal(products, np.iinfo(np.int32).min)
     return float((codes.shape[1] - products.max()) / 2)
 
 
