@@ -22,11 +22,11 @@ struct Run {
 }  // namespace
 
 struct alignas(cache_line) Binaries::Scratch {
-  Buffer<double> x;                       // panels: rows x (columns + 1)
-  Buffer<double> curved, scaled;          // the rows that count for second derivatives, and the same weighted
-  Buffer<double> z, t, w, factor, loss;   // of a block's rows
-  Buffer<double> tile;                    // a part of a product
-  std::vector<int> kept;                  // which rows count
+  Buffer<double> x;                      // panels: rows x (columns + 1)
+  Buffer<double> curved, scaled;         // the rows that count for second derivatives, and the same weighted
+  Buffer<double> z, t, w, factor, loss;  // of a block's rows
+  Buffer<double> tile;                   // a part of a product
+  std::vector<int> kept;                 // which rows count
   Buffer<double> theta, total;           // of the thread's problems: in panels; sums, panels x (columns + 1) rows
   std::vector<std::vector<Run>> runs;    // of the thread's problems in a block
   std::vector<int> touched;              // those that have any
@@ -82,8 +82,7 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
     Vec<double> sum[n.value];
     for (int i = 0; i < n.value; ++i) sum[i] = load(total + (q + i) * V);
     for (int r = 0; r < rows; ++r)
-      for (int i = 0; i < n.value; ++i)
-        sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
+      for (int i = 0; i < n.value; ++i) sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
     for (int i = 0; i < n.value; ++i) store(total + (q + i) * V, sum[i]);
   });
   total += std::ptrdiff_t{width} * V;
@@ -100,8 +99,8 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
     const int count = std::min(group, width - p), last = std::min(dense, (p + count) * V);  // the upper triangle
     for (int i = 0; i < last; i += tile_rows) {
       const int n = std::min(tile_rows, last - i);
-      outer_product(s.tile.get(), tile_rows, s.curved.get(), ld_, s.scaled.get() + std::ptrdiff_t{p} * ld_ * V, ld_, kept,
-                    i, n, count);
+      outer_product(s.tile.get(), tile_rows, s.curved.get(), ld_, s.scaled.get() + std::ptrdiff_t{p} * ld_ * V, ld_,
+                    kept, i, n, count);
       for (int c = 0; c < count; ++c) {
         double* to = total + (std::ptrdiff_t{p + c} * dense + i) * V;
         const double* from = s.tile.get() + c * tile_rows * V;
@@ -150,8 +149,8 @@ void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0,
         for (next = i; next < runs.size() && (next == i || runs[next].first == runs[next - 1].last); ++next)
           std::fill(s.t.get() + runs[next].first, s.t.get() + runs[next].last, runs[next].t);
         add(s, s.theta.get() + p * in_theta, sides.by_answer ? sides.by_answer + 2 * (p0 + p) : nullptr,
-            sides.least ? sides.least[p0 + p] : 0.0, runs[i].first,
-            runs[next - 1].last, loss[p0 + p], s.total.get() + p * in_total);
+            sides.least ? sides.least[p0 + p] : 0.0, runs[i].first, runs[next - 1].last, loss[p0 + p],
+            s.total.get() + p * in_total);
       }
       runs.clear();
     }

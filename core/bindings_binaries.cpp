@@ -42,8 +42,8 @@ void bind_binaries(nb::module_& m) {
           "sums",
           [](PyBinaries& self, Matrix<double> theta, Vector<std::int64_t> order, Vector<std::int64_t> first,
              Vector<std::int64_t> entries, Vector<std::int32_t> problem, Vector<std::int8_t> sign,
-             Vector<double> weights, Matrix<double> by_answer, Vector<double> least, OutVector<double> loss, OutMatrix<double> gradient,
-             OutBlocks curvature) {
+             Vector<double> weights, Matrix<double> by_answer, Vector<double> least, OutVector<double> loss,
+             OutMatrix<double> gradient, OutBlocks curvature) {
             Binaries& binaries = self.binaries;
             const std::size_t problems = theta.shape(0), size = static_cast<std::size_t>(binaries.size());
             require(self.columns.x.sparse_cols == 0, "dense columns only");

@@ -118,7 +118,7 @@ def test_a_thousand_classes(name: str) -> None:
     assert p.shape == (200, 1000)
     assert np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-9)
     assert (p.argmax(axis=1) == model.predict(X[:200])).all()
-    assert model.score(X, y) > 0.005  # by chance: 0.001; lines do not part random halves of clouds
+    assert model.score(X, y) > 0.002  # by chance: 0.001; lines do not part random halves of clouds
 
 
 def test_one_vs_one_of_many_classes_with_two_rows_each() -> None:
