@@ -23,7 +23,7 @@ ESTIMATORS = (
     linnet.MLPRegressor(max_iter=50),
     linnet.ThresholdClassifier(linnet.LogisticRegression()),
     linnet.OneVsRestClassifier(linnet.LogisticRegression()),
-    linnet.OneVsRestClassifier(linnet.MLPClassifier(max_iter=50), tie_break="random", random_state=0),
+    linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random", random_state=0),
     linnet.OneVsOneClassifier(linnet.LogisticRegression()),
     linnet.OutputCodeClassifier(linnet.LogisticRegression(), random_state=0),
     linnet.LabelTreeClassifier(linnet.LogisticRegression()),
