@@ -4,8 +4,9 @@
     python bench/run.py --workload softmax-b32 --json out.json
 
 Networks are timed by the epoch (`networks.py`), exact linear models by the fit (`linear.py`), multilayer perceptrons by
-the call that users of scikit-learn make (`estimators.py`), metrics by the report (`evaluation.py`). Each side lives in
-a process of its own and sleeps while another one works; sides take turns, and the best time of each counts.
+the call that users of scikit-learn make (`estimators.py`), metrics by the report (`evaluation.py`), reductions to
+binary problems by the fit and predict (`multiclass.py`). Each side lives in a process of its own and sleeps while
+another one works; sides take turns, and the best time of each counts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import estimators
 import evaluation
 import linear
+import multiclass
 import networks
 from linear_peers import LINEAR_PEERS, LINEAR_SIDES
 from linear_workloads import LINEAR_BY_NAME
@@ -28,10 +30,12 @@ from workloads import BY_NAME
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", choices=("all", "networks", "linear", "estimators", "evaluate"), default="all")
+    kinds = ("all", "networks", "linear", "estimators", "evaluate", "multiclass")
+    parser.add_argument("--kind", choices=kinds, default="all")
     parser.add_argument("--only", choices=("all", "peers", "linnet"), default="all")
     parser.add_argument("--side", action="append", choices=list(dict.fromkeys([*SIDES, *LINEAR_SIDES])))
     known = [*BY_NAME, *LINEAR_BY_NAME, *estimators.ESTIMATOR_NAMES, *evaluation.EVALUATION_NAMES]
+    known += multiclass.MULTICLASS_NAMES
     parser.add_argument("--workload", action="append", choices=known)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turn-seconds", type=float, default=0.5)
@@ -68,6 +72,8 @@ def main() -> None:
         facts["workloads"] |= estimators.run(names, **turns)["workloads"]
     if names := chosen(options, "evaluate", evaluation.EVALUATION_NAMES):
         facts["workloads"] |= evaluation.run(names, **turns)["workloads"]
+    if names := chosen(options, "multiclass", multiclass.MULTICLASS_NAMES):
+        facts["workloads"] |= multiclass.run(names, **turns)["workloads"]
     if options.json:
         options.json.write_text(json.dumps(facts, indent=1) + "\n")
 

@@ -317,6 +317,7 @@ NB_MODULE(LINNET_MODULE, m) {
   bind<double>(m, "ObjectiveF64", "TrainerF64");
   bind_columns(m);
   bind_linear(m);
+  bind_binaries(m);
   bind_evaluate(m);
 
   m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));

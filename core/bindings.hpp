@@ -101,6 +101,7 @@ void finish(Pass&& pass) {
 
 void bind_columns(nb::module_& m);   // bindings_columns.cpp
 void bind_linear(nb::module_& m);    // bindings_linear.cpp
+void bind_binaries(nb::module_& m);  // bindings_binaries.cpp
 void bind_evaluate(nb::module_& m);  // bindings_evaluate.cpp
 
 }  // namespace linnet

@@ -105,36 +105,6 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
   }
 }
 
-// z (one a row) = x theta, for rows in panels. The sums over every eighth column are added last, so that the width of a
-// vector does not matter.
-static void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double* theta, int panels, int rows) {
-  constexpr int parts = std::max(1, 8 / V);
-  static_assert(V <= 8);
-  for (int r = 0; r < rows; r += V) {
-    Vec<double> sum[V][parts] = {};
-    for (int p = 0; p < panels; ++p) {
-      const Vec<double> t = load(theta + p * V);
-      const double* from = x + (p * ld + r) * V;
-#pragma GCC unroll 4
-      for (int q = 0; q < parts; ++q) {
-        if (p % parts != q) continue;
-#pragma GCC unroll 8
-        for (int i = 0; i < V; ++i) sum[i][q] = fma(load(from + i * V), t, sum[i][q]);
-      }
-    }
-    Vec<double> m[V];
-    for (int i = 0; i < V; ++i) {
-      for (int half = parts / 2; half >= 1; half /= 2)
-        for (int q = 0; q < half; ++q) sum[i][q] = sum[i][q] + sum[i][q + half];
-      m[i] = sum[i][0];
-    }
-    transpose_rounds<V / 2, V>(m);
-    for (int half = V / 2; half >= 1; half /= 2)
-      for (int i = 0; i < half; ++i) m[i] = m[i] + m[i + half];
-    store(z + r, m[0]);
-  }
-}
-
 // sums (one a column) = x' d for rows in panels: the same chains of sums as those of outer_product, but a panel of
 // columns at a time.
 static void weighted_sums(double* sums, const double* d, const double* x, std::ptrdiff_t ld, int rows, int panels) {

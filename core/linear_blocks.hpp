@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "linear.hpp"
+#include "product.hpp"
 
 namespace linnet {
 
@@ -35,6 +36,36 @@ inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, const doub
   constexpr int V = lanes<double>;
   pack_tables(panels, ld, x, center, row, 0, rows);
   for (int r = 0; r < rows; ++r) panels[(x.dense_cols / V * ld + r) * V + x.dense_cols % V] = 1;
+}
+
+// z (one a row) = x theta, for rows in panels. The sums over every eighth column are added last, so that the width of a
+// vector does not matter.
+inline void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double* theta, int panels, int rows) {
+  constexpr int V = lanes<double>, parts = std::max(1, 8 / V);
+  static_assert(V <= 8);
+  for (int r = 0; r < rows; r += V) {
+    Vec<double> sum[V][parts] = {};
+    for (int p = 0; p < panels; ++p) {
+      const Vec<double> t = load(theta + p * V);
+      const double* from = x + (p * ld + r) * V;
+#pragma GCC unroll 4
+      for (int q = 0; q < parts; ++q) {
+        if (p % parts != q) continue;
+#pragma GCC unroll 8
+        for (int i = 0; i < V; ++i) sum[i][q] = fma(load(from + i * V), t, sum[i][q]);
+      }
+    }
+    Vec<double> m[V];
+    for (int i = 0; i < V; ++i) {
+      for (int half = parts / 2; half >= 1; half /= 2)
+        for (int q = 0; q < half; ++q) sum[i][q] = sum[i][q] + sum[i][q + half];
+      m[i] = sum[i][0];
+    }
+    transpose_rounds<V / 2, V>(m);
+    for (int half = V / 2; half >= 1; half /= 2)
+      for (int i = 0; i < half; ++i) m[i] = m[i] + m[i + half];
+    store(z + r, m[0]);
+  }
 }
 
 // Calls work(scratch, strand, first row, rows) for one block of rows in `every`, strand by strand; `index`: of these

@@ -10,7 +10,7 @@ from linnet._lazy import lazily
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from linnet import config, errors, evaluate, theory
+    from linnet import config, errors, evaluate, multiclass, theory
     from linnet.config import get_threads, set_threads, show_config, threads
     from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
     from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
     from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
     from linnet.model.activations import LeakyReLU
+    from linnet.multiclass.label_tree import LabelTreeClassifier
+    from linnet.multiclass.one_vs_one import OneVsOneClassifier
+    from linnet.multiclass.one_vs_rest import OneVsRestClassifier
+    from linnet.multiclass.output_code import OutputCodeClassifier
 
 __all__ = [
     "SGD",
@@ -45,13 +49,17 @@ __all__ = [
     "History",
     "Input",
     "InverseScaling",
+    "LabelTreeClassifier",
     "LeakyReLU",
     "LinearRegression",
     "LogisticRegression",
     "MLPClassifier",
     "MLPRegressor",
     "NamedMetric",
+    "OneVsOneClassifier",
+    "OneVsRestClassifier",
     "Optimizer",
+    "OutputCodeClassifier",
     "Perceptron",
     "PoissonRegressor",
     "RMSprop",
@@ -71,6 +79,7 @@ __all__ = [
     "l1_l2",
     "l2",
     "load",
+    "multiclass",
     "resume",
     "set_threads",
     "show_config",
@@ -78,7 +87,7 @@ __all__ = [
     "threads",
 ]
 
-_MODULES = ("config", "errors", "evaluate", "theory")
+_MODULES = ("config", "errors", "evaluate", "multiclass", "theory")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
     "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
@@ -97,6 +106,10 @@ _NAMES = {  # by the module they live in
     "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "Schedule", "StepDecay"),
     "fit.stopping": ("EarlyStopping", "ReduceLROnPlateau"),
     "model.activations": ("LeakyReLU",),
+    "multiclass.label_tree": ("LabelTreeClassifier",),
+    "multiclass.one_vs_one": ("OneVsOneClassifier",),
+    "multiclass.one_vs_rest": ("OneVsRestClassifier",),
+    "multiclass.output_code": ("OutputCodeClassifier",),
 }
 
 if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists

@@ -83,6 +83,34 @@ class Columns:
         levels: list[int],
     ) -> None: ...
 
+class Binaries:
+    def __init__(self, columns: Columns, center: NDArray[np.float64], threads: int) -> None: ...
+    def sums(
+        self,
+        theta: NDArray[np.float64],
+        order: NDArray[np.int64],
+        first: NDArray[np.int64],
+        entries: NDArray[np.int64],
+        problem: NDArray[np.int32],
+        sign: NDArray[np.int8],
+        weights: NDArray[np.float64] | None,
+        by_answer: NDArray[np.float64] | None,
+        least: NDArray[np.float64] | None,
+        loss: NDArray[np.float64],
+        gradient: NDArray[np.float64],
+        curvature: NDArray[np.float64],
+    ) -> None: ...
+    def solve(
+        self, curvature: NDArray[np.float64], gradient: NDArray[np.float64], step: NDArray[np.float64]
+    ) -> None: ...
+    def dots(
+        self,
+        theta: NDArray[np.float64],
+        row: NDArray[np.int64],
+        problem: NDArray[np.int32],
+        z: NDArray[np.float64],
+    ) -> None: ...
+
 class Linear:
     size: int
     def __init__(

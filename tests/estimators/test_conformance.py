@@ -22,6 +22,10 @@ ESTIMATORS = (
     linnet.MLPClassifier(solver="lbfgs", max_iter=50),
     linnet.MLPRegressor(max_iter=50),
     linnet.ThresholdClassifier(linnet.LogisticRegression()),
+    linnet.OneVsRestClassifier(linnet.LogisticRegression()),
+    linnet.OneVsOneClassifier(linnet.LogisticRegression()),
+    linnet.OutputCodeClassifier(linnet.LogisticRegression(), random_state=0),
+    linnet.LabelTreeClassifier(linnet.LogisticRegression()),
 )
 EXEMPT = {  # scikit-learn's own classifiers with a threshold are exempt from it, too
     "ThresholdClassifier": {"check_classifiers_train": "it asks for a threshold of 0.5"},

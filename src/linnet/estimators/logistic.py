@@ -26,10 +26,19 @@ if TYPE_CHECKING:
 _FEW = 20  # rows, which may well have a class each
 
 
-def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the sorted classes and, for every row, which of them it has."""
+def class_numbers(
+    y: object, rows: int, *, quiet: bool = False, fewest: int = 2
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the sorted classes, no fewer than `fewest`, and, for every row, which of them it has."""
+    classes, labels = _classes(y, rows, quiet)
+    if len(classes) < fewest:
+        raise DataError(f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
+    return classes, labels
+
+
+def _classes(y: object, rows: int, quiet: bool) -> tuple[NDArray[Any], NDArray[np.int32]]:
     if isinstance(y, Labelled):
-        return _several(y.classes), y.codes
+        return y.classes, y.codes
     target = one_target(y, quiet=quiet)
     if target.ndim != 1:
         raise DataError(f"y must have one class a row, got shape {target.shape}")
@@ -51,7 +60,7 @@ def class_numbers(y: object, rows: int, *, quiet: bool = False) -> tuple[NDArray
             "problem, not a classification problem",
             UserWarning,
         )
-    return _several(classes), labels.astype(np.int32)
+    return classes, labels.astype(np.int32)
 
 
 def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -59,15 +68,15 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
     low, high = int(target.min()), int(target.max())
     if high - low > len(target) + 1000 or high > np.iinfo(np.int64).max:
         classes, labels = np.unique(target, return_inverse=True)
-        return _several(classes), labels.astype(np.int32)
+        return classes, labels.astype(np.int32)
     above = target.astype(np.int64, copy=False)
     if low:
         above = above - low
     found = np.bincount(above, minlength=high - low + 1) > 0
     if found.all():
-        return _several(np.arange(low, high + 1).astype(target.dtype)), above.astype(np.int32)
+        return np.arange(low, high + 1).astype(target.dtype), above.astype(np.int32)
     place = np.cumsum(found, dtype=np.int32) - 1
-    return _several((np.flatnonzero(found) + low).astype(target.dtype)), place[above]
+    return (np.flatnonzero(found) + low).astype(target.dtype), place[above]
 
 
 def class_weights(given: object, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
@@ -103,12 +112,6 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
         l1=of(problem.l1),
         fixed=None if problem.fixed is None or not of(problem.fixed).any() else of(problem.fixed),
     )
-
-
-def _several(classes: NDArray[Any]) -> NDArray[Any]:
-    if len(classes) < 2:
-        raise DataError(f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
-    return classes
 
 
 class LogisticRegression(Classifier, LinearModel):

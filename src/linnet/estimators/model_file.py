@@ -35,6 +35,11 @@ _CLASSES = {
     "model.activations": ("Activation",),
     "model.heads": ("Head",),
     "model.network": ("Layer", "Network"),
+    "multiclass.label_tree": ("LabelTreeClassifier",),
+    "multiclass.learners": ("SeparateLearners", "StackedLogistic"),
+    "multiclass.one_vs_one": ("OneVsOneClassifier",),
+    "multiclass.one_vs_rest": ("OneVsRestClassifier",),
+    "multiclass.output_code": ("OutputCodeClassifier",),
 }
 _EMPTY = ("OptimizerState",)  # twice as large as a model, and needed for training only
 _WITHOUT = ("_metadata_request",)  # how scikit-learn's meta-estimators are to call a model is not part of it

@@ -21,6 +21,7 @@ from linnet.model.heads import Head
 
 Floats = NDArray[np.float64]
 _COUNTED = 1 << 20  # rows
+_MOST_OUTPUTS = 256  # that the core computes at a time: it has room for those of a block of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +225,11 @@ def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: in
     """z = x W + b, rows x outputs."""
     outputs = len(biases)
     z = np.empty((columns.rows, outputs))
+    if outputs > _MOST_OUTPUTS:
+        for first in range(0, outputs, _MOST_OUTPUTS):
+            some = slice(first, first + _MOST_OUTPUTS)
+            z[:, some] = linear_output(columns, np.ascontiguousarray(weights[:, some]), biases[some], threads)
+        return z
     sums = make_core(columns, np.zeros(columns.dense), Head("normal"), outputs, threads or get_threads())
     sums.predict(np.concatenate([weights.ravel(), biases]), z)
     return z

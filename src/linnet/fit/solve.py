@@ -157,16 +157,22 @@ def _by_rows(problem: Problem) -> Solution | None:
     return Solution(theta, point.value, norm, 1, True, left, np.zeros(problem.size, np.bool_))
 
 
-def _newton_pays(problem: Problem) -> bool:
-    """Whether some ten matrices of second derivatives cost less than some hundred gradients."""
-    if problem.size > LARGEST_CURVATURE:
-        return False
-    together = problem.head.family == "categorical"
-    pairs = problem.outputs * (problem.outputs + 1) // 2 if together else problem.outputs
-    rows, columns = problem.columns.rows, problem.columns.count + 1
-    curvatures = 8.0 * rows * columns * columns * pairs / 2
-    gradients = 150.0 * rows * columns * problem.outputs * 2
+def newton_pays(rows: int, columns: int, outputs: int = 1, *, together: bool = False) -> bool:
+    """Whether some ten matrices of second derivatives cost less than some hundred gradients; `together`: the outputs
+    depend on each other.
+    """
+    pairs = outputs * (outputs + 1) // 2 if together else outputs
+    size = columns + 1
+    curvatures = 8.0 * rows * size * size * pairs / 2
+    gradients = 150.0 * rows * size * outputs * 2
     return curvatures <= max(5 * gradients, 2e10)  # 2e10: a fraction of a second
+
+
+def _newton_pays(problem: Problem) -> bool:
+    together = problem.head.family == "categorical"
+    return problem.size <= LARGEST_CURVATURE and newton_pays(
+        problem.columns.rows, problem.columns.count, problem.outputs, together=together
+    )
 
 
 def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:

@@ -1,0 +1,198 @@
+"""What the reductions of several classes to binary problems have in common."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.table import empty
+from linnet.errors import ConfigError, DataError
+from linnet.estimators.base import Classifier, check_fitted
+from linnet.estimators.form import check_form
+from linnet.estimators.linear_model import row_weights
+from linnet.estimators.logistic import class_numbers
+from linnet.evaluate.inputs import Floats
+from linnet.fit.binaries import Sides
+from linnet.multiclass.decisions import with_winner
+from linnet.multiclass.learners import Learners, Rows, StackedLogistic, train
+
+if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
+    from linnet.persist.onnx_graph import Graph, Tensor
+
+Places = NDArray[np.intp]
+
+
+class Reduction(Classifier):
+    """Several classes told apart by binary classifiers, each a clone of `estimator`.
+
+    Each reduction says which rows a binary problem has as yes and which as no, and what the answers mean: the
+    probability of every class, and the class to say, which always is the most probable one.
+    """
+
+    estimator: Any
+    n_jobs: int | None
+    classes_: NDArray[Any]
+    learners_: Learners
+
+    @abstractmethod
+    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+        """Which rows each binary problem sees, and as what; `rows` without sides yet."""
+
+    @abstractmethod
+    def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
+        """Rows x classes, from the answers to all problems."""
+
+    @abstractmethod
+    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+        """The number of the class to say of each row; `first`: the number of the first row."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit all binary classifiers, or leave everything as it was.
+
+        `fit_params` go to the estimator's fit, those with one entry a row in part; under scikit-learn's metadata
+        routing, to whom asks for them.
+        """
+        before = dict(self.__dict__)
+        try:
+            if y is None:
+                raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            return self._fit(as_rows(X), y, sample_weight, fit_params)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
+        count = X.shape[0]
+        labels = self._labels(y, count)
+        check_form(self, X, reset=True)
+        weights = row_weights(sample_weight, count)
+        params = self._routed(weights, fit_params)
+        none = Sides(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
+        rows = Rows(X, none, weights, params, self.n_jobs)
+        self.learners_ = train(self.estimator, rows.of(self._sides(rows, labels)))
+        return self
+
+    def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
+        """The number of each row's class."""
+        self.classes_, labels = class_numbers(y, count, fewest=1)
+        return labels
+
+    def _routed(self, weights: Floats | None, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """What goes to the estimator's fit."""
+        given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
+        if not given:
+            return {}
+        from sklearn import get_config
+        from sklearn.utils.metadata_routing import process_routing
+        from sklearn.utils.validation import has_fit_parameter
+
+        if get_config()["enable_metadata_routing"]:
+            routed: dict[str, Any] = process_routing(self, "fit", **given)["estimator"]["fit"]
+            return routed
+        if weights is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ConfigError(
+                f"{type(self.estimator).__name__}.fit takes no sample_weight: in a pipeline, let the step that takes "
+                "it ask for it (set_fit_request) under sklearn.set_config(enable_metadata_routing=True)"
+            )
+        return given
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The binary classifiers; of a problem that had nothing to learn from, its log-odds, a number."""
+        check_fitted(self)
+        return self.learners_.models()
+
+    @property
+    def n_classes_(self) -> int:
+        """How many classes there are."""
+        check_fitted(self)
+        return len(self.classes_)
+
+    def _read(self, X: Any) -> Any:
+        check_fitted(self)
+        X = as_rows(X)
+        check_form(self, X, reset=False)
+        return self.learners_.read(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row: the most probable one."""
+        table = self._read(X)
+        said = np.zeros(self.learners_.size(table), np.intp)
+        if len(self.classes_) > 1:
+            for part, some in self.learners_.blocks(table, 4 * self.learners_.count):
+                said[part] = self._winners(*self.learners_.answers(some), part.start)
+        return np.asarray(self.classes_[said])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return every class' probability."""
+        table = self._read(X)
+        p = np.ones((self.learners_.size(table), len(self.classes_)))
+        if len(self.classes_) > 1:
+            for part, some in self.learners_.blocks(table, self._width()):
+                answers = self.learners_.answers(some)
+                p[part] = with_winner(self._probabilities(*answers), self._winners(*answers, part.start))
+        return p
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of every class' probability."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _width(self) -> int:
+        """How many numbers a row takes on the way to its probabilities."""
+        return 4 * self.learners_.count
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.persist import onnx_network as part
+        from linnet.persist.onnx_decisions import with_winner
+
+        if not isinstance(self.learners_, StackedLogistic):
+            raise ConfigError(
+                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not {self.estimator!r}"
+            )
+        graph = inputs.graph
+        if len(self.classes_) == 1:
+            raise ConfigError("to_onnx: a model of one class has nothing to compute")
+        z = self.learners_.z_graph(inputs)
+        p, winner = self._graph_answers(graph, z)
+        p = with_winner(graph, p, winner, len(self.classes_))
+        return {"label": part.labels(graph, winner, self.classes_), "probabilities": p}
+
+    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        """Probabilities and winners in an ONNX graph, from the log-odds."""
+        raise ConfigError(f"{type(self).__name__} has no form in ONNX")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "learners_")
+
+    def get_metadata_routing(self) -> Any:
+        """Return who may be given what: the estimator's fit, and this fit itself."""
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(super().get_metadata_routing())
+            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+def as_rows(X: Any) -> Any:
+    """Return a table of which some rows can be taken: an array, a data frame, or a sparse matrix by rows."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise DataError(f"X must have rows and columns, got shape {tuple(X.shape)}: Reshape your data")
+    if 0 in X.shape:
+        raise empty(tuple(X.shape), "X")
+    return X

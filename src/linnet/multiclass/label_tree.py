@@ -1,0 +1,136 @@
+"""Label trees: classes are told apart group by group, on a way of about log K questions."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from linnet.checks import check_whole
+from linnet.errors import ConfigError, unknown_name
+from linnet.evaluate.inputs import Floats
+from linnet.fit.binaries import Sides
+from linnet.multiclass import trees
+from linnet.multiclass.base import Places, Reduction
+from linnet.multiclass.learners import Rows
+from linnet.multiclass.one_vs_rest import OneVsRestClassifier
+from linnet.multiclass.search import best_leaves
+
+if TYPE_CHECKING:
+    from linnet.persist.onnx_graph import Graph, Tensor
+
+TREES = ("balanced", "huffman", "confusion")
+
+
+class LabelTreeClassifier(Reduction):
+    """K - 1 classifiers in a binary tree, each on the rows of the classes below it: does the row go left or right?
+
+    P(k) is the product of the probabilities on the way to leaf k. The most probable class is found best first, without
+    a look at subtrees that cannot hold it: see `linnet.multiclass.search`.
+
+    `tree`: "balanced" (halves of the sorted classes), "huffman" (frequent classes near the root), "confusion" (classes
+    that one-vs-rest classifiers confuse stay together longest: fitted to half of the rows, asked about the other half,
+    parted by spectral splits), or pairs of pairs of classes such as (("cat", "dog"), ("car", "bus")).
+    """
+
+    children_: NDArray[np.int32]  # nodes x (left, right), the root first; -1 - k: class k
+
+    def __init__(self, estimator: Any, *, tree: Any = "balanced", n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.tree = tree
+        self.n_jobs = n_jobs
+
+    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+        count = len(self.classes_)
+        self.children_, leaves = trees.as_arrays(self._tree(rows, labels), count)
+        place = np.argsort(leaves).astype(np.int32)  # rows of neighbouring leaves are neighbours
+        return Sides.of_codes(trees.node_codes(self.children_, count)[leaves], place[labels])
+
+    def _tree(self, rows: Rows, labels: NDArray[np.int32]) -> trees.Tree:
+        count = len(self.classes_)
+        if not isinstance(self.tree, str):
+            return trees.given(self.tree, self.classes_.tolist())
+        if self.tree not in TREES:
+            raise unknown_name("tree", self.tree, TREES)
+        if count <= 2 or self.tree == "balanced":
+            return trees.balanced(np.arange(count))
+        if self.tree == "huffman":
+            return trees.huffman(np.bincount(labels, rows.weights, count).astype(np.float64))
+        return trees.spectral(self._confusion(rows, labels))
+
+    def _confusion(self, rows: Rows, labels: NDArray[np.int32]) -> Floats:
+        """How probable one-vs-rest classifiers find one class where the other is right, either way."""
+        from sklearn.utils import _safe_indexing
+        from sklearn.utils.validation import _check_method_params
+
+        if rows.params.keys() - {"sample_weight"}:
+            raise ConfigError(f"tree='confusion' takes no fit parameters such as {next(iter(rows.params))}")
+        nth = np.empty(len(labels), np.intp)  # of its class
+        order = np.argsort(labels, kind="stable")
+        starts = np.searchsorted(labels[order], np.arange(len(self.classes_)))
+        nth[order] = np.arange(len(labels)) - starts[labels[order]]
+        learn, ask = np.flatnonzero(nth % 2 == 0), np.flatnonzero(nth % 2 == 1)
+        count = len(self.classes_)
+        if not len(ask):
+            return np.ones((count, count))
+        params = _check_method_params(rows.X, rows.params, learn)
+        model = OneVsRestClassifier(self.estimator, n_jobs=self.n_jobs)
+        model.fit(_safe_indexing(rows.X, learn), labels[learn], **params)
+        p = model.predict_proba(_safe_indexing(rows.X, ask))
+        confusion = np.stack([p[labels[ask] == k].sum(axis=0) for k in range(count)])
+        confusion /= np.maximum(np.bincount(labels[ask], minlength=count), 1)[:, None]
+        return np.asarray(confusion + confusion.T)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        return self.top_k(X, 1)[0][:, 0]
+
+    def top_k(self, X: Any, k: int) -> tuple[NDArray[Any], Floats]:
+        """Return the k most probable classes of each row, the most probable one first, and their probabilities."""
+        table = self._read(X)
+        k = min(check_whole(k, "k", at_least=1), len(self.classes_))
+        rows = self.learners_.size(table)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_[None], rows, axis=0), np.ones((rows, 1))
+        found, p, _ = best_leaves(self.children_, lambda row, node: self.learners_.some(table, row, node), rows, k)
+        return np.asarray(self.classes_[found]), p
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return every class' probability."""
+        table = self._read(X)
+        rows, nodes = self.learners_.size(table), len(self.children_)
+        p = np.ones((rows, len(self.classes_)))
+        for part, some in self.learners_.blocks(table, 4 * nodes) if nodes else ():
+            size = part.stop - part.start
+            row, node = np.repeat(np.arange(size), nodes), np.tile(np.arange(nodes, dtype=np.int32), size)
+            p[part] = self._products(self.learners_.some(some, row, node).reshape(size, nodes))
+        return p
+
+    def _products(self, z: Floats) -> Floats:
+        """Products of probabilities on the way to each leaf, from the log-odds of right."""
+        p = np.ones((len(z), len(self.classes_)))
+        reached = np.ones_like(z)
+        for node, (left, right) in enumerate(self.children_):
+            for child, sign in ((left, -1), (right, 1)):
+                there = reached[:, node] * scipy.special.expit(sign * z[:, node])
+                if child >= 0:
+                    reached[:, child] = there
+                else:
+                    p[:, -1 - child] = there
+        return p
+
+    def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
+        return self._products(log_odds)
+
+    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+        return np.asarray(self._products(log_odds).argmax(axis=1))
+
+    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        from linnet.persist import onnx_network as part
+        from linnet.persist.onnx_decisions import log_yes
+
+        codes = trees.node_codes(self.children_, len(self.classes_)).T.astype(np.float64)
+        right = graph.add("MatMul", log_yes(graph, z), np.maximum(codes, 0))
+        left = graph.add("MatMul", log_yes(graph, graph.add("Neg", z)), np.maximum(-codes, 0))
+        p = graph.add("Exp", graph.add("Add", right, left))
+        return p, part.largest(graph, p)

@@ -1,0 +1,132 @@
+"""One-vs-rest: for each class, is it that class or not."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.checks import check_random
+from linnet.errors import ConfigError, DataError, unknown_name
+from linnet.evaluate.inputs import Floats
+from linnet.fit.binaries import Sides
+from linnet.multiclass.base import Places, Reduction
+from linnet.multiclass.decisions import log_yes, shares
+from linnet.multiclass.learners import Rows
+
+if TYPE_CHECKING:
+    from linnet.persist.onnx_graph import Graph, Tensor
+
+TIE_BREAKS = ("score", "random")
+
+
+class OneVsRestClassifier(Reduction):
+    """K classifiers, "k or not"; the class whose classifier is most sure of its yes is said.
+
+    P(k) = p_k / Σ_l p_l, where p_k is classifier k's probability of yes. `tie_break="random"` says any one of the
+    classes whose classifiers say yes, each as likely as the others (by `random_state`; the same rows get the same
+    answers), and the one with the highest score where none does. One wrong yes or no is enough for a wrong answer.
+
+    With a table of zeros and ones for y (a row may have several labels) the classifiers' answers are given label by
+    label, and P(k) = p_k. Two classes take one classifier.
+    """
+
+    label_table_: bool
+    seed_: int
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        tie_break: str = "score",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.tie_break = tie_break
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether rows may have several labels."""
+        return self.label_table_
+
+    def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
+        if self.tie_break not in TIE_BREAKS:
+            raise unknown_name("tie_break", self.tie_break, TIE_BREAKS)
+        self.seed_ = int(check_random(self.random_state).randint(2**31))
+        table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        self.label_table_ = table.ndim == 2 and table.shape[1] > 1
+        if not self.label_table_:
+            return super()._labels(table if hasattr(y, "toarray") else y, count)
+        if len(table) != count:
+            raise DataError(f"y has {len(table)} rows, but X has {count}")
+        if not np.isin(table, (0, 1)).all():
+            raise DataError("y has several columns, which must hold zeros and ones: one column a label")
+        self.classes_ = np.arange(table.shape[1])
+        self._label_rows, labels = np.unique(table.astype(np.int8), axis=0, return_inverse=True)
+        return labels.ravel().astype(np.int32)
+
+    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+        if self.label_table_:
+            codes = 2 * self.__dict__.pop("_label_rows") - 1
+        else:
+            codes = 2 * np.eye(len(self.classes_), dtype=np.int8) - 1
+            if len(codes) <= 2:
+                codes = codes[:, 1:]
+        return Sides.of_codes(np.ascontiguousarray(codes, np.int8), labels)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row, or zeros and ones for every label."""
+        if not getattr(self, "label_table_", False):
+            return super().predict(X)
+        return (self._answers(X)[1] > 0).astype(np.int64)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return every class' probability; of several labels each has its own."""
+        if not getattr(self, "label_table_", False):
+            return super().predict_proba(X)
+        return np.asarray(np.exp(log_yes(self._answers(X)[0])))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores: one a row for two classes (above 0: the second), one a class for more."""
+        _, scores = self._answers(X)
+        return scores[:, 0] if len(self.classes_) == 2 and not self.label_table_ else scores
+
+    def _answers(self, X: Any) -> tuple[Floats, Floats]:
+        table = self._read(X)
+        return self.learners_.answers(table)
+
+    def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
+        if len(self.classes_) == 2:
+            return np.asarray(np.exp(log_yes(np.hstack([-log_odds, log_odds]))))
+        return shares(log_yes(log_odds))
+
+    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+        if len(self.classes_) == 2:
+            return (scores[:, 0] > 0).astype(np.intp)
+        if self.tie_break == "score":
+            return np.asarray(scores.argmax(axis=1))
+        yes = scores > 0
+        drawn = np.random.RandomState(self.seed_)
+        drawn.random_sample(first)  # of the rows before
+        nth = np.floor(drawn.random_sample(len(yes)) * yes.sum(axis=1))
+        chosen = ((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1)
+        return np.asarray(np.where(yes.any(axis=1), chosen, scores.argmax(axis=1)))
+
+    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        from linnet.persist import onnx_network as part
+        from linnet.persist.onnx_decisions import log_yes
+
+        if self.tie_break != "score" or self.label_table_:
+            raise ConfigError("to_onnx of OneVsRestClassifier needs tie_break='score' and one class a row")
+        if len(self.classes_) == 2:
+            return part.yes_and_no(graph, z), part.if_yes(graph, part.above(graph, z, 0.0, reached=False))
+        return graph.add("Softmax", log_yes(graph, z), axis=1), part.largest(graph, z)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,120 @@
+"""Output codes: every class has a word, binary classifiers guess its letters."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.checks import check_number, check_random, check_whole
+from linnet.errors import unknown_name
+from linnet.evaluate.inputs import Floats
+from linnet.fit.binaries import Sides
+from linnet.multiclass import codes as matrices
+from linnet.multiclass.base import Places, Reduction
+from linnet.multiclass.decisions import log_yes, shares
+from linnet.multiclass.learners import Rows
+
+if TYPE_CHECKING:
+    from linnet.persist.onnx_graph import Graph, Tensor
+
+CODES = ("dense", "sparse", "exhaustive", "bch")
+DECODINGS = ("likelihood", "hamming", "loss")
+
+
+class OutputCodeClassifier(Reduction):
+    """A code matrix M, classes x classifiers: classifier l tells the classes with +1 in column l from those with -1.
+
+    `code`: "dense" or "sparse" (drawn, `code_size` times as many columns as classes, of `draws` draws the one whose
+    rows are furthest apart), "exhaustive", "bch" (see `linnet.multiclass.codes`), or a matrix. `decoding` says which
+    class is said, given scores s_l (above 0: yes) and probabilities p_l of yes:
+
+    | decoding | the class k with the least |
+    |---|---|
+    | "likelihood" | -Σ_l log P(M_kl), P(1) = p_l, P(-1) = 1 - p_l, P(0) = 1/2: the most probable one |
+    | "hamming" | number of l where sign(s_l) is not M_kl, a 0 counting half |
+    | "loss" | Σ_l (M_kl - s_l)², as scikit-learn decodes |
+
+    Probabilities are those of the likelihood, in which the class that is said is the most probable one: see
+    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance between two rows.
+    """
+
+    code_book_: NDArray[np.int8]
+    row_distance_: float
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        code_size: float = 1.5,
+        code: Any = "dense",
+        decoding: str = "likelihood",
+        draws: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.code_size = code_size
+        self.code = code
+        self.decoding = decoding
+        self.draws = draws
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+        if self.decoding not in DECODINGS:
+            raise unknown_name("decoding", self.decoding, DECODINGS)
+        self.code_book_ = self._codes(len(self.classes_))
+        self.row_distance_ = matrices.row_distance(self.code_book_)
+        return Sides.of_codes(self.code_book_, labels)
+
+    def _codes(self, classes: int) -> NDArray[np.int8]:
+        columns = int(check_number(self.code_size, "code_size", above=0) * classes)
+        draws, rng = check_whole(self.draws, "draws", at_least=1), check_random(self.random_state)
+        if isinstance(self.code, str):
+            if self.code not in CODES:
+                raise unknown_name("code", self.code, CODES)
+            if classes == 1:
+                return np.empty((1, 0), np.int8)
+            if classes == 2 or self.code == "exhaustive":
+                return matrices.exhaustive(classes)
+            columns = max(columns, int(np.ceil(np.log2(classes))))
+            return {"dense": matrices.dense, "sparse": matrices.sparse, "bch": matrices.bch}[self.code](
+                classes, columns, rng, draws
+            )
+        return matrices.check_codes(self.code, classes)
+
+    def _log_likelihood(self, log_odds: Floats) -> Floats:
+        """Σ_l log P(M_kl), less what all classes have in common."""
+        yes, no = (self.code_book_ > 0).T.astype(np.float64), (self.code_book_ < 0).T.astype(np.float64)
+        total = log_yes(log_odds) @ yes + log_yes(-log_odds) @ no
+        return np.asarray(total - np.log(2.0) * (self.code_book_ == 0).sum(axis=1))
+
+    def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
+        return shares(self._log_likelihood(log_odds))
+
+    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+        if self.decoding == "likelihood":
+            return np.asarray(self._log_likelihood(log_odds).argmax(axis=1))
+        code = self.code_book_.T.astype(np.float64)
+        if self.decoding == "hamming":  # places that differ are (columns - products) / 2
+            return np.asarray((np.where(scores > 0, 1.0, -1.0) @ code).argmax(axis=1))
+        return np.asarray((2 * (scores @ code) - (code**2).sum(axis=0)).argmax(axis=1))
+
+    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        from linnet.persist import onnx_network as part
+        from linnet.persist.onnx_decisions import log_yes
+
+        code = self.code_book_.T.astype(np.float64)
+        yes = graph.add("MatMul", log_yes(graph, z), np.maximum(code, 0))
+        no = graph.add("MatMul", log_yes(graph, graph.add("Neg", z)), np.maximum(-code, 0))
+        zeros = np.log(2.0) * (code == 0).sum(axis=0)
+        likelihood = graph.add("Sub", graph.add("Add", yes, no), zeros)
+        nearest = likelihood
+        if self.decoding == "hamming":
+            said = graph.add(
+                "Where", part.above(graph, z, 0.0, reached=False), np.array(1.0), np.array(-1.0), type=z.type
+            )
+            nearest = graph.add("MatMul", said, code)
+        elif self.decoding == "loss":
+            nearest = graph.add("Sub", graph.add("MatMul", graph.add("Mul", z, 2.0), code), (code**2).sum(axis=0))
+        return graph.add("Softmax", likelihood, axis=1), part.largest(graph, nearest)

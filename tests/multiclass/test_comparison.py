@@ -1,0 +1,64 @@
+"""The reductions side by side."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn import metrics
+from sklearn.datasets import load_iris
+
+import linnet
+from linnet.errors import ConfigError
+from linnet.multiclass import compare
+
+mpl.use("agg")
+
+
+def test_measures_are_those_of_the_models() -> None:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    found = compare(X, names)
+    assert [row.name for row in found.rows] == ["softmax", "one-vs-rest", "one-vs-one", "output codes", "label tree"]
+    assert [row.classifiers for row in found.rows] == [1, 3, 3, 3, 2]
+    assert (found.classes, found.train_rows + found.test_rows) == (3, 150)
+    again = compare(X, names)
+    assert [row.log_loss for row in again.rows] == [row.log_loss for row in found.rows]
+    for row in found.rows:
+        assert row.fit_seconds > 0
+        assert row.predict_seconds > 0
+        assert 0.8 < row.accuracy <= 1
+        assert 0 <= row.calibration_error < 0.5
+        assert f"{row.log_loss:.4f}" in str(found)
+    assert found["softmax"].log_loss < found["one-vs-rest"].log_loss
+
+
+def test_a_model_of_ones_own_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.arange(200) % 4
+    X += y[:, None]
+    w = rng.random(200) + 0.5
+    found = compare(X, y, models={"mine": linnet.OneVsOneClassifier(linnet.LogisticRegression())}, sample_weight=w)
+    from linnet.multiclass.comparison import _drawn
+
+    test = _drawn(y.astype(np.int32), 0.25, np.random.RandomState(0))
+    assert np.bincount(y[test]).tolist() == [12] * 4  # a quarter of 50, rounded
+    train = np.setdiff1d(np.arange(200), test)
+    model = linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X[train], y[train], sample_weight=w[train])
+    said, p = model.predict(X[test]), model.predict_proba(X[test])
+    row = found["mine"]
+    assert np.isclose(row.accuracy, metrics.accuracy_score(y[test], said, sample_weight=w[test]))
+    assert np.isclose(row.macro_f1, metrics.f1_score(y[test], said, average="macro", sample_weight=w[test]))
+    assert np.isclose(row.log_loss, metrics.log_loss(y[test], p, sample_weight=w[test]))
+
+
+def test_a_picture() -> None:
+    X, y = load_iris(return_X_y=True)
+    found = compare(X, y)
+    axes = found.plot()
+    assert [axis.get_title() for axis in axes] == ["fit s", "predict s", "accuracy", "log loss"]
+    widths = [bar.get_width() for bar in axes[2].patches]
+    assert widths == [row.accuracy for row in found.rows]
+    again = found.plot(axes)
+    assert again[0] is axes[0]
+    with pytest.raises(ConfigError, match="ax must be 4 axes"):
+        found.plot(axes[0])
+    mpl.pyplot.close("all")

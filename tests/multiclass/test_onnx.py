@@ -1,0 +1,71 @@
+"""Reductions as ONNX files give the answers that they give here."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linnet
+from linnet.errors import ConfigError
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+MODELS: dict[str, Any] = {
+    "rest": linnet.OneVsRestClassifier(linnet.LogisticRegression()),
+    "one": linnet.OneVsOneClassifier(linnet.LogisticRegression()),
+    "codes": linnet.OutputCodeClassifier(linnet.LogisticRegression(), code="sparse", code_size=3, random_state=0),
+    "codes-hamming": linnet.OutputCodeClassifier(linnet.LogisticRegression(), decoding="hamming", random_state=0),
+    "codes-loss": linnet.OutputCodeClassifier(linnet.LogisticRegression(), decoding="loss", random_state=0),
+    "tree": linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree="huffman"),
+}
+
+
+def run(path: Path, X: Any) -> dict[str, Any]:
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [given.name for given in session.get_inputs()]
+    if isinstance(X, pd.DataFrame):
+        feeds = {name: X[[name]].to_numpy() for name in names}
+        feeds = {
+            name: column.astype(object if column.dtype == object else np.float64) for name, column in feeds.items()
+        }
+    else:
+        feeds = {names[0]: X}
+    outputs = [out.name for out in session.get_outputs()]
+    return dict(zip(outputs, session.run(outputs, feeds), strict=True))
+
+
+@pytest.mark.parametrize("classes", [2, 6])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_file_agrees(name: str, classes: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, classes, 400)
+    X = rng.normal(size=(classes, 4))[y] + rng.normal(size=(400, 4))
+    names = np.array(["a", "b", "c", "d", "e", "f"])[y]
+    model = MODELS[name].fit(X, names)
+    far = np.vstack([X, 30 * X])
+    model.to_onnx(tmp_path / "model.onnx")
+    out = run(tmp_path / "model.onnx", far)
+    assert (out["label"] == model.predict(far)).all()
+    assert np.allclose(out["probabilities"], model.predict_proba(far), rtol=0, atol=1e-5)
+
+
+def test_levels_of_a_frame(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=300), "level": np.array(["p", "q", "r"], object)[np.arange(300) % 3]})
+    y = (frame["x"] > 0) + 2 * (frame["level"] == "q")
+    model = linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(frame, y)
+    model.to_onnx(tmp_path / "model.onnx")
+    out = run(tmp_path / "model.onnx", frame)
+    assert np.allclose(out["probabilities"], model.predict_proba(frame), rtol=0, atol=1e-5)
+
+
+def test_what_has_no_form_in_onnx_is_named(tmp_path: Path) -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 3
+    for model, what in (
+        (linnet.OneVsRestClassifier(linnet.Perceptron()), "needs a linnet.LogisticRegression in it, not Perceptron"),
+        (linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random"), "needs tie_break='score'"),
+    ):
+        with pytest.raises(ConfigError, match=what):
+            model.fit(X, y).to_onnx(tmp_path / "model.onnx")

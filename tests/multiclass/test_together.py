@@ -1,0 +1,133 @@
+"""Binary problems solved together are the problems solved alone."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import linnet
+from linnet._native import core
+from linnet.data.columns import Columns
+from linnet.fit.binaries import Sides, Together
+
+Array = NDArray[Any]
+
+
+def clouds(rows: int = 500, classes: int = 6, columns: int = 7) -> tuple[Array, Array]:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, classes, rows).astype(np.int32)
+    return rng.normal(size=(classes, columns))[y] + rng.normal(size=(rows, columns)) + 100, y
+
+
+CODES = np.array(
+    [
+        [1, -1, 1, 0, 1],
+        [-1, 1, 1, 0, -1],
+        [-1, -1, -1, 1, 0],
+        [-1, -1, 1, -1, 0],
+        [-1, -1, 0, 0, 1],
+        [-1, -1, -1, 0, 1],
+    ],
+    np.int8,
+)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"C": 0.01}, {"C": 1e4}, {"fit_intercept": False}, {"class_weight": "balanced"}]
+)
+@pytest.mark.parametrize("weighed", [False, True])
+def test_coefficients_are_those_of_separate_fits(options: dict[str, Any], weighed: bool) -> None:
+    X, y = clouds()
+    w = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighed else None
+    model = linnet.OutputCodeClassifier(linnet.LogisticRegression(**options), code=CODES).fit(X, y, sample_weight=w)
+    for column, found in enumerate(model.estimators_):
+        rows = CODES[y, column] != 0
+        alone = linnet.LogisticRegression(**options)
+        alone.fit(X[rows], CODES[y[rows], column], sample_weight=None if w is None else w[rows])
+        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
+        assert np.allclose(found.intercept_, alone.intercept_, rtol=0, atol=1e-5)  # at columns of about 100
+        assert (found.predict(X) == (alone.predict(X) > 0)).all()
+
+
+@pytest.mark.parametrize("kind", ["rest", "one", "tree"])
+def test_also_in_the_other_reductions(kind: str) -> None:
+    X, y = clouds()
+    estimator = linnet.LogisticRegression()
+    if kind == "rest":
+        model: Any = linnet.OneVsRestClassifier(estimator).fit(X, y)
+        sides = [([k], [j for j in range(6) if j != k]) for k in range(6)]
+    elif kind == "one":
+        model = linnet.OneVsOneClassifier(estimator).fit(X, y)
+        sides = [([j], [i]) for i in range(6) for j in range(i + 1, 6)]
+    else:
+        model = linnet.LabelTreeClassifier(estimator, tree=((0, (4, 1)), (2, (3, 5)))).fit(X, y)
+        sides = [([2, 3, 5], [0, 1, 4]), ([1, 4], [0]), ([3, 5], [2]), ([1], [4]), ([5], [3])]
+    assert len(model.estimators_) == len(sides)
+    for found, (yes, no) in zip(model.estimators_, sides, strict=True):
+        rows = np.isin(y, yes + no)
+        alone = linnet.LogisticRegression().fit(X[rows], np.isin(y[rows], yes))
+        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options", [{"C": np.inf}, {"l1_ratio": 0.5}, {"solver": "lbfgs"}, {"column_penalty": [0, 1, 1, 1, 1, 1, 1]}]
+)
+def test_what_is_not_solved_together_is_solved_alone(options: dict[str, Any]) -> None:
+    X, y = clouds()
+    model = linnet.OneVsRestClassifier(linnet.LogisticRegression(**options)).fit(X, y)
+    for k, found in enumerate(model.estimators_):
+        alone = linnet.LogisticRegression(**options).fit(X, y == k)
+        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
+
+
+def test_sums_are_those_of_a_plain_computation() -> None:
+    X, y = clouds(rows=700)
+    X -= 100
+    rng = np.random.default_rng(2)
+    w, by_answer = rng.random(700), rng.random((5, 2)) + 0.5
+    theta = 0.3 * rng.normal(size=(5, 8))
+    sides = Sides.of_codes(CODES, y)
+    value, gradient, curvature = np.empty(5), np.empty((5, 8)), np.empty((5, 8, 8))
+    center = rng.normal(size=7)
+    for threads in (1, 2, 5):
+        sums = core.Binaries(Columns(700, (X,)).to_core(), center, threads)
+        rows_of = sides.order, sides.first, sides.starts, sides.problem, sides.sign
+        sums.sums(theta, *rows_of, w, by_answer, None, value, gradient, curvature)
+        if threads == 1:
+            first = [part.tobytes() for part in (value, gradient, curvature)]
+        assert [part.tobytes() for part in (value, gradient, curvature)] == first
+    ones = np.column_stack([X - center, np.ones(700)])
+    for p in range(5):
+        rows, t = sides.rows(p)
+        x, v = ones[rows], w[rows] * by_answer[p, t]
+        z = x @ theta[p]
+        q = 1 / (1 + np.exp(-z))
+        assert np.isclose(value[p], (v * (np.logaddexp(0, z) - t * z)).sum(), rtol=1e-12)
+        assert np.allclose(gradient[p], x.T @ (v * (q - t)), rtol=0, atol=1e-10)
+        assert np.allclose(curvature[p], (x * (v * q * (1 - q))[:, None]).T @ x, rtol=0, atol=1e-10)
+
+
+def test_dots_of_any_columns_are_the_linear_output() -> None:
+    X, y = clouds(classes=4)
+    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(level=np.array(["u", "v", "w"])[np.arange(500) % 3])
+    for table in (X, frame):
+        learners = linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(table, y).learners_
+        read = learners.read(table)
+        z, _ = learners.answers(read)
+        row, problem = np.repeat(np.arange(500), 4), np.tile(np.arange(4, dtype=np.int32), 500)
+        assert np.allclose(learners.some(read, row, problem).reshape(500, 4), z, rtol=0, atol=1e-9)
+        some = np.array([7, 3, 499], np.int64), np.array([2, 0, 3], np.int32)
+        assert (learners.some(read, *some) == learners.some(read, row, problem)[some[0] * 4 + some[1]]).all()
+
+
+def test_groups_of_problems_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = clouds()
+    sides = Sides.of_pairs(*np.triu_indices(6, 1), 6, y)
+    whole = Together(Columns(500, (X,)), sides, np.ones(7)).minimise()
+    monkeypatch.setattr("linnet.fit.binaries._BYTES", 16 * 64 * 4)  # four problems at a time
+    parts = Together(Columns(500, (X,)), sides, np.ones(7)).minimise()
+    for a, b in zip(whole, parts, strict=True):
+        assert a.tobytes() == b.tobytes()
+    assert whole[3].all()
