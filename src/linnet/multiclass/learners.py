@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.config import checked_threads, get_threads
-from linnet.data.columns import Columns, Encoder
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
 from linnet.errors import ConfigError
 from linnet.estimators.linear_model import LinearModel
 from linnet.estimators.logistic import LogisticRegression
