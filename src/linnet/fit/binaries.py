@@ -122,7 +122,7 @@ class Together:
         an end.
         """
         size, problems = self.columns.count + 1, self.sides.problems
-        center = self.columns.about()[0] if self.intercept else np.zeros(self.columns.count)
+        center = self.columns.middle() if self.intercept else np.zeros(self.columns.count)
         sums = core.Binaries(self.columns.to_core(), center, self.threads)
         theta, done = np.zeros((problems, size)), np.zeros(problems, np.bool_)
         iterations = np.zeros(problems, np.intp)
