@@ -262,8 +262,13 @@ def _change(old: Any, new: Any) -> str:
     if not (isinstance(old, list) and isinstance(new, list)) or len(old) + len(new) <= 2 * _SHOWN:
         return f"were {old}, now {new}"
     parts = {"lack": [item for item in old if item not in new], "have": [item for item in new if item not in old]}
-    told = [f"{what} {', '.join(map(repr, items[:_SHOWN]))}" for what, items in parts.items() if items]
+    told = [f"{what} {', '.join(map(_plain, items[:_SHOWN]))}" for what, items in parts.items() if items]
     return f"are {len(new)} and were {len(old)}: now they {' and '.join(told) or 'are in another order'}"
+
+
+def _plain(item: Any) -> str:
+    """As Python writes it, and not as NumPy does."""
+    return repr(item.item() if isinstance(item, np.generic) else item)
 
 
 def goes_by_batches(model: Any) -> bool:
