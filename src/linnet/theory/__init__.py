@@ -5,13 +5,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from linnet.theory.approximation import relu_interpolant, squash_interpolant
+    from linnet.theory.depth import shallow_vs_deep, square_network
     from linnet.theory.differences import gradient_check
+    from linnet.theory.entropy import softmax_by_entropy
+    from linnet.theory.stationary import lagrange
 
-__all__ = ["gradient_check", "relu_interpolant", "squash_interpolant"]
+__all__ = [
+    "gradient_check",
+    "lagrange",
+    "relu_interpolant",
+    "shallow_vs_deep",
+    "softmax_by_entropy",
+    "square_network",
+    "squash_interpolant",
+]
 
 _HOME = {  # loaded when they are first used
     "gradient_check": "differences",
+    "lagrange": "stationary",
     "relu_interpolant": "approximation",
+    "shallow_vs_deep": "depth",
+    "softmax_by_entropy": "entropy",
+    "square_network": "depth",
     "squash_interpolant": "approximation",
 }
 
