@@ -110,7 +110,7 @@ def relu_interpolant(
     >>> relu_interpolant(abs, -1, 2, units=2).knots.round(6)
     array([-1.,  0.])
     """
-    return _Construction(_straight_reach, _straight_network, None).build(f, a, b, eps, units, lipschitz)
+    return _Construction(_straight_reach, _straight_network, None, 0).build(f, a, b, eps, units, lipschitz)
 
 
 def squash_interpolant(
@@ -128,7 +128,7 @@ def squash_interpolant(
     >>> squash_interpolant(np.sin, 0, np.pi, eps=0.1).units > relu_interpolant(np.sin, 0, np.pi, eps=0.1).units
     True
     """
-    return _Construction(_level_reach, _stair_network, _FINER / 4).build(f, a, b, eps, units, lipschitz)
+    return _Construction(_level_reach, _stair_network, _FINER / 4, 1).build(f, a, b, eps, units, lipschitz)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,7 @@ class _Construction:
     reach: Reach
     networks: Callable[[Sampled, list[int]], Iterator[_Built]]
     steepest: float | None  # how much f may change from sample to sample, in units of how well samples know it
+    spare: int  # pieces more than units: the first level of a staircase needs none
 
     def build(
         self, f: Function, a: float, b: float, eps: float | None, units: int | None, lipschitz: float | None
@@ -228,10 +229,10 @@ class _Construction:
         return best
 
     def _pieces(self, sampled: Sampled, tolerance: float, most: int) -> list[int] | None:
-        """The samples where pieces end, each as far as it can go; None if they are more than so many."""
+        """The samples where pieces end, each as far as it can go; None if they take more than so many units."""
         ends, size = [0], 64
         while ends[-1] < len(sampled.x) - 1:
-            if len(ends) > most:
+            if len(ends) > most + self.spare:
                 return None
             begin = ends[-1]
             while True:  # in a part of the samples that is long enough to see the end of the piece
