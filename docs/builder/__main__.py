@@ -49,7 +49,7 @@ def build(out: Path, run: Callable[[str], Ran] = run) -> int:
     pages = dict[str, str]()
     sources = set[str]()
     for page, text in texts.items():
-        body = render(text, below(page, ran[page]))
+        body = render(text, below(page, ran[page]), raw=True)
         pages[html_path(page)] = frame(plain_title(text), links(body, page, sources), html_path(page), sections)
     for name in MODULES:
         path = f"reference/{name}.html"

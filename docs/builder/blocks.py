@@ -1,4 +1,5 @@
-"""The Python blocks of a page of Markdown, and how they are run: each by itself, in an empty folder, warnings as errors.
+"""The Python blocks of a page of Markdown, and how they are run: each by itself, in an empty folder, with warnings as
+errors.
 
 The tests run them by the same function, so that what a page shows is what a reader gets.
 """

@@ -23,7 +23,7 @@ def slug(heading: str) -> str:
 
 def code(text: str, language: str = "python") -> str:
     """Code in colours; the colours are the style sheet's."""
-    if language not in ("python", "cpp", "r", "sh"):
+    if language not in ("python", "pycon", "cpp", "r", "sh"):
         return f"<pre><code>{html.escape(text)}</code></pre>"
     inside = highlight(text, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
     return f'<pre class="code"><code>{inside}</code></pre>'
@@ -35,9 +35,9 @@ def math(text: str, options: dict[str, Any]) -> str:
     return str(convert(text, display="block" if display else "inline"))
 
 
-def render(text: str, below: Block = lambda block: "") -> str:
-    """A page's HTML. `below` gives what stands under each Python block."""
-    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+def render(text: str, below: Block = lambda block: "", *, raw: bool = False) -> str:
+    """The HTML of Markdown. `below` gives what stands under each Python block; `raw` lets HTML through."""
+    parser = MarkdownIt("commonmark", {"html": raw}).enable("table")
     parser.use(dollarmath_plugin, allow_digits=False, allow_space=False, double_inline=True, renderer=math)
     renderer: Any = parser.renderer
 
