@@ -22,6 +22,9 @@ _COLORS = {  # what matplotlibrc says, and the colours of the style sheet that i
 }
 
 
+_WIDE = 900  # a picture this wide is not made smaller, but scrolls
+
+
 @dataclass(frozen=True)
 class Entry:
     """A page in the list of contents."""
@@ -49,9 +52,11 @@ def style() -> str:
 def below_block(ran: Ran, name: str) -> str:
     """What a block wrote and drew."""
     shown = f'<pre class="output" aria-label="output">{html.escape(ran.stdout)}</pre>' if ran.stdout.strip() else ""
-    return shown + "".join(
-        f'<figure class="scroll">{picture(svg, f"{name}-{number}")}</figure>' for number, svg in enumerate(ran.pictures)
-    )
+    for number, svg in enumerate(ran.pictures):
+        width = re.search(r'<svg[^>]*?\bwidth="([\d.]+)', svg)
+        size = " wide" if width and float(width[1]) > _WIDE else ""
+        shown += f'<figure class="scroll{size}">{picture(svg, f"{name}-{number}")}</figure>'
+    return shown
 
 
 def picture(svg: str, name: str) -> str:

@@ -27,6 +27,9 @@ MODULES = (  # public modules, a page each
 )
 
 
+_LONGEST = 90  # signature on one line
+
+
 def public_names(module: ModuleType) -> list[str]:
     """What a module offers: its __all__, or else what it defines under a name without an underscore."""
     if hasattr(module, "__all__"):
@@ -87,16 +90,27 @@ def _is_own(value: type, key: str) -> bool:
 
 
 def _signature(value: Any, name: str) -> str:
-    if not callable(value):
-        return ""
     try:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return ""
     text = re.sub(r"<(?:function|object|class)[^>]*>", "...", text)
     text = re.sub(r"\b(?:numpy|typing|collections\.abc|linnet(?:\.\w+)+)\.", "", text)
-    if len(name + text) > 90:
-        inner = text[1 : text.rindex(")")]
-        cut = re.split(r", (?![^\[\(]*[\]\)])", inner)
-        text = "(\n" + "".join(f"    {part},\n" for part in cut) + ")" + text[text.rindex(")") + 1 :]
-    return code(f"{name}{text}")
+    text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([^\]]*)\]\]", r"NDArray[\1]", text)
+    inside, _, result = text[1:].rpartition(")")
+    result = "" if inspect.isclass(value) else result
+    if len(name + text) > _LONGEST:
+        inside = "\n" + "".join(f"    {part},\n" for part in _parts(inside))
+    return code(f"{name}({inside}){result}")
+
+
+def _parts(text: str) -> list[str]:
+    """The parameters of a signature: parted by commas outside of brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "[({") - (character in "])}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
