@@ -1,5 +1,10 @@
 """Identities of a first course that no other test states."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy
@@ -7,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linnet
-from linnet import evaluate
+from linnet import evaluate, theory
 from linnet.fit.objective import Objective
 from linnet.model.activations import Activation, LeakyReLU
 from linnet.model.heads import Categorical, Normal
 from linnet.model.network import Layer, Network
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))
 
@@ -94,3 +100,16 @@ def test_a_lower_threshold_never_loses_recall() -> None:
     assert (np.diff(thresholds) > 0).all()
     assert (np.diff(recall) <= 0).all()
     assert precision[0] == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("name", theory.__all__)
+def test_the_names_of_theory_are_there(name: str) -> None:
+    assert getattr(theory, name) is not None
+
+
+def test_theory_is_loaded_when_it_is_used() -> None:
+    program = "import sys, linnet; linnet.theory.maxent; linnet.theory.lagrange; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = theory.nothing  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from linnet.theory import approximation, graph, likelihood, maxent
     from linnet.theory.approximation import relu_interpolant, squash_interpolant
     from linnet.theory.depth import shallow_vs_deep, square_network
     from linnet.theory.differences import gradient_check
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
     from linnet.theory.stationary import lagrange
 
 __all__ = [
+    "approximation",
     "gradient_check",
+    "graph",
     "lagrange",
+    "likelihood",
+    "maxent",
     "relu_interpolant",
     "shallow_vs_deep",
     "softmax_by_entropy",
@@ -20,6 +25,7 @@ __all__ = [
     "squash_interpolant",
 ]
 
+_MODULES = ("approximation", "graph", "likelihood", "maxent")
 _HOME = {  # loaded when they are first used
     "gradient_check": "differences",
     "lagrange": "stationary",
@@ -33,6 +39,8 @@ _HOME = {  # loaded when they are first used
 if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists
 
     def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
         if name in _HOME:
             return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
