@@ -55,11 +55,10 @@ def functions(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("item", ROWS)
 def test_the_tests_of_an_item_exist(item: str) -> None:
-    names = re.findall(r"`([^`]+)`", ROWS[item][2])
-    assert names
-    for name in names:
-        path, _, function = name.partition("::")
-        assert function in functions(ROOT / path), name
+    links = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", ROWS[item][2])
+    assert links
+    for function, path in links:
+        assert function in functions(PAGE.parent / path), function
 
 
 @cache

@@ -38,7 +38,7 @@ def math(text: str, options: dict[str, Any]) -> str:
 def render(text: str, below: Block = lambda block: "", *, raw: bool = False) -> str:
     """The HTML of Markdown. `below` gives what stands under each Python block; `raw` lets HTML through."""
     parser = MarkdownIt("commonmark", {"html": raw}).enable("table")
-    parser.use(dollarmath_plugin, allow_digits=False, allow_space=False, double_inline=True, renderer=math)
+    parser.use(dollarmath_plugin, allow_space=False, double_inline=True, renderer=math)
     renderer: Any = parser.renderer
 
     def fence(tokens: Any, index: int, options: Any, env: Any) -> str:

@@ -73,8 +73,11 @@ class DepthTable:
         for color, depth in enumerate(sorted({row.depth for row in trained})):
             label = f"trained, {depth} layer{'s' * (depth > 1)}"
             self._line(axes, [row for row in trained if row.depth == depth], label, color, "o-")
-        axes.set(xscale="log", yscale="log", xlabel="units in hidden layers", ylabel="largest error")
-        axes.legend(frameon=False)
+        axes.set(yscale="log", xlabel="units in hidden layers", ylabel="largest error")
+        axes.set_xscale("log", base=2)
+        units = sorted({row.units for row in trained})
+        axes.set_xticks(units, [str(count) for count in units])
+        axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
         return axes
 
     @staticmethod
