@@ -2,7 +2,10 @@
 
 import doctest
 import importlib
+import os
 import re
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,17 @@ BLOCKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def running(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Ran]]]:
+    """The chosen blocks, as many at a time as there are cores."""
+    chosen = [item for item in request.session.items if getattr(item, "originalname", "") == "test_a_block_runs"]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {item.callspec.params["block"]: pool.submit(run, item.callspec.params["block"]) for item in chosen}  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_runs(block: str) -> None:
-    ran = run(block)
+def test_a_block_runs(block: str, running: dict[str, Future[Ran]]) -> None:
+    ran = running[block].result()
     assert (ran.code, ran.stderr) == (0, "")
 
 

@@ -22,6 +22,9 @@ MODULES = (  # public modules, a page each
     "linnet.model.heads",
     "linnet.model.activations",
     "linnet.model.initialise",
+    "linnet.data.sources",
+    "linnet.data.schema",
+    "linnet.data.leaks",
     "linnet.report",
     "linnet.errors",
 )
