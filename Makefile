@@ -11,13 +11,13 @@ export CXX
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src core -not -name '*.so' -not -name '*.pyc' -not -name __pycache__)
-PYTHON_FOLDERS := $(wildcard src tests bench examples)
+PYTHON_FOLDERS := $(wildcard src tests bench examples docs/builder)
 CPP_FILES := $(wildcard core/*.hpp core/*.cpp)
 step = @printf '==> %s\n' "$(1)"
 installed = .linnet-$(or $(ISAS),all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench sanitize clean
+.PHONY: help demo test check format docs bench sanitize clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SECONDARY:
@@ -27,6 +27,7 @@ help:
 	@echo "make test      build linnet and run the tests"
 	@echo "make check     linters, types, import rules, formatting"
 	@echo "make format    put the formatting right"
+	@echo "make docs      build the guide and reference into build/docs"
 	@echo "make bench     compare with other libraries (large downloads)"
 	@echo "make sanitize  run the contract tests with the address and undefined behaviour sanitizers"
 	@echo "make clean     remove everything that was built"
@@ -54,6 +55,10 @@ format: .venv/.group-check
 	@.venv/bin/ruff format
 	@.venv/bin/clang-format -i $(CPP_FILES)
 
+docs: .venv/$(installed) .venv/.group-docs
+	$(call step,documentation)
+	@PYTHONPATH=docs .venv/bin/python -m builder build/docs
+
 bench: .venv-bench/$(installed) .venv-bench/.peers
 	$(call step,benchmarks)
 	@.venv-bench/bin/python bench/run.py $(ARGS)
@@ -68,7 +73,7 @@ sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
 
 clean:
 	rm -rf .venv .venv-bench .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests $(wildcard bench examples) -name __pycache__ -prune -exec rm -rf {} +
+	find src tests $(wildcard bench examples docs) -name __pycache__ -prune -exec rm -rf {} +
 
 # How an environment comes about: Python and pip, then the build tools, then linnet; groups of tools beside it.
 
@@ -90,6 +95,11 @@ clean:
 %/.group-test: %/.created pyproject.toml
 	$(call step,test tools into $*)
 	@$*/bin/python -m pip install --quiet --group test
+	@touch $@
+
+%/.group-docs: %/.created pyproject.toml
+	$(call step,tools for the documentation into $*)
+	@$*/bin/python -m pip install --quiet --group docs
 	@touch $@
 
 %/.group-check: %/.created pyproject.toml

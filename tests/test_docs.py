@@ -1,12 +1,19 @@
-"""Every Python block of the README and the guide runs, and every link to a file leads somewhere."""
+"""Every Python block of the README and the guide runs, and every link leads somewhere; the site is built of them."""
 
+import doctest
+import importlib
 import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from builder.__main__ import BuildError, build, check_links, contents
+from builder.blocks import Ran, python_blocks, run
+from builder.markdown import render, slug
+from builder.page import picture, style
+from builder.reference import MODULES, public_names
 
 import linnet
 
@@ -15,22 +22,22 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *s
 BLOCKS = [
     pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}")
     for page in PAGES
-    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    for index, block in enumerate(python_blocks(page.read_text()))
 ]
 
 
+@pytest.fixture(scope="module")
+def running(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Ran]]]:
+    """The chosen blocks, as many at a time as there are cores."""
+    chosen = [item for item in request.session.items if getattr(item, "originalname", "") == "test_a_block_runs"]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {item.callspec.params["block"]: pool.submit(run, item.callspec.params["block"]) for item in chosen}  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_runs(block: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", block],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def test_a_block_runs(block: str, running: dict[str, Future[Ran]]) -> None:
+    ran = running[block].result()
+    assert (ran.code, ran.stderr) == (0, "")
 
 
 def test_the_readme_starts_with_the_two_commands() -> None:
@@ -41,6 +48,108 @@ def test_the_readme_starts_with_the_two_commands() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_files_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+SOURCE = Path(linnet.__file__).parent
+WITH_EXAMPLES = [path for path in sorted(SOURCE.rglob("*.py")) if ">>> " in path.read_text()]
+NAMES = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in WITH_EXAMPLES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_in_docstrings_are_true(name: str) -> None:
+    module = importlib.import_module(name)
+    short = name.rpartition(".")[2]
+    itself = {} if hasattr(module, short) else {short: module}  # examples may call their module by its name
+    results = doctest.testmod(module, extraglobs=itself)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+# ---- the site ----
+
+
+def not_run(block: str) -> Ran:
+    return Ran(0, "what it wrote\n", "", ())
+
+
+def test_the_site_is_whole(tmp_path: Path) -> None:
+    """Without running blocks: each page is there, needs no network, and every link leads somewhere (build checks)."""
+    count = build(tmp_path / "site", not_run)
+    pages = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(pages) == count
+    for page in pages:
+        text = page.read_text()
+        assert "<script" not in text
+        assert not re.findall(r'(?:src|<link[^>]*href)="https?://', text)
+        prose = re.sub(r"<(pre|code|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
+        assert "$" not in prose, f"a formula on {page.name} was not understood: {prose[prose.index('$') :][:60]}"
+        assert "what it wrote" in text or "```python" not in text
+    chapter = (tmp_path / "site" / "guide" / "softmax.html").read_text()
+    assert "<math" in chapter
+    assert "<details>" in chapter
+    assert "aria-current=page>Softmax regression" in chapter
+
+
+def test_every_public_name_has_an_entry_and_a_docstring() -> None:
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for key in public_names(module):
+            value = getattr(module, key)
+            if callable(value):
+                assert (value.__doc__ or "").strip(), f"{name}.{key}"
+
+
+def test_a_dead_link_fails_the_build() -> None:
+    fine = {"a.html": '<a href="b.html#x">b</a>', "b.html": '<h2 id="x">x</h2><a href="https://example.org">out</a>'}
+    check_links(fine)
+    with pytest.raises(BuildError, match=r"a\.html: c\.html"):
+        check_links({**fine, "a.html": '<a href="c.html">c</a>'})
+    with pytest.raises(BuildError, match=r"b\.html#y"):
+        check_links({**fine, "a.html": '<a href="b.html#y">b</a>'})
+
+
+def test_a_block_that_fails_fails_the_build(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="it went wrong"):
+        build(tmp_path / "site", lambda block: Ran(1, "", "it went wrong", ()))
+    assert not (tmp_path / "site").exists()
+
+
+def test_every_page_is_in_the_contents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    listed = [page for pages in contents().values() for page in pages]
+    assert {ROOT / "docs" / page for page in listed} == set((ROOT / "docs").rglob("*.md"))
+    monkeypatch.setattr("builder.__main__.DOCS", tmp_path)
+    (tmp_path / "contents.toml").write_text('"Start" = ["index.md"]\n')
+    with pytest.raises(BuildError, match=r"index\.md"):
+        contents()
+
+
+def test_formulas_are_made_when_the_page_is() -> None:
+    page = render("Code `$x$`, and $x^2$:\n\n$$\\sum_i w_i$$\n")
+    assert page.count("<math") == 2
+    assert "<code>$x$</code>" in page
+
+
+def test_headings_have_the_anchors_of_github() -> None:
+    assert slug("From one machine to many: `sums`") == "from-one-machine-to-many-sums"
+    assert render("## Again\n\n## Again\n").count('id="again') == 2
+    assert 'id="again-1"' in render("## Again\n\n## Again\n")
+
+
+def test_a_picture_takes_the_colours_of_the_page_and_ids_of_its_own() -> None:
+    drawn = run("import matplotlib.pyplot as plt\nplt.plot([1, 2])")
+    assert drawn.code == 0, drawn.stderr
+    one, other = (picture(drawn.pictures[0], name) for name in ("one", "other"))
+    assert "var(--s1)" in one
+    assert "#0101" not in one
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (one, other)]
+    assert not ids[0] & ids[1]
+    for text, own in zip((one, other), ids, strict=True):
+        assert set(re.findall(r'(?:url\(|href=")#([^")]+)', text)) <= own
+
+
+def test_the_colours_are_the_reports() -> None:
+    assert style().startswith((ROOT / "src" / "linnet" / "report" / "page.css").read_text()[:300])

@@ -14,19 +14,11 @@ from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, place_of, plain
 from linnet.evaluate.probabilities import Calibration, calibration
+from linnet.pictures import new_axes
 
 _MOST_POINTS = 2000  # of a drawn curve: more cannot be seen, and take long to draw
 _MOST_NAMED = 10  # curves that the legend names
 _RESPONSES = ("predict_proba", "decision_function")
-
-
-def new_axes(ax: Any, size: tuple[float, float] = (5.2, 4.8)) -> Any:
-    """Return the axes given, or those of a new figure."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("displays need matplotlib: pip install matplotlib") from None
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = None) -> tuple[NDArray[Any], Any]:

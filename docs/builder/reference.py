@@ -1,0 +1,119 @@
+"""The reference: every public name with its signature and its docstring."""
+
+import importlib
+import inspect
+import re
+from types import ModuleType
+from typing import Any
+
+from builder.markdown import code, render
+
+MODULES = (  # public modules, a page each
+    "linnet",
+    "linnet.evaluate",
+    "linnet.theory",
+    "linnet.theory.graph",
+    "linnet.theory.approximation",
+    "linnet.theory.stationary",
+    "linnet.theory.entropy",
+    "linnet.theory.maxent",
+    "linnet.theory.likelihood",
+    "linnet.theory.depth",
+    "linnet.model.heads",
+    "linnet.model.activations",
+    "linnet.model.initialise",
+    "linnet.data.sources",
+    "linnet.data.schema",
+    "linnet.data.leaks",
+    "linnet.report",
+    "linnet.errors",
+)
+
+
+_LONGEST = 90  # signature on one line
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a module offers: its __all__, or else what it defines under a name without an underscore."""
+    if hasattr(module, "__all__"):
+        return sorted(name for name in module.__all__ if not name.startswith("_"))
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module.__name__
+    )
+
+
+def reference(name: str) -> str:
+    """The HTML of a module's page."""
+    module = importlib.import_module(name)
+    names = public_names(module)
+    listed = "".join(f'<li><a href="#{key}"><code>{key}</code></a></li>' for key in names)
+    entries = "".join(
+        f'<section class="entry"><h2 id="{key}"><code>{key}</code></h2>{_entry(getattr(module, key), key)}</section>\n'
+        for key in names
+    )
+    return f'<h1>{name}</h1>\n{documentation(module)}<ul class="names">{listed}</ul>\n{entries}'
+
+
+def documentation(value: Any) -> str:
+    """A docstring as HTML: Markdown, with examples as code."""
+    lines, inside = list[str](), False
+    for line in (inspect.getdoc(value) or "").splitlines():
+        example = line.lstrip().startswith(">>> ")
+        if example and not inside:
+            lines.append("```pycon")
+        elif inside and not line.strip():
+            lines.append("```")
+        inside = example or (inside and bool(line.strip()))
+        lines.append(line)
+    return render("\n".join([*lines, "```"] if inside else lines))
+
+
+def _entry(value: Any, name: str) -> str:
+    if isinstance(value, ModuleType):
+        return render((inspect.getdoc(value) or "").split("\n\n")[0])
+    if not callable(value):
+        return ""
+    parts = [_signature(value, name), documentation(value)]
+    if inspect.isclass(value):
+        for key, member in inspect.getmembers(value):
+            if not key.startswith("_") and _is_own(value, key) and inspect.getdoc(member):
+                text = ("" if isinstance(member, property) else _signature(member, key)) + documentation(member)
+                parts.append(f'<div class="member"><h3><code>{key}</code></h3>{text}</div>')
+    return "".join(parts)
+
+
+def _is_own(value: type, key: str) -> bool:
+    """Whether a member is linnet's, not that of a base class of Python's."""
+    owner = next(base for base in value.__mro__ if key in vars(base))
+    return owner.__module__.startswith("linnet")
+
+
+def _signature(value: Any, name: str) -> str:
+    try:
+        text = str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return ""
+    text = re.sub(r"<(?:function|object|class)[^>]*>", "...", text)
+    text = re.sub(r"\b(?:numpy|typing|collections\.abc|linnet(?:\.\w+)+)\.", "", text)
+    text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([^\]]*)\]\]", r"NDArray[\1]", text)
+    inside, _, result = text[1:].rpartition(")")
+    result = "" if inspect.isclass(value) else result
+    if len(name + text) > _LONGEST:
+        inside = "\n" + "".join(f"    {part},\n" for part in _parts(inside))
+    return code(f"{name}({inside}){result}")
+
+
+def _parts(text: str) -> list[str]:
+    """The parameters of a signature: parted by commas outside of brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "[({") - (character in "])}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]

@@ -1,0 +1,183 @@
+"""Stationary points under equality constraints, by Newton's method on the Lagrangian.
+
+Where f is largest or smallest among the x with g_1(x) = ... = g_m(x) = 0, and the gradients of the constraints are
+linearly independent, the gradient of f is a combination of theirs:
+
+    ∇f = Σ_i λ_i ∇g_i,   that is, L(x, λ) = f(x) - Σ_i λ_i g_i(x) is stationary in x and in λ.
+
+With one constraint: the two gradients are parallel, for if ∇f had a part along the constraint, one could go there and
+do better. Newton's method solves these n + m equations; all derivatives come from `linnet.theory.graph`, so f and g are
+plain NumPy.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linnet.checks import check_whole
+from linnet.errors import ConfigError, DataError, FitError
+from linnet.theory import graph
+
+Floats = NDArray[np.float64]
+Function = Callable[[Any], Any]
+
+_ENOUGH = 1e-10  # of the sizes of what is compared
+_DEPENDENT = 1e-8  # of the largest singular value
+_FLAT = 1e-8  # of the largest curvature
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Stationary:
+    """A stationary point of f under constraints; prints as the equation of gradients that holds there."""
+
+    x: Floats
+    value: float
+    multipliers: Floats  # λ, one a constraint; the shortest ones if they are not determined
+    gradient: Floats  # ∇f
+    constraint_gradients: Floats  # ∇g_i, a row each
+    independent: bool  # whether the gradients of the constraints are: if not, other λ do as well
+    kind: str  # "maximum", "minimum", "saddle" along the constraints, or "flat" where second derivatives do not tell
+    iterations: int
+
+    @property
+    def mismatch(self) -> float:
+        """The length of ∇f - Σ λ_i ∇g_i."""
+        return float(np.linalg.norm(self.gradient - self.multipliers @ self.constraint_gradients))
+
+    def __str__(self) -> str:
+        lines = [f"{self.kind} of f at x = {_numbers(self.x)}, f = {self.value:.6g}"]
+        lines.append(f"gradient of f      {_numbers(self.gradient)}")
+        for i, (factor, row) in enumerate(zip(self.multipliers, self.constraint_gradients, strict=True), 1):
+            lines.append(f"gradient of g_{i}    {_numbers(row)}   multiplier {factor:.6g}")
+        lines.append(f"|gradient of f - sum of multiplier x gradient of g| = {self.mismatch:.1e}")
+        if not self.independent:
+            lines.append("the gradients of the constraints are linearly dependent: other multipliers do as well")
+        return "\n".join(lines)
+
+
+def lagrange(
+    f: Function, constraints: Function | Sequence[Function], x0: ArrayLike, *, max_iter: int = 100
+) -> Stationary:
+    """Return the stationary point of f under `constraints` (each g(x) = 0) that Newton's method finds from x0.
+
+    f and each g take an array in the shape of x0 and give one number.
+
+    >>> circle = lambda x: x[0] ** 2 + x[1] ** 2 - 1
+    >>> top = lagrange(lambda x: x[0] + x[1], circle, [1.0, 0.0])
+    >>> top.x.round(6), top.multipliers.round(6), top.kind
+    (array([0.707107, 0.707107]), array([0.707107]), 'maximum')
+    """
+    check_whole(max_iter, "max_iter", at_least=1)
+    given = [constraints] if callable(constraints) else list(constraints)
+    if not given or not all(callable(g) for g in given):
+        raise ConfigError("constraints must be a function g with g(x) = 0, or a list of them")
+    start = np.asarray(x0, np.float64)
+    if not np.isfinite(start).all():
+        raise DataError("x0 must be finite")
+    system = _System(f, given, start.shape)
+    x = start.ravel().copy()
+    if not all(np.isfinite(numbers).all() for numbers in system.gradients(x)):
+        raise DataError("f or a constraint, or a derivative of one, is not finite at x0: start elsewhere")
+    multipliers = system.multipliers(x)
+    equations = system.equations(x, multipliers)
+    for iteration in range(max_iter + 1):
+        if system.solved(x, multipliers, equations):
+            return system.result(x, multipliers, iteration)
+        step = np.linalg.lstsq(system.matrix(x, multipliers), -equations, rcond=1e-12)[0]
+        length, size = 1.0, np.linalg.norm(equations)
+        for _ in range(_HALVINGS):
+            trial = x + length * step[: x.size], multipliers + length * step[x.size :]
+            there = system.equations(*trial)
+            if np.linalg.norm(there) < (1 - 1e-4 * length) * size:  # false for nan
+                break
+            length /= 2
+        else:
+            break
+        x, multipliers, equations = *trial, there
+    raise FitError(system.why_not(start.ravel(), x, iteration))
+
+
+class _System:
+    """∇f - Σ λ ∇g = 0 and g = 0, with their derivatives, on flat x."""
+
+    def __init__(self, f: Function, constraints: Sequence[Function], shape: tuple[int, ...]) -> None:
+        def flat(function: Function) -> Function:
+            return lambda x: function(x.reshape(shape) if shape else x[0])
+
+        self.shape = shape
+        self.f = flat(f)
+        self.constraints = [flat(g) for g in constraints]
+
+    def gradients(self, x: Floats) -> tuple[float, Floats, Floats, Floats]:
+        """f, ∇f, g and ∇g, a row a constraint."""
+        with np.errstate(all="ignore"):  # what is not finite is seen by whoever asks
+            value, gradient = graph.value_and_grad(self.f)(x)
+            pairs = [graph.value_and_grad(g)(x) for g in self.constraints]
+        return float(value), gradient, np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+
+    def multipliers(self, x: Floats) -> Floats:
+        """The shortest λ for which Σ λ ∇g is nearest ∇f."""
+        _, gradient, _, rows = self.gradients(x)
+        return np.asarray(np.linalg.lstsq(rows.T, gradient, rcond=_DEPENDENT)[0])
+
+    def equations(self, x: Floats, multipliers: Floats) -> Floats:
+        _, gradient, g, rows = self.gradients(x)
+        return np.concatenate([gradient - multipliers @ rows, g])
+
+    def curvature(self, x: Floats, multipliers: Floats) -> Floats:
+        """The second derivatives of the Lagrangian in x."""
+        total = graph.hessian(self.f)(x)
+        for factor, g in zip(multipliers, self.constraints, strict=True):
+            total = total - factor * graph.hessian(g)(x)
+        return np.asarray(total)
+
+    def matrix(self, x: Floats, multipliers: Floats) -> Floats:
+        rows = self.gradients(x)[3]
+        zero = np.zeros((len(rows), len(rows)))
+        return np.block([[self.curvature(x, multipliers), -rows.T], [rows, zero]])
+
+    def solved(self, x: Floats, multipliers: Floats, equations: Floats) -> bool:
+        _, gradient, _, rows = self.gradients(x)
+        size = np.abs(gradient).max() + np.abs(multipliers[:, None] * rows).max()
+        near = np.abs(rows).sum(axis=1) * (1 + np.abs(x).max())  # how much g may change by rounding of x
+        parallel = np.abs(equations[: x.size]).max() <= _ENOUGH * max(float(size), 1e-300)
+        return bool(parallel and (np.abs(equations[x.size :]) <= _ENOUGH * np.maximum(near, 1e-300)).all())
+
+    def result(self, x: Floats, multipliers: Floats, iterations: int) -> Stationary:
+        value, gradient, _, rows = self.gradients(x)
+        values, right = np.linalg.svd(rows)[1:]
+        rank = int((values > _DEPENDENT * values[0]).sum()) if values[0] > 0 else 0
+        if rank < len(rows):
+            multipliers = self.multipliers(x)
+        along = right[rank:]  # directions that keep to the constraints
+        bends = np.linalg.eigvalsh(along @ self.curvature(x, multipliers) @ along.T)
+        least = _FLAT * max(float(np.abs(bends).max(initial=0)), 1e-300)
+        if len(bends) == 0:
+            kind = "only point"
+        elif (np.abs(bends) <= least).any():
+            kind = "flat"
+        else:
+            kind = "minimum" if (bends > 0).all() else "maximum" if (bends < 0).all() else "saddle"
+        at = x.reshape(self.shape)
+        return Stationary(at, value, multipliers, gradient, rows, rank == len(rows), kind, iterations)
+
+    def why_not(self, start: Floats, x: Floats, iterations: int) -> str:
+        g, rows = self.gradients(x)[2:]
+        text = f"no stationary point was found from x0: after {iterations} steps x = {_numbers(x)}, g = {_numbers(g)}"
+        first, last = (np.linalg.svd(here, compute_uv=False) for here in (self.gradients(start)[3], rows))
+        if (np.abs(g) > 1e-3 * (1 + np.abs(x).max())).any():
+            return f"{text}; there may be no x where all constraints hold"
+        if last[-1] <= 1e-2 * first[0]:
+            return (
+                f"{text}; there the gradients of the constraints are linearly dependent, or nearly, and then "
+                "multipliers need not exist: leave a constraint out, or write it so that its gradient is not 0 there"
+            )
+        return f"{text}; start nearer to one, or see whether f has one under these constraints"
+
+
+def _numbers(x: Floats) -> str:
+    return "(" + ", ".join(f"{number:.6g}" for number in x.ravel()) + ")"

@@ -1,0 +1,75 @@
+"""The index of the subject: every item is there, and its function, its test and its page exist."""
+
+import ast
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from builder.markdown import render
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "syllabus.md"
+COUNTS = {"A": 12, "B": 11, "C": 3, "D": 3, "E": 5, "F": 5}
+ROWS = {
+    cells[0]: cells[1:]
+    for line in PAGE.read_text().splitlines()
+    if re.match(r"\| [A-F]\d+ \|", line)
+    for cells in [[cell.strip() for cell in line.strip("|").split(" | ")]]
+}
+
+
+def test_every_item_is_there() -> None:
+    wanted = {f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)}
+    if not (ROOT / "docs" / "guide" / "multiclass.md").exists():  # its chapter brings its items
+        wanted -= {"E1", "E2", "E3", "E4"}
+    assert ROWS.keys() == wanted
+
+
+@pytest.mark.parametrize("item", ROWS)
+def test_the_functions_of_an_item_exist(item: str) -> None:
+    names = re.findall(r"`([^`]+)`", ROWS[item][1])
+    assert names
+    for name in names:
+        assert callable(find(name)), name
+
+
+def find(name: str) -> object:
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            value: object = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            value = getattr(value, part)
+        return value
+    raise AssertionError(name)
+
+
+@cache
+def functions(path: Path) -> set[str]:
+    return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("item", ROWS)
+def test_the_tests_of_an_item_exist(item: str) -> None:
+    links = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", ROWS[item][2])
+    assert links
+    for function, path in links:
+        assert function in functions(PAGE.parent / path), function
+
+
+@cache
+def anchors(path: Path) -> set[str]:
+    return set(re.findall(r'<h\d id="([^"]+)"', render(path.read_text(), raw=True)))
+
+
+@pytest.mark.parametrize("item", ROWS)
+def test_the_pages_of_an_item_exist(item: str) -> None:
+    links = re.findall(r"\]\(([^)]+)\)", ROWS[item][3])
+    assert links
+    for link in links:
+        page, _, anchor = link.partition("#")
+        assert not anchor or anchor in anchors(PAGE.parent / page), link

@@ -1,0 +1,115 @@
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import linnet.theory.stationary as module
+from linnet import theory
+from linnet.errors import ConfigError, DataError, FitError
+from linnet.theory.stationary import lagrange
+
+
+def circle(x: Any) -> Any:
+    return x[0] ** 2 + x[1] ** 2 - 1
+
+
+def both(x: Any) -> Any:
+    return x[0] + x[1]
+
+
+@pytest.mark.parametrize(("start", "sign", "kind"), [([1.0, 0.0], 1, "maximum"), ([-0.3, -0.4], -1, "minimum")])
+def test_the_sum_on_the_unit_circle(start: list[float], sign: int, kind: str) -> None:
+    found = theory.lagrange(both, circle, start)
+    np.testing.assert_allclose(found.x, sign * np.array([0.5, 0.5]) ** 0.5, rtol=1e-9)
+    np.testing.assert_allclose(found.multipliers, sign * 0.5**0.5, rtol=1e-9)
+    assert found.kind == kind
+    assert found.value == pytest.approx(sign * 2**0.5)
+    np.testing.assert_allclose(found.gradient, found.multipliers @ found.constraint_gradients, atol=1e-9)
+    assert "multiplier" in str(found)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_quadratics_under_planes_have_the_solution_of_linear_algebra(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, c, rows, right = rng.normal(size=(4, 4)), rng.normal(size=4), rng.normal(size=(2, 4)), rng.normal(size=2)
+    a = a @ a.T + np.eye(4)
+    planes = [lambda x: rows[0] @ x - right[0], lambda x: rows[1] @ x - right[1]]
+    found = lagrange(lambda x: x @ a @ x / 2 - c @ x, planes, rng.normal(size=4))
+    whole = np.block([[a, -rows.T], [rows, np.zeros((2, 2))]])
+    expected = np.linalg.solve(whole, np.concatenate([c, right]))
+    np.testing.assert_allclose(np.concatenate([found.x, found.multipliers]), expected, rtol=1e-6, atol=1e-8)
+    assert found.kind == "minimum"
+
+
+def test_the_nearest_point_of_an_ellipsoid_against_scipy() -> None:
+    p = np.array([2.0, 1.0, -1.5])
+    scale = np.array([1.0, 4.0, 9.0])
+    found = lagrange(lambda x: np.sum((x - p) ** 2), lambda x: np.sum(scale * x**2) - 1, p / 3)
+
+    def distance(x: Any) -> float:
+        return float(((x - p) ** 2).sum())
+
+    other = scipy.optimize.minimize(
+        distance,
+        p / 3,
+        constraints=scipy.optimize.NonlinearConstraint(lambda x: (scale * x**2).sum() - 1, 0, 0),
+        tol=1e-12,
+    )
+    np.testing.assert_allclose(found.x, other.x, atol=1e-5)
+    assert found.kind == "minimum"
+
+
+def test_a_multiplier_is_the_price_of_its_constraint() -> None:
+    """d f(x*) / d c for the constraint g(x) = c is λ."""
+
+    def best(c: float) -> Any:
+        return lagrange(lambda x: x[0] * x[1], lambda x: x[0] ** 2 + 2 * x[1] ** 2 - c, [1.0, 0.5])
+
+    price = (best(1.0 + 1e-5).value - best(1.0 - 1e-5).value) / 2e-5
+    assert best(1.0).multipliers[0] == pytest.approx(price, rel=1e-7)
+
+
+def test_without_further_constraint_the_largest_entropy_is_uniform() -> None:
+    found = lagrange(lambda p: -np.sum(p * np.log(p)), lambda p: np.sum(p) - 1, [0.1, 0.2, 0.3, 0.4])
+    np.testing.assert_allclose(found.x, 0.25)
+    assert found.value == pytest.approx(np.log(4))
+    assert found.kind == "maximum"
+
+
+def test_a_saddle_and_a_flat_place_are_called_so() -> None:
+    plane = [lambda x: x[2]]
+    assert lagrange(lambda x: x[0] ** 2 - x[1] ** 2 + x[2], plane, [0.3, 0.2, 0.1]).kind == "saddle"
+    assert lagrange(lambda x: x[0] ** 2 + x[2] + 0 * x[1], plane, [0.3, 0.2, 0.1]).kind == "flat"
+    assert lagrange(lambda x: x**2, lambda x: x - 2.0, 5.0).kind == "only point"
+
+
+def test_dependent_gradients_are_reported() -> None:
+    found = lagrange(both, [circle, lambda x: 2 * circle(x)], [1.0, 0.0])
+    assert not found.independent
+    assert "linearly dependent" in str(found)
+    assert found.multipliers @ [1, 2] == pytest.approx(0.5**0.5), "together they do what one does"
+    assert lagrange(both, circle, [1.0, 0.0]).independent
+    with pytest.raises(FitError, match="linearly dependent"):  # the only point is 0, where the gradient is 0
+        lagrange(both, lambda x: x[0] ** 2 + x[1] ** 2, [1.0, 0.5])
+    with pytest.raises(FitError, match="linearly dependent"):  # circle and tangent
+        lagrange(both, [circle, lambda x: x[0] - 1], [0.5, 0.6])
+
+
+def test_what_cannot_be_solved_is_said() -> None:
+    with pytest.raises(FitError, match="no x where all constraints hold"):
+        lagrange(both, lambda x: x[0] ** 2 + x[1] ** 2 + 1, [1.0, 1.0])
+    with pytest.raises(ConfigError, match="constraints must be"):
+        lagrange(both, [], [1.0, 1.0])
+    with pytest.raises(DataError, match="not finite at x0"):
+        lagrange(lambda x: np.log(x[0]) + x[1], circle, [0.0, 1.0])
+    with pytest.raises(DataError, match="x0 must be finite"):
+        lagrange(both, circle, [np.nan, 1.0])
+
+
+def test_the_docstring_is_true() -> None:
+    assert doctest.testmod(module).failed == 0

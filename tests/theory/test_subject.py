@@ -1,0 +1,115 @@
+"""Identities of a first course that no other test states."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linnet
+from linnet import evaluate, theory
+from linnet.fit.objective import Objective
+from linnet.model.activations import Activation, LeakyReLU
+from linnet.model.heads import Categorical, Normal
+from linnet.model.network import Layer, Network
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 3))
+
+
+def output(layer: Activation, z: float) -> float:
+    """What one unit with weight 1 makes of z."""
+    network = Network(1, (Layer(1, layer), Layer(1)), Normal())
+    return float(Objective(network, np.float64).predict(np.array([1.0, 0.0, 1.0, 0.0]), np.array([[z]]))[0, 0])
+
+
+def test_a_bias_is_the_weight_of_a_constant_input() -> None:
+    t = X @ [1.0, -2.0, 0.5] + 3 + RNG.normal(size=200)
+    with_bias = linnet.LinearRegression().fit(X, t)
+    absorbed = linnet.LinearRegression(fit_intercept=False).fit(np.column_stack([X, np.ones(200)]), t)
+    np.testing.assert_allclose(absorbed.coef_, [*with_bias.coef_, with_bias.intercept_], rtol=1e-9)
+
+
+def test_softmax_does_not_see_a_constant_and_two_classes_are_logistic() -> None:
+    z = 5 * RNG.normal(size=(50, 4))
+    np.testing.assert_allclose(Categorical().mean(z + 123.0), Categorical().mean(z), rtol=1e-10)
+    two = Categorical().mean(z[:, :2])
+    np.testing.assert_allclose(two[:, 1], scipy.special.expit(z[:, 1] - z[:, 0]), rtol=1e-10)
+
+
+def test_linear_layers_make_a_linear_map() -> None:
+    network = Network(3, (Layer(5), Layer(4), Layer(2)), Normal())
+    theta = RNG.normal(size=network.size)
+    (w1, b1), (w2, b2), (w3, b3) = network.blocks(theta)
+    found = Objective(network, np.float64).predict(theta, X)
+    np.testing.assert_allclose(found, X @ (w1 @ w2 @ w3) + (b1 @ w2 + b2) @ w3 + b3, atol=1e-12)
+
+
+@pytest.mark.parametrize("z", [-3.0, -0.4, 0.0, 0.7, 5.0])
+def test_hidden_activations_are_what_the_table_says(z: float) -> None:
+    sigmoid = 1 / (1 + np.exp(-z))
+    assert output(Activation("sigmoid"), z) == pytest.approx(sigmoid)
+    assert output(Activation("tanh"), z) == pytest.approx(2 / (1 + np.exp(-2 * z)) - 1, abs=1e-15)
+    assert output(Activation("relu"), z) == max(0, z)
+    assert output(LeakyReLU(0.1), z) == max(z, 0.1 * z)
+
+
+@pytest.mark.parametrize(("name", "slope"), [("sigmoid", 0.25), ("tanh", 1.0)])
+def test_slopes_at_zero(name: str, slope: float) -> None:
+    difference = output(Activation(name), 1e-5) - output(Activation(name), -1e-5)
+    assert difference / 2e-5 == pytest.approx(slope, rel=1e-9)
+
+
+def test_the_last_layer_is_a_linear_model_of_learned_features() -> None:
+    y = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+    model = linnet.MLPClassifier((6, 5), "tanh", solver="lbfgs", max_iter=2000, alpha=0.1, random_state=0).fit(X, y)
+    features = model.activations(X)[-1]
+    assert features.shape == (200, 5)
+    z = features @ model.coefs_[-1] + model.intercepts_[-1]
+    np.testing.assert_allclose(scipy.special.softmax(z, axis=1), model.predict_proba(X), atol=1e-10)
+    # alpha / n is the strength of the network's penalty, 1 / (n C) that of the linear model: the same optimum on top
+    on_top = linnet.LogisticRegression(C=10).fit(features, y)
+    np.testing.assert_allclose(on_top.predict_proba(features), model.predict_proba(X), atol=2e-3)
+
+
+@given(st.floats(0.001, 1), st.floats(0.001, 1))
+def test_the_harmonic_mean_is_between_the_smaller_and_twice_it(precision: float, recall: float) -> None:
+    harmonic = 2 * precision * recall / (precision + recall)
+    low, high = min(precision, recall), max(precision, recall)
+    assert low * (1 - 1e-12) <= harmonic <= min(high, 2 * low) * (1 + 1e-12)
+    assert harmonic <= (precision * recall) ** 0.5 * (1 + 1e-12) <= (precision + recall) / 2 * (1 + 1e-9)
+
+
+@given(st.integers(1, 50), st.integers(0, 50), st.integers(0, 50), st.floats(0.1, 10))
+def test_both_forms_of_f_beta_agree(tp: int, fp: int, fn: int, beta: float) -> None:
+    rates = evaluate.Rates(tp, fp, fn, 10)
+    p, r = rates.precision, rates.recall
+    assert rates.f_beta(beta) == pytest.approx((1 + beta**2) * p * r / (beta**2 * p + r))
+    assert rates.f_beta(beta) == pytest.approx((tp + beta**2 * tp) / (tp + fp + beta**2 * (tp + fn)))
+
+
+def test_a_lower_threshold_never_loses_recall() -> None:
+    y = RNG.integers(0, 2, 500)
+    precision, recall, thresholds = evaluate.precision_recall_curve(y, RNG.normal(y))
+    assert (np.diff(thresholds) > 0).all()
+    assert (np.diff(recall) <= 0).all()
+    assert precision[0] == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("name", theory.__all__)
+def test_the_names_of_theory_are_there(name: str) -> None:
+    assert getattr(theory, name) is not None
+
+
+def test_theory_is_loaded_when_it_is_used() -> None:
+    program = "import sys, linnet; linnet.theory.maxent; linnet.theory.lagrange; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = theory.nothing  # type: ignore[attr-defined]
