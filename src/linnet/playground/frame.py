@@ -62,11 +62,10 @@ class Score:
 class Scene:
     """A model and its data, ready to be looked at with any parameters."""
 
-    def __init__(self, model: Model, data: Dataset, train: Rows, test: Rows, y_test: NDArray[Any]) -> None:
+    def __init__(self, model: Model, data: Dataset, train: NDArray[np.intp], test: NDArray[np.intp]) -> None:
         self.model = model
         self.data = data
-        self._train, self._test = train, test
-        self._y_test = y_test
+        self._train, self._test = ((model.rows(data, part), data.y[part]) for part in (train, test))
         network = model.network.without_dropout()
         self._objective = Objective(network, DTYPE, threads=1)
         self._hidden = [Objective(network.below(count), DTYPE, threads=1) for count in range(1, len(network.layers))]
@@ -88,7 +87,7 @@ class Scene:
         """The class of each row: of two the second from the threshold on, of more the most probable."""
         if self.data.outcomes == 2:
             return (means[:, -1] >= threshold).astype(np.intp)
-        return means.argmax(axis=1)
+        return np.asarray(means.argmax(axis=1))
 
     def surface(self, theta: Theta) -> Floats:
         """What is shown at the points of the plane, outputs x side x side."""
@@ -99,8 +98,11 @@ class Scene:
         maps = [part.predict(theta[: part.network.size], self._neurons).T for part in self._hidden]
         return np.concatenate([*maps, np.empty((0, NEURON**2), np.float32)]).reshape(-1, NEURON, NEURON)
 
-    def score(self, theta: Theta, rows: Rows, y: NDArray[Any], threshold: float) -> Score:
-        """Loss and metric of some rows."""
+    def scores(self, theta: Theta, threshold: float) -> tuple[Score, Score]:
+        """How the network does on the rows trained on and on those held out."""
+        return self._score(theta, *self._train, threshold), self._score(theta, *self._test, threshold)
+
+    def _score(self, theta: Theta, rows: Rows, y: NDArray[Any], threshold: float) -> Score:
         total = self._objective.sums(theta, rows).loss * self.model.factor
         loss = total / len(rows) + penalty(self.model.network, theta)
         assert isinstance(rows.x, np.ndarray)
@@ -110,10 +112,9 @@ class Scene:
         counts = Confusion.of(y, self.decide(means, threshold), labels=range(self.data.outcomes))
         return Score(loss, counts.accuracy, counts.counts)
 
-    def frame(self, theta: Theta, y_train: NDArray[Any], threshold: float, shown: int, told: Mapping[str, Any]) -> bytes:
+    def frame(self, theta: Theta, threshold: float, shown: int, told: Mapping[str, Any]) -> bytes:
         """Everything the page draws, with what else is to be told."""
-        train = self.score(theta, self._train, y_train, threshold)
-        test = self.score(theta, self._test, self._y_test, threshold)
+        train, test = self.scores(theta, threshold)
         low, high = self.range
         surface = np.nan_to_num((self.surface(theta) - low) / (high - low), nan=0.0).clip(0, 1)
         neurons = self.neurons(theta)
@@ -140,10 +141,11 @@ class Scene:
 
         At most some hundred of them, evenly taken.
         """
-        assert isinstance(self._test.x, np.ndarray)
-        means = self.means(theta, self._test.x)
+        rows, y = self._test
+        assert isinstance(rows.x, np.ndarray)
+        means = self.means(theta, rows.x)
         one = 1 if self.data.outcomes == 2 else min(shown, self.data.outcomes - 1)
-        flags = np.ascontiguousarray(self._y_test == one).astype(np.uint8)
+        flags = np.ascontiguousarray(y == one).astype(np.uint8)
         found = Cutoffs.counted(means[:, -1 if self.data.outcomes == 2 else one], flags, None)
         count = len(found.thresholds)
         some = np.unique(np.linspace(0, count - 1, min(count, _MOST_CUTOFFS)).astype(np.intp))

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
 from linnet.estimators.layers import Dense, Dropout, l1_l2
@@ -86,9 +89,9 @@ class Model:
         names = [layer.kernel_initializer for layer in self.layers if isinstance(layer, Dense)]
         return initial_theta(self.network, self.state.seed, DTYPE, names)
 
-    def rows(self, data: Dataset, part: object) -> Rows:
+    def rows(self, data: Dataset, part: slice | NDArray[np.intp]) -> Rows:
         """Some rows of the data set with their targets."""
-        return self.loss.rows(data.x[part], data.y[part], self.network.outputs, DTYPE)  # type: ignore[index]
+        return self.loss.rows(data.x[part], data.y[part], self.network.outputs, DTYPE)
 
     def plan(self) -> Plan:
         """How Sequential's fit would train."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BUDGET = 0.02  # seconds of training between two frames
 _PATIENCE = 5.0  # seconds for an epoch that is asked for
 _MOST_SHOWN = 1500  # points
-_catching = threading.Lock()  # filters of warnings belong to the whole process
+catching = threading.Lock()  # filters of warnings belong to the whole process
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,17 @@ class Leg:
 class Session:
     """What one page plays with."""
 
+    state: State
+    data: Dataset
+    model: Model
+    legs: list[Leg]
+    step: int  # of the epoch under way; 0 between epochs
+    notes: list[str]
+    run = 0  # the number of the run: frames of an earlier one can still be under way
+    _training: Training
+    _records: Generator[Slice | Epoch, None, None]
+    _scene: Scene
+
     def __init__(self, state: State | None = None, table: "Table | None" = None) -> None:
         self.table = table
         self._begin(State() if state is None else state)
@@ -71,7 +82,7 @@ class Session:
             theta = self.theta
             self._leave()
             self.model = model
-            self._scene = self._look()
+            self._scene = Scene(model, self.data, self.train_part, self.test_part)
             self.legs.append(Leg(state))
             self._train(theta, OptimizerState())
         self.state = state
@@ -123,7 +134,7 @@ class Session:
                 return
 
     def finish_epoch(self) -> None:
-        """Go on to the end of the epoch under way, if there is one; one more whole epoch is `advance("epoch")`."""
+        """Go on to the end of the epoch under way, if there is one."""
         self._training.slice_seconds = BUDGET
         while self.step:
             self._next()
@@ -168,15 +179,12 @@ class Session:
             "steps": self._training.steps,
             "run": self.run,
         }
-        return self._scene.frame(self.theta, self._y_train, self.state.threshold, self.state.shown, told)
+        return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
 
     def scores(self) -> tuple[float, float]:
         """The loss on the rows trained on and on those held out."""
-        train, test = (
-            self._scene.score(self.theta, rows, self.data.y[part], self.state.threshold).loss
-            for rows, part in ((self.train, self.train_part), (self.test, self.test_part))
-        )
-        return train, test
+        train, test = self._scene.scores(self.theta, self.state.threshold)
+        return train.loss, test.loss
 
     def facts(self) -> dict[str, Any]:
         """What stays the same during a run: the data and the shape of the network."""
@@ -216,18 +224,13 @@ class Session:
         data = self._data(state)
         model = Model.of(state, data)
         train_part, test_part = data.split(state.ratio, state.seed)
-        train, test = model.rows(data, train_part), model.rows(data, test_part)
+        scene = Scene(model, data, train_part, test_part)
         self._leave()
         self.state, self.data, self.model = state, data, model
-        self.train_part, self.test_part, self.train, self.test = train_part, test_part, train, test
-        self._y_train = data.y[train_part]
-        self._scene = self._look()
+        self.train_part, self.test_part, self._scene = train_part, test_part, scene
         self.legs = [Leg(state)]
-        self.run = getattr(self, "run", 0) + 1  # frames of an earlier run can still be under way
+        self.run += 1
         self._train(model.first_theta(), OptimizerState())
-
-    def _look(self) -> Scene:
-        return Scene(self.model, self.data, self.train, self.test, self.data.y[self.test_part])
 
     def _data(self, state: State) -> Dataset:
         if state.data == "table":
@@ -244,12 +247,13 @@ class Session:
         )
 
     def _train(self, theta: Theta, state: OptimizerState) -> None:
-        with _catching, warnings.catch_warnings(record=True) as said:
+        rows = self.model.rows(self.data, self.train_part)
+        with catching, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            self._training = Training(self.model.network, theta, self.train, self.model.plan(), state=state)
+            self._training = Training(self.model.network, theta, rows, self.model.plan(), state=state)
         self.notes = [str(each.message) for each in said]
         self.step = 0
-        self._records: Generator[Slice | Epoch, None, None] = self._training.records()
+        self._records = self._training.records()
 
     def _leave(self) -> None:
         if hasattr(self, "_records"):

@@ -4,7 +4,7 @@
 their defaults, so that a link names only what differs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -209,4 +209,4 @@ def _points(given: Sequence[Any]) -> tuple[tuple[float, float, int], ...]:
     return tuple(points)
 
 
-_LISTS = {"points": _points, "axes": tuple, "features": tuple, "layers": _layers}
+_LISTS: dict[str, Callable[[Sequence[Any]], Any]] = {"points": _points, "axes": tuple, "features": tuple, "layers": _layers}
