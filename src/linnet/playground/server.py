@@ -390,4 +390,5 @@ def _listen(port: int | None) -> sockets.socket:
             listening.close()
             raise ConfigError(f"port {port} cannot be used: {error.strerror}: choose another one by --port") from None
         listening.bind(("127.0.0.1", 0))
+    listening.listen(128)  # whoever asks from now on is answered once `run` has begun
     return listening

@@ -209,4 +209,9 @@ def _points(given: Sequence[Any]) -> tuple[tuple[float, float, int], ...]:
     return tuple(points)
 
 
-_LISTS: dict[str, Callable[[Sequence[Any]], Any]] = {"points": _points, "axes": tuple, "features": tuple, "layers": _layers}
+_LISTS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "points": _points,
+    "axes": tuple,
+    "features": tuple,
+    "layers": _layers,
+}

@@ -67,9 +67,12 @@ export class Approximation {
     const place = (this.place = frameOf(svg, ends, this.range, BOX));
     const [low, high] = this.range;
     const inside = (value) => Math.max(low, Math.min(high, value));
-    const path = (ys) => ys.map((value, k) => `${k ? "L" : "M"}${place.x(x[k]).toFixed(1)} ${place.y(inside(value)).toFixed(1)}`).join("");
-    if (built) svg.append(...parts.map((part) => draw("path", { class: "curve part", d: path(part) })));
-    svg.append(draw("path", { class: "curve truth", d: path(f) }), draw("path", { class: "curve net", d: path(values) }));
+    const clip = `inside-${svg.id}`;
+    svg.append(draw("clipPath", { id: clip }, draw("rect", { x: BOX.left, y: BOX.top, width: BOX.width, height: BOX.height })));
+    const path = (ys) => ys.map((value, k) => `${k ? "L" : "M"}${place.x(x[k]).toFixed(1)} ${place.y(value).toFixed(1)}`).join("");
+    const curve = (kind, ys) => draw("path", { class: `curve ${kind}`, d: path(ys), "clip-path": `url(#${clip})` });
+    if (built) svg.append(...parts.map((part) => curve("part", part)));
+    svg.append(curve("truth", f), curve("net", values));
     if (!built) return;
     const at = (knot) => values[Math.round(((knot - ends[0]) / (ends[1] - ends[0])) * (x.length - 1))];
     svg.append(...knots.map((knot) => draw("circle", { class: "knot", cx: place.x(knot), cy: place.y(inside(at(knot))), r: 4 })));

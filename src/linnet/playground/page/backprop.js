@@ -17,7 +17,13 @@ export class Backprop {
   }
 
   set active(on) {
-    if (on && !this.found && !this.asked) this.#ask(this.row ?? 0);
+    this.isActive = on;
+    this.renew();
+  }
+
+  /** Ask again about the same row: the network may have learned. */
+  renew() {
+    if (this.isActive && !this.asked) this.#ask(this.row ?? 0);
   }
 
   /** The network has changed: what is shown is no longer true. */
@@ -29,9 +35,10 @@ export class Backprop {
   }
 
   #ask(row) {
+    const facts = window.playground.facts;
+    if (!facts) return;
     this.asked = true;
-    this.link.send("pause");
-    this.link.send("explain", { row: row % Math.max(1, (window.playground.facts?.numbers.length ?? 1)) });
+    this.link.send("explain", { row: row % (facts.rows[0] + facts.rows[1]) });
   }
 
   show(message) {
@@ -40,7 +47,9 @@ export class Backprop {
     this.row = message.row;
     this.steps = this.#steps(message.layers.length);
     of("backprop-place").max = this.steps.length - 1;
-    this.#go(Math.min(this.place, this.steps.length - 1));
+    this.place = Math.min(this.place, this.steps.length - 1);
+    this.unit = Math.min(this.unit ?? 0, MOST - 1);
+    this.#render();
   }
 
   #steps(count) {
@@ -55,6 +64,7 @@ export class Backprop {
 
   #go(place) {
     if (!this.found) return;
+    this.link.send("pause");
     this.place = Math.max(0, Math.min(this.steps.length - 1, place));
     this.unit = 0;
     this.#render();
@@ -62,12 +72,14 @@ export class Backprop {
 
   #render() {
     const step = this.steps[this.place];
+    const focused = of("backprop-graph").contains(document.activeElement);
     of("backprop-place").value = this.place;
     of("back").disabled = this.place === 0;
     of("forth").disabled = this.place === this.steps.length - 1;
     of("backprop-step").textContent = this.#says(step);
     this.#graph(step);
     of("backprop-formula").replaceChildren(...this.#formulas(step));
+    if (focused) of("backprop-graph").querySelectorAll(".now")[this.unit]?.focus();
   }
 
   #name(layer) {
@@ -147,7 +159,6 @@ export class Backprop {
       if (!isNow) return;
       this.unit = k;
       this.#render();
-      of("backprop-graph").querySelectorAll(".now")[k]?.focus();
     };
     const group = draw("g", {
       class: `stop ${isNow ? "now" : ""} ${isNow && k === this.unit ? "chosen" : ""} ${hasValue ? "" : "later"}`,

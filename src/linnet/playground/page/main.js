@@ -83,8 +83,8 @@ function begin(hello) {
   };
   wire(store);
   showPresets(hello.presets);
-  redraw();
   send();
+  redraw();
 }
 
 function setLayer(layer, changes) {
@@ -135,6 +135,7 @@ function takeFrame(frame) {
   }
   app.frame = frame;
   app.curves.add(frame);
+  app.backprop.renew();
   app.unseen = (app.unseen ?? 0) + 1;
   request();
 }
@@ -191,6 +192,7 @@ function redraw() {
   }
   app.backprop.active = state.view === "backprop";
   app.approximation.active = state.view === "approximation";
+  document.querySelector(".transport").hidden = state.view === "approximation";
   of("speed").value = state.speed;
   of("show-test").checked = state.test;
   of("threshold").value = state.threshold;
