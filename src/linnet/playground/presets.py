@@ -48,7 +48,7 @@ PRESETS = (
     Preset(
         "Spirals",
         "Two layers of eight units follow two turns of a spiral. Watch the boundary grow from the outside in.",
-        {"data": "spirals", "layers": _layers(8, 8), "rate": 0.02, "noise": 0.05, "speed": "ten"},
+        {"data": "spirals", "layers": _layers(8, 8, activation="relu"), "noise": 0.05},
     ),
     Preset(
         "All zeros never learn",
@@ -77,8 +77,8 @@ PRESETS = (
     ),
     Preset(
         "Too deep for a sigmoid",
-        "In six layers of sigmoids the gradient all but vanishes on its way down. Look at the backprop view, try relu.",
-        {"data": "circle", "layers": _layers(4, 4, 4, 4, 4, 4, activation="sigmoid"), "speed": "ten"},
+        "In six layers of sigmoids the gradient all but vanishes on its way down: see the backprop view. Then try tanh.",
+        {"data": "circle", "layers": _layers(*[4] * 6, activation="sigmoid"), "optimizer": "sgd", "rate": 0.1},
     ),
     Preset(
         "Counts",
