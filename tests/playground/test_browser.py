@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -453,3 +454,20 @@ def test_dark_and_light_differ_and_can_be_switched(opened: Opened) -> None:
         page.reload()
         page.wait_for_function("() => window.playground?.frames > 0")
         assert (page.evaluate(brightness) < 60) is not is_dark
+
+
+def test_a_link_to_a_table_that_is_not_there_leads_to_a_page_all_the_same(opened: Opened) -> None:
+    page = opened("data=table&target=y")
+    page.locator("#toast", has_text="data 'table': there is none").wait_for()
+    assert state_of(page)["data"] == "circle"
+
+
+def test_a_speed_is_a_number_of_epochs_a_frame(opened: Opened) -> None:
+    """However fast the machine is, no frame is further from the last than the speed says."""
+    page = opened("speed=epoch")
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 30")
+    page.locator("#play").click()
+    epochs = page.evaluate("() => window.playground.curves.run.epoch")
+    assert max(after - before for before, after in pairwise(epochs)) <= 1
+    assert page.evaluate("() => window.playground.frames") > 10

@@ -36,8 +36,7 @@ def play(
         table.prepared(target)  # what cannot be used is told here
         first = {"data": "table", "target": target}
     server = Server(Room(table, first), port)
-    print(f"playground: {server.address}")
-    print("Ctrl-C ends it")
+    print(f"playground: {server.address}\nCtrl-C ends it", flush=True)
     if browser:
         threading.Timer(0.3, webbrowser.open, [server.address]).start()
     server.run()

@@ -219,7 +219,7 @@ def _digits() -> Dataset:
     points, ranges, plane = components(x)
     return Dataset(
         *("digits", "many classes", x, images.target.astype(np.intp), points, names, plane),
-        axes=("first principal component", "second"),
+        axes=("first principal component", "second principal component"),
         ranges=ranges,
         classes=tuple("0123456789"),
         picture=8,

@@ -102,7 +102,7 @@ class Table:
         x = ((found.x - found.centre) / found.scale).astype(np.float32)
         task = found.schema.task
         assert task is not None
-        named: tuple[str, str] = ("first principal component", "second")
+        named: tuple[str, str] = ("first principal component", "second principal component")
         points, ranges, plane = components(x)
         if axes:
             one, two = (_axis(found, axis) for axis in axes)

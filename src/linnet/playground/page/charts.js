@@ -2,7 +2,7 @@
 import { colour, css } from "./paint.js";
 import { draw, make, of, short } from "./dom.js";
 
-const BOX = { left: 38, top: 8, width: 294, height: 162 };
+const BOX = { left: 42, top: 8, width: 288, height: 160 };
 
 /** About four round numbers from low to high. */
 function ticks(low, high) {
@@ -126,7 +126,7 @@ export class Curves {
   }
 }
 
-const PR = { left: 38, top: 8, width: 294, height: 138 };
+const PR = { left: 42, top: 8, width: 288, height: 138 };
 
 export class PrecisionRecall {
   /** `moved(threshold)` is told when the mark is dragged. */
@@ -175,7 +175,7 @@ export function drawConfusion(table, counts, classes) {
   table.shown = now;
   const many = classes.length > 6;
   table.classList.toggle("many", many);
-  const head = make("tr", {}, make("th", { "aria-label": "true class by said class" }, many ? "" : "true \\ said"), ...classes.map((name) => make("th", { scope: "col", title: name }, name)));
+  const head = make("tr", {}, make("th", { "aria-label": "true class by said class" }, ""), ...classes.map((name) => make("th", { scope: "col", title: name }, name)));
   const rows = counts.map((row, truth) => {
     const sum = row.reduce((total, value) => total + value, 0);
     return make("tr", {}, make("th", { scope: "row", title: classes[truth] }, classes[truth]), ...row.map((value, said) => {

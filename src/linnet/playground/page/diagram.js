@@ -3,7 +3,7 @@ import { byteColours, classColour, colour, css, drawCells, surfaceColours } from
 import { draw, make, short, tip } from "./dom.js";
 
 const HEAD = 90; // pixels above the units, for the controls of a layer
-const MOST_INPUTS = 12; // more are drawn as one block
+const MOST_INPUTS = 16; // more are drawn as one block
 const MOST_GRABBED = 420; // more lines are too close to be pointed at
 
 export class Diagram {
@@ -28,12 +28,13 @@ export class Diagram {
     this.gap = most <= 8 ? 9 : most <= 12 ? 6 : 5;
     const columns = widths.length;
     const labels = isToy ? 62 : 110;
-    this.width = Math.max(this.root.parentElement.clientWidth, labels + 90 + columns * 86);
+    const right = this.size / 2 + (facts.classes.length > 2 ? 74 : 14);
+    this.width = Math.max(this.root.parentElement.clientWidth, labels + this.size / 2 + 6 + (columns - 1) * 82 + right);
     this.height = Math.max(396, HEAD + most * (this.size + this.gap) + 8);
     this.root.style.width = `${this.width}px`;
     this.root.style.height = `${this.height}px`;
     const first = labels + this.size / 2 + 6;
-    const last = this.width - this.size / 2 - (facts.classes.length > 2 ? 74 : 14);
+    const last = this.width - right;
     this.columns = widths.map((_, k) => first + ((last - first) * k) / (columns - 1));
     this.svg = draw("svg", { width: this.width, height: this.height, "aria-hidden": "true" });
     this.root.replaceChildren(this.svg);
@@ -59,6 +60,7 @@ export class Diagram {
     node.style.left = `${x - this.size / 2}px`;
     node.style.top = `${y - this.size / 2}px`;
     node.style.width = node.style.height = `${this.size}px`;
+    node.style.borderRadius = `${Math.min(8, this.size / 4)}px`;
     this.root.append(node);
     return node;
   }
@@ -200,7 +202,7 @@ export class Diagram {
       if (edge.isBlock) {
         value = 0;
         for (let k = 0; k < inputs; k++) value += theta[start + k * outputs + edge.unit] ** 2;
-        value = Math.sqrt(value) / 2;
+        value = Math.sqrt(value) / 5; // one line for all of them
       }
       if (Math.abs(value - edge.value) < 0.01) continue; // too little to see
       edge.value = value;

@@ -13,6 +13,7 @@ import { UnitWindow } from "./unit.js";
 import { WayOut } from "./wayout.js";
 
 const VIEWS = ["train", "backprop", "approximation"];
+const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const app = { charted: 0, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
@@ -33,7 +34,12 @@ const link = new Link({
   facts: takeFacts,
   frame: takeFrame,
   status: ({ playing }) => showPlaying(playing),
-  error: ({ message }) => toast(message),
+  error: ({ message }) => {
+    toast(message);
+    if (app.facts || app.fellBack) return;
+    app.fellBack = true; // a link that leads nowhere
+    app.store.replace({});
+  },
   explained: (message) => app.backprop.show(message),
   approximated: (message) => app.approximation.show(message),
   "way out": (message) => app.wayOut.show(message),
@@ -193,6 +199,7 @@ function redraw() {
   app.backprop.active = state.view === "backprop";
   app.approximation.active = state.view === "approximation";
   document.querySelector(".transport").hidden = state.view === "approximation";
+  of("note").hidden = state.view !== "train";
   of("speed").value = state.speed;
   of("show-test").checked = state.test;
   of("threshold").value = state.threshold;
@@ -246,7 +253,8 @@ function legend(facts) {
 
 /** What a preset, the data or the engine have to say. */
 function showNote() {
-  of("note").textContent = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).join(" ");
+  const said = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).join(" ");
+  of("note").textContent = said || HINT;
 }
 
 function showPlaying(playing) {
