@@ -70,6 +70,9 @@ def test_what_cannot_be_played_is_told(tmp_path: Path, given: list[str], said: s
 
 
 def test_import_linnet_loads_no_web_framework() -> None:
-    code = "import sys, linnet, linnet.cli; print({m.partition('.')[0] for m in sys.modules} & {'starlette', 'uvicorn', 'websockets', 'anyio'})"
+    code = (
+        "import sys, linnet, linnet.cli; loaded = {m.partition('.')[0] for m in sys.modules}; "
+        "print(loaded & {'starlette', 'uvicorn', 'websockets', 'anyio'})"
+    )
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

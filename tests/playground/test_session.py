@@ -176,6 +176,16 @@ def test_divergence_is_told_and_leaves_the_last_good_parameters() -> None:
     unpacked(session.frame())
 
 
+def test_the_epochs_of_a_link_are_made_up_for() -> None:
+    session = Session(State(epochs=4))
+    assert session.epochs == 0
+    session.catch_up()
+    assert session.theta.tobytes() == trained(State(), 4).theta.tobytes()
+    assert unpacked(session.frame())[0]["plain"] is True
+    session.edit(0, 0, 0, 1.0)
+    assert unpacked(session.frame())[0]["plain"] is False
+
+
 def test_all_zeros_are_warned_of_in_words() -> None:
     session = Session(State(initialiser="zeros"))
     assert any("stay the same for ever" in note for note in session.facts()["notes"])

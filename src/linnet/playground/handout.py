@@ -78,6 +78,7 @@ def command(session: Session) -> str:
         words += ["--model", _LINEAR[task]]
     else:
         words += ["--model", "mlp", "--hidden", ",".join(str(layer.units) for layer in state.layers)]
+        words += ["--activation", ",".join(layer.activation for layer in state.layers)]
         if dropout := max(layer.dropout for layer in state.layers):
             words += ["--dropout", f"{dropout:g}"]
         optimizer = "sgd" if state.optimizer in ("momentum", "nesterov") else state.optimizer

@@ -77,7 +77,7 @@ PRESETS = (
     ),
     Preset(
         "Too deep for a sigmoid",
-        "In six layers of sigmoids the gradient all but vanishes on its way down: see the backprop view. Then try tanh.",
+        "In six layers of sigmoids the gradient all but vanishes on its way: see the backprop view, then try tanh.",
         {"data": "circle", "layers": _layers(*[4] * 6, activation="sigmoid"), "optimizer": "sgd", "rate": 0.1},
     ),
     Preset(

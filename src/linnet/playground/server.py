@@ -130,6 +130,7 @@ class Room:
                 "units": state.MOST_UNITS,
                 "classes": state.MOST_CLASSES,
                 "points": state.MOST_POINTS,
+                "epochs": state.MOST_EPOCHS,
             },
         }
 
@@ -185,16 +186,15 @@ class Player:
         async with self._turn:
             new = self._session is None
             if self._session is None:
-                self._session = await asyncio.to_thread(self._begin, given)
+                self._session = await asyncio.to_thread(Session, given, self._room.table)
             else:
                 self._session.table = self._room.table
                 new = await asyncio.to_thread(self._session.apply, given)
             if new:
                 await self._tell(self._session.facts())
+            if message.get("catch up") is True and self._session.epochs == 0:
+                await asyncio.to_thread(self._session.catch_up)
             await self._show(self._session)
-
-    def _begin(self, given: State) -> Session:
-        return Session(given, self._room.table)
 
     async def _play(self, message: dict[str, Any]) -> None:
         if self._playing is None or self._playing.done():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BUDGET = 0.02  # seconds of training between two frames
 _PATIENCE = 5.0  # seconds for an epoch that is asked for
+_CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
 _MOST_SHOWN = 1500  # points
 catching = threading.Lock()  # filters of warnings belong to the whole process
 
@@ -143,6 +144,12 @@ class Session:
         """Train to the end of the epoch under way, or one whole epoch."""
         self.advance("epoch", _PATIENCE)
 
+    def catch_up(self) -> None:
+        """Train a run that has just begun for as many epochs as its state says, or as far as patience goes."""
+        deadline = perf_counter() + _CATCH_UP
+        while self.epochs < self.state.epochs and perf_counter() < deadline:
+            self.one_epoch()
+
     def _next(self) -> Slice | Epoch:
         try:
             record = next(self._records)
@@ -178,6 +185,7 @@ class Session:
             "step": self.step,
             "steps": self._training.steps,
             "run": self.run,
+            "plain": len(self.legs) == 1 and not self.legs[0].edits,  # the state alone says how it came about
         }
         return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
 

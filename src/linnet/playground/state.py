@@ -18,6 +18,7 @@ MOST_LAYERS = 6
 MOST_UNITS = 16
 MOST_POINTS = 1000  # drawn by hand
 MOST_CLASSES = 6
+MOST_EPOCHS = 100_000
 
 DATA = (
     *("circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels"),
@@ -31,7 +32,7 @@ VIEWS = ("train", "backprop", "approximation")
 
 # of these a change takes effect while training goes on; of what is seen it changes nothing; else a run begins anew
 LIVE = ("batch", "l1", "l2", "optimizer", "rate")
-SEEN = ("threshold", "shown", "speed", "view", "test")
+SEEN = ("epochs", "threshold", "shown", "speed", "view", "test")
 
 
 def _list(given: object, name: str) -> Sequence[Any]:
@@ -98,6 +99,7 @@ class State:
     optimizer: str = "adam"
     rate: float = 0.01
     batch: int = 10
+    epochs: int = 0  # trained so far: what is made up for when a link is opened
     threshold: float = 0.5
     shown: int = 0  # the class whose precision and recall are shown, if there are more than two
     speed: str = "epoch"
@@ -130,6 +132,7 @@ class State:
         _choice(self.optimizer, "optimizer", OPTIMIZERS)
         check_number(self.rate, "rate", above=0, at_most=100)
         _within(self.batch, "batch", 1, 100_000)
+        _within(self.epochs, "epochs", 0, MOST_EPOCHS)
         check_number(self.threshold, "threshold", at_least=0, at_most=1)
         _within(self.shown, "shown", 0, 1000)
         _choice(self.speed, "speed", SPEEDS)

@@ -16,9 +16,21 @@ function ticks(low, high) {
 
 const brief = (value) => (Math.abs(value) >= 1e4 ? `${Math.round(value / 1000)}k` : String(Number(value.toPrecision(4))));
 
+/** The next round number: axes that grow with every epoch would have to be labelled anew with every frame. */
+function rounded(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((size) => size >= value * 0.999999);
+}
+
+/** Make the axes of a chart, or keep them if they are the same; what else was in it is taken out. */
 function frameOf(svg, [low, high], [bottom, top], box = BOX) {
   const x = (value) => box.left + ((value - low) / (high - low)) * box.width;
   const y = (value) => box.top + (1 - (value - bottom) / (top - bottom)) * box.height;
+  const limits = [low, high, bottom, top].join();
+  if (svg.limits === limits) {
+    while (svg.childNodes.length > svg.axes) svg.lastChild.remove();
+    return { x, y };
+  }
   const parts = [];
   for (const value of ticks(bottom, top)) {
     parts.push(draw("line", { class: "grid", x1: box.left, x2: box.left + box.width, y1: y(value), y2: y(value) }));
@@ -26,6 +38,7 @@ function frameOf(svg, [low, high], [bottom, top], box = BOX) {
   }
   for (const value of ticks(low, high)) parts.push(draw("text", { x: x(value), y: box.top + box.height + 16, "text-anchor": "middle" }, brief(value)));
   svg.replaceChildren(...parts);
+  [svg.limits, svg.axes] = [limits, parts.length];
   return { x, y };
 }
 
@@ -95,13 +108,14 @@ export class Curves {
   #chart(svg, what, fits) {
     const pins = this.pins.filter(fits);
     const runs = [this.run, ...pins.map((pin) => pin.run)];
-    const last = Math.max(1, ...runs.map((run) => run.epoch.at(-1) ?? 0));
+    const last = rounded(Math.max(1, ...runs.map((run) => run.epoch.at(-1) ?? 0)));
     const values = runs.flatMap((run) => run[what].flat()).filter((value) => value !== null && Number.isFinite(value));
     const first = runs.flatMap((run) => run[what].map((side) => side[0])).filter(Number.isFinite);
     let low = Math.min(0, ...values);
     let high = what === "loss" ? Math.min(Math.max(...values, -Infinity), Math.max(...first, 0.01) * 2) : 1;
     if (what === "metric") low = Math.max(-0.2, Math.min(0, ...values));
     if (!(high > low)) high = low + 1;
+    if (what === "loss") [low, high] = [low < 0 ? -rounded(-low) : 0, high > 0 ? rounded(high) : 0];
     const { x, y } = frameOf(svg, [0, last], [low, high]);
     const cut = (ys) => ys.map((value) => (value === null ? null : Math.max(low, value)));
     for (const pin of pins) {

@@ -37,7 +37,8 @@ export class Diagram {
     const last = this.width - right;
     this.columns = widths.map((_, k) => first + ((last - first) * k) / (columns - 1));
     this.svg = draw("svg", { width: this.width, height: this.height, "aria-hidden": "true" });
-    this.root.replaceChildren(this.svg);
+    this.lines = make("canvas", { class: "lines", "aria-hidden": "true" });
+    this.root.replaceChildren(this.lines, this.svg);
     this.places = widths.map((count, column) => this.#places(count, column));
     this.used = isToy ? names.map((name) => facts.inputs.indexOf(name)) : names.map((_, k) => k);
     this.#edges();
@@ -170,15 +171,13 @@ export class Diagram {
     const [x0, y0] = [this.places[layer + 1][unit][0] - this.size / 2, this.places[layer + 1][unit][1]];
     const bend = (x0 - x1) * 0.45;
     const d = `M${x1} ${y1}C${x1 + bend} ${y1} ${x0 - bend} ${y0} ${x0} ${y0}`;
-    const line = draw("path", { d, class: `edge ${isBlock ? "block" : ""}` });
-    const edge = { line, layer, source, unit, isBlock, value: NaN };
+    const edge = { line: new Path2D(d), layer, source, unit, isBlock, value: NaN };
     if (grabbed && !isBlock) {
       this.svg.append(draw("path", {
-        d, class: "grab", onpointermove: (event) => tip(`weight ${short(edge.value)}: click to edit`, event), onpointerleave: () => tip(""),
+        d, class: "grab", "data-edge": `${layer}-${source}-${unit}`, onpointermove: (event) => tip(`weight ${short(edge.value)}: click to edit`, event), onpointerleave: () => tip(""),
         onclick: (event) => this.on.open(layer, unit, source, event.target),
       }));
     }
-    this.svg.append(line);
     this.edges.push(edge);
   }
 
@@ -196,6 +195,28 @@ export class Diagram {
     if (neurons.shape[0] !== this.units.length || surface.shape[0] !== this.answers.length) return;
     this.colours = byteColours();
     const blocks = this.facts.shapes.map((_, layer) => this.block_of(layer));
+    this.#paintEdges(theta, blocks);
+    const side = neurons.shape[1];
+    this.units.forEach(({ canvas, bias, layer, unit }, number) => {
+      const start = number * side * side;
+      drawCells(canvas, side, (k) => this.colours[neurons[start + k]]);
+      this.#bias(bias, theta[blocks[layer].bias + unit]);
+    });
+    this.#paintAnswers(frame, blocks.at(-1));
+  }
+
+  /** Lines on one canvas: hundreds of elements that change with every frame would take most of the time there is. */
+  #paintEdges(theta, blocks) {
+    const scale = Math.min(2, devicePixelRatio);
+    if (this.lines.width !== Math.round(this.width * scale)) {
+      [this.lines.width, this.lines.height] = [this.width * scale, this.height * scale].map(Math.round);
+      this.lines.style.width = `${this.width}px`;
+      this.lines.style.height = `${this.height}px`;
+    }
+    const context = this.lines.getContext("2d");
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    const [above, below, block] = ["s1", "s2", "quiet"].map(colour);
     for (const edge of this.edges) {
       const { start, inputs, outputs } = blocks[edge.layer];
       let value = theta[start + edge.source * outputs + edge.unit];
@@ -204,20 +225,12 @@ export class Diagram {
         for (let k = 0; k < inputs; k++) value += theta[start + k * outputs + edge.unit] ** 2;
         value = Math.sqrt(value) / 5; // one line for all of them
       }
-      if (Math.abs(value - edge.value) < 0.01) continue; // too little to see
       edge.value = value;
       const size = Math.abs(value);
-      edge.line.setAttribute("stroke-width", Math.min(7, 0.5 + 2 * size).toFixed(2));
-      edge.line.setAttribute("stroke-opacity", Math.min(0.9, 0.14 + 0.5 * size).toFixed(2));
-      if (!edge.isBlock) edge.line.setAttribute("class", value < 0 ? "edge negative" : "edge positive");
+      context.lineWidth = Math.min(7, 0.5 + 2 * size);
+      context.strokeStyle = css(edge.isBlock ? block : value < 0 ? below : above, Math.min(0.9, 0.14 + 0.5 * size));
+      context.stroke(edge.line);
     }
-    const side = neurons.shape[1];
-    this.units.forEach(({ canvas, bias, layer, unit }, number) => {
-      const start = number * side * side;
-      drawCells(canvas, side, (k) => this.colours[neurons[start + k]]);
-      this.#bias(bias, theta[blocks[layer].bias + unit]);
-    });
-    this.#paintAnswers(frame, blocks.at(-1));
   }
 
   #bias(mark, value) {

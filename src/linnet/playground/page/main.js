@@ -89,7 +89,7 @@ function begin(hello) {
   };
   wire(store);
   showPresets(hello.presets);
-  send();
+  send(true);
   redraw();
 }
 
@@ -104,13 +104,14 @@ const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size 
 
 function changed(state, names) {
   if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
-  if (names.some((name) => !["threshold", "speed", "test", "shown", "view"].includes(name))) app.preset = "";
+  if (names.some((name) => !["threshold", "speed", "test", "shown", "view", "epochs"].includes(name))) app.preset = "";
   redraw();
   clearTimeout(app.sending);
-  app.sending = setTimeout(send, 30); // a slider that is dragged says much
+  app.sending = setTimeout(() => send(app.opening), 30); // a slider that is dragged says much
 }
 
-function send() {
+/** Tell the server the state; of a link that was opened, with the epochs that it has behind it. */
+function send(opened = false) {
   const { state } = app.store;
   if (canPaint(state) && !isPainted(state)) {
     link.send("pause");
@@ -119,7 +120,7 @@ function send() {
     return;
   }
   const text = JSON.stringify(state);
-  if (text !== app.sent) link.send("state", { state });
+  if (text !== app.sent || opened) link.send("state", { state, "catch up": opened });
   app.sent = text;
 }
 
@@ -143,7 +144,18 @@ function takeFrame(frame) {
   app.curves.add(frame);
   app.backprop.renew();
   app.unseen = (app.unseen ?? 0) + 1;
+  app.opening = false;
+  noteEpochs();
   request();
+}
+
+/** Put the epochs into the link while the run rests, if the state alone says how it came about. */
+function noteEpochs() {
+  if (app.playing || !app.frame) return;
+  const { epoch, plain } = app.frame;
+  app.store.state.epochs = plain ? Math.min(epoch, app.hello.choices.epochs) : 0;
+  app.sent = JSON.stringify(app.store.state);
+  app.store.show();
 }
 
 // ---- drawing: at most once a frame of the screen ----
@@ -259,6 +271,7 @@ function showNote() {
 
 function showPlaying(playing) {
   app.playing = playing;
+  if (app.store) noteEpochs();
   of("play").setAttribute("aria-pressed", String(playing));
   of("play").querySelector(".word").textContent = playing ? "Pause" : "Play";
 }
@@ -333,7 +346,10 @@ function wire(store) {
       toggle();
     } else if (keys[event.key]) of(keys[event.key]).click();
   });
-  addEventListener("hashchange", () => store.replace(readLink(location.hash, store.defaults)));
+  addEventListener("hashchange", () => {
+    app.opening = true;
+    store.replace(readLink(location.hash, store.defaults));
+  });
   if (matchMedia("(max-width: 640px)").matches) for (const card of ["data-card", "training-card"]) of(card).open = false;
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {
