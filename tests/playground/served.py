@@ -89,11 +89,12 @@ class Page:
                 return message
         raise AssertionError(f"no {kind} came")
 
-    def until_silence(self, seconds: float) -> list[dict[str, Any]]:
-        """All messages until none has come for so long; frames are not acknowledged."""
-        found = []
-        while True:
+    def until_silence(self, seconds: float, most: int = 50) -> list[dict[str, Any]]:
+        """All messages until none has come for so long, or too many have; frames are not acknowledged."""
+        found = list[dict[str, Any]]()
+        while len(found) < most:
             try:
                 found.append(self.next(seconds))
             except TimeoutError:
-                return found
+                break
+        return found
