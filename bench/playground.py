@@ -19,8 +19,8 @@ from urllib.parse import quote
 SECONDS = 5
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 CASES: dict[str, dict[str, Any]] = {
-    "spirals, 8-8, an epoch a frame": {"data": "spirals", "units": [8, 8], "speed": "epoch"},
-    "spirals, 8-8, as fast as it goes": {"data": "spirals", "units": [8, 8], "speed": "most"},
+    "spirals, 8-8, normal speed": {"data": "spirals", "units": [8, 8], "speed": "epoch"},
+    "spirals, 8-8, full speed": {"data": "spirals", "units": [8, 8], "speed": "most"},
     "circle, six layers of 8": {"data": "circle", "units": [8] * 6, "speed": "epoch"},
     "pinwheels of 6 classes, 16-16": {"data": "pinwheels", "classes": 6, "units": [16, 16], "speed": "epoch"},
     "digits, 16": {"data": "digits", "units": [16], "batch": 32, "speed": "epoch"},

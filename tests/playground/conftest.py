@@ -63,4 +63,5 @@ def opened(browser: Any, server: Server) -> Iterator[Opened]:
     for context in contexts:
         context.close()
     assert wrong == []
-    assert {url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:http://127.0.0.1:"))} == set()
+    own = ("http://127.0.0.1:", "data:", "blob:http://127.0.0.1:")
+    assert {url for url in asked if not url.startswith(own)} == set()

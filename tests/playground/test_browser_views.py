@@ -99,7 +99,7 @@ def test_backpropagation_goes_step_by_step(opened: Opened) -> None:
 def test_approximation_by_more_units_is_nearer(opened: Opened) -> None:
     page = opened("view=approximation")
     page.locator("#built-chart .net").wait_for()
-    error = "() => parseFloat(document.getElementById('built-says').textContent.split('largest error ')[1])"
+    error = "() => parseFloat(document.getElementById('built-says').textContent.split('sup-norm error ')[1])"
     few = page.evaluate(error)
     page.get_by_label("Units", exact=True).fill("40")
     page.wait_for_function(f"() => ({error})() < {few / 4}")
@@ -132,6 +132,8 @@ def test_runs_are_pinned_and_compared(opened: Opened) -> None:
         page.locator("#pin").click()
     assert page.locator("#pins .pin").count() == 2
     assert page.locator("#loss-chart .pinned").count() == 4
+    strokes = "() => [...document.querySelectorAll('#loss-chart .line')].map((e) => getComputedStyle(e).stroke)"
+    assert len(set(page.evaluate(strokes))) == 4  # two runs, and train and test of the one on screen
     page.get_by_label(re.compile("Take away .*sgd")).click()
     assert page.locator("#pins .pin").count() == 1
 

@@ -55,8 +55,8 @@ export class Approximation {
     const margin = 0.12 * (high - low) || 1;
     this.range = [low - margin, high + margin];
     const kind = found.kind === "relu" ? "ReLU" : "sigmoid";
-    of("built-says").textContent = `${found.units} ${kind} unit${found.units === 1 ? "" : "s"}, largest error ${short(found.error, 4)}`;
-    of("trained-says").textContent = `${this.asked.units} ${kind} units, ${found.epochs.toLocaleString("en-US")} epochs of Adam, largest error ${short(found.trained_error, 4)}`;
+    of("built-says").textContent = `${found.units} ${kind} unit${found.units === 1 ? "" : "s"}, sup-norm error ${short(found.error, 4)}`;
+    of("trained-says").textContent = `${this.asked.units} ${kind} units, ${found.epochs.toLocaleString("en-US")} epochs of Adam, sup-norm error ${short(found.trained_error, 4)}`;
     this.#chart(of("built-chart"), found.built, true);
     this.#chart(of("trained-chart"), found.trained, false);
   }

@@ -173,6 +173,7 @@ function render() {
   const { state } = store;
   const empty = canPaint(state) && !isPainted(state);
   app.surface.painting = canPaint(state);
+  of("output-title").textContent = titleOf(facts, app.unit);
   app.surface.draw(empty || (canPaint(state) && facts.state.data !== "drawn") ? null : frame, facts, state, app.unit);
   if (frame) {
     if (state.view === "train") {
@@ -236,7 +237,6 @@ function showFacts() {
   of("axis-y").textContent = facts.axes[1];
   const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
   of("network-says").textContent = `${parameters.toLocaleString("en-US")} parameters, ${facts.loss.replaceAll("_", " ").replace("sparse ", "")}`;
-  of("output-title").textContent = facts.classes.length ? "Probability of classes" : facts.task === "counts" ? "Rate of counts" : "Predicted number";
   for (const id of ["confusion-card", "pr-card"]) of(id).hidden = !facts.classes.length;
   const many = facts.classes.length > 2;
   of("shown-label").hidden = !many;
@@ -267,6 +267,13 @@ function legend(facts) {
 function showNote() {
   const said = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).join(" ");
   of("note").textContent = said || HINT;
+}
+
+/** What the large picture shows: the answers, or a unit that is pointed at. */
+function titleOf(facts, unit) {
+  if (unit !== null && app.diagram.units[unit]) return `Layer ${app.diagram.units[unit].layer + 1}, unit ${app.diagram.units[unit].unit + 1}`;
+  if (facts.classes.length) return facts.head === "perceptron" ? "Scores of classes, squashed" : "Probability of classes";
+  return facts.task === "counts" ? "Rate of counts" : "Predicted number";
 }
 
 function showPlaying(playing) {

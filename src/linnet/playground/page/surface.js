@@ -97,14 +97,15 @@ export class Surface {
       const fill = facts.classes.length
         ? classColour(value, facts.classes.length)
         : numberColour(Math.min(1, Math.max(0, (value - low) / (high - low))), facts);
-      this.#dot(context, this.#place(point, facts.ranges), fill, radius, facts.held[row]);
+      const ring = facts.held[row] ? "ink" : facts.classes.length ? "card" : "quiet"; // numbers near 0 are pale
+      this.#dot(context, this.#place(point, facts.ranges), fill, radius, ring);
     });
   }
 
   #drawPainted(context) {
     const ranges = [[-6, 6], [-6, 6]];
     const count = Math.max(2, 1 + Math.max(...this.points.map((point) => point[2])));
-    for (const [x, y, kind] of this.points) this.#dot(context, this.#place([x, y], ranges), classColour(kind, count), 7.5, 0);
+    for (const [x, y, kind] of this.points) this.#dot(context, this.#place([x, y], ranges), classColour(kind, count), 7.5, "card");
     if (!this.cursor) return;
     const [x, y] = this.#place(this.cursor, ranges);
     context.strokeStyle = css(colour("ink"));
@@ -112,13 +113,13 @@ export class Surface {
     context.strokeRect(x - 8, y - 8, 16, 16);
   }
 
-  #dot(context, [x, y], fill, radius, held) {
+  #dot(context, [x, y], fill, radius, ring) {
     context.beginPath();
     context.arc(x, y, Math.max(2.5, radius * this.unit * 1.1), 0, 2 * Math.PI);
     context.fillStyle = css(fill);
     context.fill();
-    context.lineWidth = Math.max(1, (held ? 2.5 : 2) * this.unit);
-    context.strokeStyle = css(colour(held ? "ink" : "card"));
+    context.lineWidth = Math.max(1, 2 * this.unit);
+    context.strokeStyle = css(colour(ring));
     context.stroke();
   }
 
