@@ -128,7 +128,7 @@ def test_a_perceptron_of_a_table_has_no_file_and_says_what_does(tmp_path: Path) 
 @pytest.mark.parametrize(
     "state",
     [
-        State(data="xor", layers=(Hidden(4, "tanh", 0.1), Hidden(3)), optimizer="momentum"),
+        State(data="xor", layers=(Hidden(4, "tanh", 0.1), Hidden(3, "relu")), optimizer="momentum"),
         State(data="blobs", layers=()),
         State(data="plane", layers=()),
         State(data="counts", layers=()),
@@ -151,5 +151,9 @@ def test_the_command_trains_on_the_data_as_they_are_saved(state: State, tmp_path
     )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
+    if state.layers:
+        found = linnet.load(tmp_path / "model.linnet").estimator.get_params()
+        assert found["hidden_layer_sizes"] == tuple(layer.units for layer in state.layers)
+        assert found["activation"] == [layer.activation for layer in state.layers]
     assert told["task"] == session.data.task
     assert told["rows"] + told["held_out"] == len(session.data)
