@@ -1,5 +1,7 @@
 """The training loop: what a plan may say, what the records hold, and how a run ends."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,20 @@ def test_slices_count_the_steps_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(first) > 1
     assert first == sorted(set(first))
     assert all(0 < step < 100 for step in first)
+
+
+def test_a_run_can_go_step_by_step_and_be_looked_at_inside_an_epoch() -> None:
+    rows = Rows(np.ones((5, 1)), values=np.full((5, 1), 2.0))
+    plan = Plan(SGD(0.1), epochs=2, batch_size=1, threads=1)
+    whole = Training(LINE, np.zeros(2), rows, plan)
+    for _ in whole:
+        pass
+    stepped = Training(LINE, np.zeros(2), rows, plan)
+    stepped.slice_seconds = loop.ONE_STEP
+    seen = [stepped.now()[0] for _ in stepped.records()]
+    assert len(seen) == 10
+    assert all(before < after for before, after in pairwise(seen))
+    assert np.array_equal(stepped.theta, whole.theta)
 
 
 @pytest.mark.parametrize(("tolerance", "epochs"), [(0.5, 2), (0.34, 3), (0.2, 4), (0.12, 5), (0.0, 6), (None, 6)])

@@ -16,6 +16,7 @@ from linnet.cli.demo import demo
 from linnet.cli.evaluate import evaluate
 from linnet.cli.export import export
 from linnet.cli.inspect import inspect
+from linnet.cli.play import play
 from linnet.cli.predict import predict
 from linnet.cli.report import report
 from linnet.cli.train import train
@@ -27,6 +28,7 @@ app.command()(demo)
 app.command()(evaluate)
 app.command()(export)
 app.command()(inspect)
+app.command()(play)
 app.command()(predict)
 app.command()(report)
 app.command()(train)

@@ -28,6 +28,7 @@ def train(
         str, typer.Option(help="auto, constant, linear, logistic, softmax, perceptron, poisson or mlp.")
     ] = "auto",
     hidden: Annotated[Text, typer.Option(help="Units of the network's layers, such as 64,32.")] = None,
+    activation: Annotated[Text, typer.Option(help="Of the network's layers, such as tanh, or relu,tanh.")] = None,
     dropout: Annotated[float | None, typer.Option(help="Rate of the network's layers.")] = None,
     optimizer: Annotated[Text, typer.Option(help="adam, adamw, sgd, rmsprop or adagrad.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the network's optimizer.")] = None,
@@ -96,7 +97,7 @@ def train(
     _say_what_was_read(console, data, schema, notices, suspects)
     options = Options(
         model=model,
-        params=_params(hidden, dropout, optimizer, learning_rate, batch_size, epochs, patience),
+        params=_params(hidden, activation, dropout, optimizer, learning_rate, batch_size, epochs, patience),
         valid=_part(valid),
         metric=metric,
         threshold=threshold,
@@ -172,7 +173,9 @@ def _part(valid: str) -> float:
     return float(valid)
 
 
-def _params(hidden: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, epochs: Any, patience: Any) -> Any:
+def _params(
+    hidden: Text, activation: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, epochs: Any, patience: Any
+) -> Any:
     params = {
         "dropout": dropout,
         "solver": optimizer,
@@ -181,6 +184,9 @@ def _params(hidden: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, 
         "max_iter": epochs,
         "n_iter_no_change": patience,
     }
+    if activation is not None:
+        names = [name.strip() for name in activation.split(",")]
+        params["activation"] = names if len(names) > 1 else names[0]
     if hidden is not None:
         try:
             params["hidden_layer_sizes"] = tuple(int(part) for part in hidden.split(",") if part.strip())

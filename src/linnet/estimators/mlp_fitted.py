@@ -16,7 +16,7 @@ from linnet.estimators.form import check_form
 from linnet.estimators.linear_model import as_offset
 from linnet.fit.full_batch import FullBatch
 from linnet.fit.objective import Objective
-from linnet.model.heads import Head, Normal
+from linnet.model.heads import Head
 from linnet.model.network import Block, Network, Theta
 
 if TYPE_CHECKING:
@@ -50,12 +50,10 @@ class FittedNetwork(Estimator):
     def activations(self, X: object) -> list[Array]:
         """Return what each hidden layer makes of the rows: its features, rows x units."""
         check_fitted(self)
-        columns, theta, features, end = self._encode(X), self._parameters(), list[Array](), 0
-        for count, (inputs, outputs) in enumerate(self._network.shapes[:-1], 1):
-            end += (inputs + 1) * outputs
-            layers = self._network.layers[:count]
-            below = Network(self._network.inputs, layers, Normal(layers[-1].activation))
-            features.append(Objective(below, theta.dtype, rows=len(columns)).predict(theta[:end], columns))
+        columns, theta, features = self._encode(X), self._parameters(), list[Array]()
+        for count in range(1, len(self._network.layers)):
+            below = self._network.below(count)
+            features.append(Objective(below, theta.dtype, rows=len(columns)).predict(theta[: below.size], columns))
         return features
 
     def gradients(

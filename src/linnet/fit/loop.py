@@ -21,6 +21,7 @@ from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 
 _SLICE_SECONDS = 0.05  # how long the core runs before Python may hear Ctrl-C
+ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
 
 
 class Metric(Protocol):
@@ -152,7 +153,8 @@ class Training:
     `stop_reason`. A loss that is no longer finite raises a FitError; `theta` then holds the last good parameters.
 
     A new run takes up an optimizer's `state` and counts its own epochs. With the `memory` of a snapshot as well, it is
-    the same run that goes on.
+    the same run that goes on. `slice_seconds`, how long it runs between records inside an epoch, may be set at any time
+    and changes no result.
     """
 
     def __init__(
@@ -172,6 +174,7 @@ class Training:
         self.theta = theta.copy()
         self._at_hand = theta.copy()  # memory for what Ctrl-C leaves: fresh memory would take its time
         self._over = False
+        self.slice_seconds = _SLICE_SECONDS
         self.stop_reason = "not started"
         self.interrupted = False
         self._state = replace(state) if state else OptimizerState()
@@ -260,6 +263,12 @@ class Training:
             self._trainer.read(0, self._at_hand)
             self.theta = self._at_hand
 
+    def now(self) -> Theta:
+        """The parameters as they are, inside an epoch too."""
+        theta = np.empty_like(self.theta)
+        self._trainer.read(0, theta)
+        return theta
+
     def state(self) -> OptimizerState:
         """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
         if self.stop_reason == "diverged":
@@ -283,7 +292,8 @@ class Training:
         while True:
             threads = self._threads.take()
             start = perf_counter()
-            progress = trainer.run(rates, _SLICE_SECONDS / 10 if self._threads.choosing else _SLICE_SECONDS, threads)
+            seconds = min(self.slice_seconds, _SLICE_SECONDS / 10) if self._threads.choosing else self.slice_seconds
+            progress = trainer.run(rates, seconds, threads)
             self._threads.record(threads, perf_counter() - start, progress.rows - seen)
             seen = progress.rows
             if progress.diverged:

@@ -14,7 +14,7 @@ from linnet._native import core
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError
 from linnet.model.activations import Activation
-from linnet.model.heads import Head
+from linnet.model.heads import Head, Normal
 
 if TYPE_CHECKING:
     from linnet import _core
@@ -101,6 +101,14 @@ class Network:
             views.append(Block(theta[start:middle].reshape(inputs, outputs), theta[middle:end]))
             start = end
         return views
+
+    def below(self, count: int, *, linear: bool = False) -> "Network":
+        """The first `count` layers alone: their mean is what the last of them makes, or with `linear` its z.
+
+        Theta begins with the parameters it takes.
+        """
+        layers = self.layers[:count]
+        return Network(self.inputs, layers, Normal(None if linear else layers[-1].activation))
 
     def for_prediction(self) -> "Network":
         """The same network without a loss of one's own, which predictions do not need."""

@@ -12,12 +12,12 @@ from linnet.errors import ConfigError, DataError
 from linnet.estimators.linear_model import one_target, row_weights
 from linnet.estimators.logistic import LogisticRegression, class_numbers
 from linnet.evaluate import accuracy_score, expected_calibration_error, f1_score, log_loss
-from linnet.evaluate.displays import new_axes
 from linnet.multiclass.base import Reduction, as_rows
 from linnet.multiclass.label_tree import LabelTreeClassifier
 from linnet.multiclass.one_vs_one import OneVsOneClassifier
 from linnet.multiclass.one_vs_rest import OneVsRestClassifier
 from linnet.multiclass.output_code import OutputCodeClassifier
+from linnet.pictures import new_axes
 
 _MEASURES = {  # by attribute: the column's title, and how a number is written
     "classifiers": ("classifiers", "d"),

@@ -1,0 +1,114 @@
+"""Universal approximation: a function on an interval, a network of one hidden layer built to follow it piece by piece,
+and one of as many units that was trained to.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linnet.checks import check_number, check_whole
+from linnet.errors import ConfigError, unknown_name
+from linnet.estimators.layers import Dense
+from linnet.estimators.sequential import Sequential
+from linnet.fit.objective import Objective
+from linnet.fit.optimizers import Adam
+from linnet.playground.datasets import Floats
+from linnet.theory.approximation import Interpolant, relu_interpolant, squash_interpolant
+
+FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "sin 2x": lambda x: np.sin(2 * x),
+    "sin x²": lambda x: np.sin(x**2),
+    "bell": lambda x: np.exp(-(x**2)),
+    "x² / 4 − 1": lambda x: x**2 / 4 - 1,
+    "|x| − 1": lambda x: np.abs(x) - 1,
+    "sawtooth": lambda x: 2 * np.abs(x - np.floor(x + 0.5)) * 2 - 1,
+    "smooth step": lambda x: np.tanh(8 * x),
+}
+_KINDS = {"relu": relu_interpolant, "sigmoid": squash_interpolant}
+_MOST_UNITS = 64
+_MOST_EPOCHS = 20_000
+_MOST_DRAWN = 500
+_SHOWN = 241  # points of a curve
+_PIECES = 24  # units whose own part is drawn
+_CHECKED = 2001  # points on which the trained network's error is looked for
+_ROWS = 256
+
+
+def approximate(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Curves, knots and largest errors for a function by name or drawn, an interval, a kind and number of units.
+
+    The trained network begins with the same weights every time and learns from points evenly spread, all at once.
+    """
+    low = check_number(given.get("low", -3), "low", at_least=-10, at_most=10)
+    high = check_number(given.get("high", 3), "high", at_least=-10, at_most=10)
+    if high - low < 0.1:
+        raise ConfigError(f"high must be at least 0.1 more than low, got {low:g} and {high:g}")
+    units = check_whole(given.get("units", 8), "units", at_least=1)
+    epochs = check_whole(given.get("epochs", 2000), "epochs")
+    if units > _MOST_UNITS or epochs > _MOST_EPOCHS:
+        raise ConfigError(f"units must be at most {_MOST_UNITS} and epochs at most {_MOST_EPOCHS}")
+    kind = given.get("kind", "relu")
+    if kind not in _KINDS:
+        raise unknown_name("kind", kind, _KINDS)
+    f = _function(given)
+    built = _KINDS[kind](f, low, high, units=units)
+    x = np.linspace(low, high, _SHOWN)
+    model = _trained(f, low, high, kind, units, epochs)
+    many = np.linspace(low, high, _CHECKED)
+    return {
+        "is": "approximated",
+        "kind": kind,
+        "x": x.tolist(),
+        "f": f(x).tolist(),
+        "built": built(x).tolist(),
+        "units": built.units,
+        "knots": built.knots.tolist(),
+        "error": built.error,
+        "error_at": built.error_at,
+        "parts": _parts(built, x),
+        "trained": model(x).tolist(),
+        "trained_error": float(np.abs(model(many) - f(many)).max()),
+        "epochs": epochs,
+    }
+
+
+def _function(given: Mapping[str, Any]) -> Callable[[Floats], Floats]:
+    drawn = given.get("points")
+    if drawn is None:
+        name = given.get("function")
+        if name not in FUNCTIONS:
+            raise unknown_name("function", name, FUNCTIONS)
+        return FUNCTIONS[name]
+    if not isinstance(drawn, Sequence) or not 2 <= len(drawn) <= _MOST_DRAWN:
+        raise ConfigError(f"points must be 2 to {_MOST_DRAWN} pairs [x, y]")
+    if not all(isinstance(point, Sequence) and len(point) == 2 for point in drawn):
+        raise ConfigError("points must be pairs [x, y]")
+    pairs = sorted((check_number(x, "points"), check_number(y, "points", at_least=-100)) for x, y in drawn)
+    xs, ys = np.array(pairs).T
+    return lambda x: np.interp(x, xs, ys)
+
+
+def _parts(built: Interpolant, x: Floats) -> list[list[float]]:
+    """What each unit adds: its weight above times its output."""
+    below = built.network.below(1)
+    hidden = Objective(below, "float64", threads=1).predict(built.theta[: below.size], x[:, None])
+    parts = hidden * built.network.blocks(built.theta)[1].weights[:, 0]
+    return [part.tolist() for part in parts.T[:_PIECES]]
+
+
+def _trained(
+    f: Callable[[Floats], Floats], low: float, high: float, kind: str, units: int, epochs: int
+) -> Callable[[Floats], Floats]:
+    """A network of so many units after so many epochs, as a function."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    x = np.linspace(low, high, _ROWS)
+    model = Sequential([Dense(units, kind, kernel_initializer="he_uniform"), Dense(1)])
+    model.compile(Adam(0.02), loss="mse")
+    model.build(1)
+    weights = model.get_weights()
+    weights[1][:] = -weights[0][0] * np.linspace(-1, 1, units)  # breakpoints all over the interval
+    model.set_weights(weights)
+    if epochs:
+        model.fit((x[:, None] - middle) / half, f(x), batch_size=_ROWS, epochs=epochs, verbose=0, threads=1)
+    return lambda at: model.predict((at[:, None] - middle) / half)[:, 0].astype(np.float64)

@@ -1,0 +1,251 @@
+"""Data sets to play with, the same for the same seed.
+
+    data = make("spirals", noise=0.1, seed=0, features=["x1", "x2", "sin(x1)"])
+    train, test = data.split(0.5, seed=0)
+    data.x[train], data.y[train]
+
+Points lie in a square of ±6. `noise` is the deviation of the normal noise that moves them from where they belong.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import DataError, unknown_name
+
+Floats = NDArray[np.float64]
+Plane = Callable[[Floats], NDArray[np.float32]]
+
+_ROWS = 500
+_HALF = 6.0  # of the side of the square
+
+FEATURES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "x1": lambda x1, x2: x1,
+    "x2": lambda x1, x2: x2,
+    "x1^2": lambda x1, x2: x1**2,
+    "x2^2": lambda x1, x2: x2**2,
+    "x1*x2": lambda x1, x2: x1 * x2,
+    "sin(x1)": lambda x1, x2: np.sin(x1),
+    "sin(x2)": lambda x1, x2: np.sin(x2),
+}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows to learn from, and a plane of inputs to look at: `points` are the rows' places in it."""
+
+    name: str
+    task: str  # "two classes", "many classes", "counts" or "a number"
+    x: NDArray[np.float32]  # rows x inputs
+    y: NDArray[Any]  # class numbers, or numbers
+    points: Floats  # rows x 2
+    inputs: tuple[str, ...]
+    plane: Plane  # points of the plane -> inputs
+    axes: tuple[str, str] = ("x1", "x2")
+    ranges: tuple[tuple[float, float], tuple[float, float]] = ((-_HALF, _HALF), (-_HALF, _HALF))
+    classes: tuple[str, ...] = ()
+    picture: int = 0  # the side, if the inputs are the pixels of one
+    notes: tuple[str, ...] = ()  # what a user should know
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def outcomes(self) -> int:
+        """Number of classes, 1 for numbers."""
+        return len(self.classes) or 1
+
+    def split(self, ratio: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The numbers of the rows to train on and of those to hold out, at least one each."""
+        order = np.random.default_rng([seed, 1]).permutation(len(self))
+        cut = min(max(1, round(ratio * len(self))), len(self) - 1)
+        return np.sort(order[:cut]), np.sort(order[cut:])
+
+
+def make(
+    name: str,
+    *,
+    noise: float = 0.1,
+    seed: int = 0,
+    classes: int = 3,
+    features: Sequence[str] = ("x1", "x2"),
+    points: Sequence[Sequence[float]] = (),
+) -> Dataset:
+    """Make a data set by name; `classes` is for blobs and pinwheels, `points` (x1, x2, class) for "drawn"."""
+    if name == "digits":
+        return _digits()
+    random = np.random.default_rng(seed)
+    if name == "drawn":
+        where, y = _drawn(points)
+        task = "classes"
+    elif name in _MAKERS:
+        task, maker = _MAKERS[name]
+        where, y = maker(random, noise, classes)
+    else:
+        raise unknown_name("data set", name, (*_MAKERS, "drawn", "digits"))
+    for feature in features:
+        if feature not in FEATURES:
+            raise unknown_name("feature", feature, FEATURES)
+
+    def plane(at: Floats) -> NDArray[np.float32]:
+        return np.stack([FEATURES[feature](at[:, 0], at[:, 1]) for feature in features], axis=1).astype(np.float32)
+
+    named: tuple[str, ...] = ()
+    if task == "classes":
+        named = tuple("ABCDEF"[: int(y.max()) + 1])
+        task = "two classes" if len(named) == 2 else "many classes"
+    return Dataset(name, task, plane(where), y, where, tuple(features), plane, classes=named)
+
+
+# ---- toy sets: places and targets ----
+
+Made = tuple[Floats, NDArray[Any]]
+
+
+def _circle(random: np.random.Generator, noise: float, classes: int) -> Made:
+    inner = np.arange(_ROWS) % 2
+    radius = np.where(inner == 1, random.uniform(0, 2.5, _ROWS), random.uniform(3.5, 5, _ROWS))
+    return _moved(_polar(radius, random.uniform(0, 2 * np.pi, _ROWS)), random, noise), inner
+
+
+def _xor(random: np.random.Generator, noise: float, classes: int) -> Made:
+    at = random.uniform(0.3, 5, (_ROWS, 2)) * random.choice([-1, 1], (_ROWS, 2))
+    return _moved(at, random, noise), (at[:, 0] * at[:, 1] > 0).astype(np.intp)
+
+
+def _gaussians(random: np.random.Generator, noise: float, classes: int) -> Made:
+    y = np.arange(_ROWS) % 2
+    at = np.where(y == 1, 2.0, -2.0)[:, None] + random.normal(size=(_ROWS, 2)) * (0.7 + 1.5 * noise)
+    return _inside(at), y
+
+
+def _spirals(random: np.random.Generator, noise: float, classes: int) -> Made:
+    y = np.arange(_ROWS) % 2
+    along = (np.arange(_ROWS) // 2) / (_ROWS // 2)
+    return _moved(_polar(5.2 * along + 0.2, 1.75 * along * 2 * np.pi + np.pi * y), random, noise), y
+
+
+def _moons(random: np.random.Generator, noise: float, classes: int) -> Made:
+    y = np.arange(_ROWS) % 2
+    angle = random.uniform(0, np.pi, _ROWS)
+    at = np.stack([3 * np.cos(angle), 3 * np.sin(angle)], axis=1)
+    at = np.where((y == 1)[:, None], np.array([1.5, 0.75]) - at, at - [1.5, 0.75])
+    return _moved(at, random, 0.15 + noise), y
+
+
+def _blobs(random: np.random.Generator, noise: float, classes: int) -> Made:
+    y = np.arange(_ROWS) % classes
+    centres = _polar(np.full(classes, 3.4), np.pi / 2 + 2 * np.pi * np.arange(classes) / classes)
+    return _inside(centres[y] + random.normal(size=(_ROWS, 2)) * (0.6 + noise)), y
+
+
+def _pinwheels(random: np.random.Generator, noise: float, classes: int) -> Made:
+    y = np.arange(_ROWS) % classes
+    radius = random.uniform(0.4, 5.2, _ROWS)
+    width = random.normal(size=_ROWS) * 0.7 / classes
+    return _moved(_polar(radius, 2 * np.pi * y / classes + 0.35 * radius + width), random, noise), y
+
+
+def _plane(random: np.random.Generator, noise: float, classes: int) -> Made:
+    at = random.uniform(-_HALF, _HALF, (_ROWS, 2))
+    return _moved(at, random, noise), (at[:, 0] + at[:, 1]) / 12
+
+
+_BUMPS = ((-4, 2.5, 1), (0, 2.5, -1), (4, 2.5, 1), (-4, -2.5, -1), (0, -2.5, 1), (4, -2.5, -1))
+
+
+def _multi_gauss(random: np.random.Generator, noise: float, classes: int) -> Made:
+    at = random.uniform(-_HALF, _HALF, (_ROWS, 2))
+    y = np.zeros(_ROWS)
+    for x1, x2, sign in _BUMPS:
+        y += sign * np.exp(-((at[:, 0] - x1) ** 2 + (at[:, 1] - x2) ** 2) / 3)
+    return _moved(at, random, noise), y
+
+
+def _counts(random: np.random.Generator, noise: float, classes: int) -> Made:
+    """Counts whose rate is highest on a ridge."""
+    at = random.uniform(-_HALF, _HALF, (_ROWS, 2))
+    rate = np.exp(2.2 - (at[:, 0] - at[:, 1]) ** 2 / 12 + at[:, 0] / 8)
+    return _moved(at, random, noise), random.poisson(rate).astype(np.float64)
+
+
+_MAKERS: dict[str, tuple[str, Callable[[np.random.Generator, float, int], Made]]] = {
+    "circle": ("classes", _circle),
+    "xor": ("classes", _xor),
+    "gaussians": ("classes", _gaussians),
+    "spirals": ("classes", _spirals),
+    "moons": ("classes", _moons),
+    "blobs": ("classes", _blobs),
+    "pinwheels": ("classes", _pinwheels),
+    "plane": ("a number", _plane),
+    "multi_gauss": ("a number", _multi_gauss),
+    "counts": ("counts", _counts),
+}
+
+
+def _polar(radius: Floats, angle: Floats) -> Floats:
+    return np.stack([radius * np.sin(angle), radius * np.cos(angle)], axis=1)
+
+
+def _moved(at: Floats, random: np.random.Generator, noise: float) -> Floats:
+    return _inside(at + noise * random.normal(size=at.shape))
+
+
+def _inside(at: Floats) -> Floats:
+    return at.clip(-_HALF, _HALF)
+
+
+# ---- others ----
+
+
+def _drawn(points: Sequence[Sequence[float]]) -> Made:
+    """Points as they were drawn; classes that have none are closed up."""
+    given = np.array(points, np.float64).reshape(-1, 3)
+    used, y = np.unique(given[:, 2], return_inverse=True)
+    if len(used) < 2:
+        raise DataError("points: draw some of at least two classes, there is nothing to tell apart yet")
+    return given[:, :2], y.astype(np.intp)
+
+
+def _digits() -> Dataset:
+    from sklearn.datasets import load_digits  # loads slowly, and only here
+
+    images = load_digits()
+    x = (images.data / 16).astype(np.float32)
+    names = tuple(f"pixel {row},{column}" for row in range(8) for column in range(8))
+    points, ranges, plane = components(x)
+    return Dataset(
+        *("digits", "many classes", x, images.target.astype(np.intp), points, names, plane),
+        axes=("first principal component", "second principal component"),
+        ranges=ranges,
+        classes=tuple("0123456789"),
+        picture=8,
+        notes=("the picture is a plane through the 64 inputs: the one of the first two principal components",),
+    )
+
+
+def components(x: NDArray[np.float32]) -> tuple[Floats, tuple[tuple[float, float], tuple[float, float]], Plane]:
+    """The plane in which rows vary most: their places, the ranges of these, and its points as inputs.
+
+    With m the mean and v1, v2 the first two eigenvectors of the covariance, a place is ((x - m) v1, (x - m) v2), and
+    the inputs there are m + a v1 + b v2.
+    """
+    rows = x.astype(np.float64)
+    mean = rows.mean(axis=0)
+    _, vectors = np.linalg.eigh(np.cov(rows, rowvar=False).reshape(rows.shape[1], rows.shape[1]))
+    two = vectors[:, ::-1][:, :2]
+    if two.shape[1] < 2:
+        two = np.hstack([two, np.zeros((len(two), 1))])
+    two = two * np.where(two.sum(axis=0) < 0, -1, 1)  # an eigenvector has no sign of its own
+    points = (rows - mean) @ two
+    return points, (span(points[:, 0]), span(points[:, 1])), lambda at: (mean + at @ two.T).astype(np.float32)
+
+
+def span(values: Floats) -> tuple[float, float]:
+    """From the lowest to the highest, and a little more."""
+    low, high = float(values.min()), float(values.max())
+    more = 0.06 * (high - low) or 1.0
+    return low - more, high + more

@@ -1,0 +1,219 @@
+"""The way out of the playground: a program and a command that do what is on screen, and the model as a file."""
+
+import csv
+import io
+import shlex
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linnet.errors import ConfigError
+from linnet.estimators.layers import Dense, Dropout
+from linnet.estimators.mlp_classifier import MLPClassifier
+from linnet.estimators.mlp_regressor import MLPRegressor
+from linnet.estimators.table_model import TableModel, Tried
+from linnet.playground.session import Leg, Session, catching
+from linnet.playground.state import State
+
+_LINEAR = {"two classes": "logistic", "many classes": "softmax", "a number": "linear", "counts": "poisson"}
+
+
+def program(session: Session) -> str:
+    """A program that trains the same network on the same rows, to the same loss after the same whole epochs."""
+    state, model = session.state, session.model
+    optimizers = sorted({repr(leg.state.make_optimizer()).partition("(")[0] for leg in session.legs})
+    classes = {type(layer).__name__ for layer in model.layers} | {"Sequential", *optimizers}
+    if state.l1 or state.l2 or any(leg.state.l1 or leg.state.l2 for leg in session.legs):
+        classes.add("l1_l2")
+    metrics = ', metrics=["accuracy"]' if session.data.classes else ', metrics=["r2"]'
+    lines = [f"from linnet import {', '.join(sorted(classes, key=str.lower))}", *_data_lines(session), ""]
+    lines += ["model = Sequential([", *(f"    {line}," for line in _layer_lines(session)), f"], seed={state.seed})"]
+    previous: Leg | None = None
+    for leg in session.legs:
+        if not leg.epochs and not leg.edits and len(session.legs) > 1:
+            continue
+        if previous is not None and (leg.state.l1, leg.state.l2) != (previous.state.l1, previous.state.l2):
+            lines.append(f"for layer in model.layers:  # the penalty was changed after {_before(session, leg)} epochs")
+            lines.append("    if isinstance(layer, Dense):")
+            lines.append(f"        layer.kernel_regularizer = l1_l2({leg.state.l1!r}, {leg.state.l2!r})")
+        if leg.fresh or previous is None:
+            lines.append(f"model.compile({_optimizer(leg.state)}, loss={model.loss.name!r}{metrics})")
+        if leg.edits:
+            if previous is None:
+                lines.append(f"model.build({model.network.inputs})")
+            lines.append("weights = model.get_weights()  # some were set by hand")
+            for edit in leg.edits:
+                place = f"[{edit.unit}]" if edit.source is None else f"[{edit.source}, {edit.unit}]"
+                number = 2 * edit.layer + (edit.source is None)
+                lines.append(f"weights[{number}]{place} = {edit.value!r}")
+            lines.append("model.set_weights(weights)")
+        if leg.epochs:
+            lines.append(
+                f"model.fit(data.x[train], data.y[train], batch_size={leg.state.batch}, epochs={leg.epochs}, verbose=0)"
+            )
+        previous = leg
+    lines += [
+        'print("train", model.evaluate(data.x[train], data.y[train], return_dict=True))',
+        'print("test", model.evaluate(data.x[test], data.y[test], return_dict=True))',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def command(session: Session) -> str:
+    """`linnet train` on the same table, or on the data set as the page saves it, with the same settings.
+
+    It prepares columns, holds out rows and picks its epoch in its own way, so its numbers are near, not the same.
+    """
+    state, task = session.state, session.data.task
+    if state.data == "table" and session.table is not None:
+        words = ["linnet", "train", *session.table.files, "--target", state.target]
+    else:
+        words = ["linnet", "train", f"{state.data}.csv", "--target", _target_name(session), "--task", task]
+    if session.model.head == "perceptron":
+        words += ["--model", "perceptron"]
+    elif not state.layers:
+        words += ["--model", _LINEAR[task]]
+    else:
+        words += ["--model", "mlp", "--hidden", ",".join(str(layer.units) for layer in state.layers)]
+        words += ["--activation", ",".join(layer.activation for layer in state.layers)]
+        if dropout := max(layer.dropout for layer in state.layers):
+            words += ["--dropout", f"{dropout:g}"]
+        optimizer = "sgd" if state.optimizer in ("momentum", "nesterov") else state.optimizer
+        words += ["--optimizer", optimizer, "--learning-rate", f"{state.rate:g}", "--batch-size", str(state.batch)]
+        words += ["--epochs", str(max(1, session.epochs))]
+    return shlex.join([*words, "--valid", f"{1 - state.ratio:g}", "--seed", str(state.seed)])
+
+
+def table_text(session: Session) -> str:
+    """The data set as CSV: its inputs and the target."""
+    data, text = session.data, io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*data.inputs, _target_name(session)])
+    for x, y in zip(data.x.tolist(), data.y.tolist(), strict=True):
+        writer.writerow([*(f"{value:.9g}" for value in x), data.classes[y] if data.classes else f"{y:.9g}"])
+    return text.getvalue()
+
+
+def model_file(session: Session) -> bytes:
+    """The model as linnet.load reads it: of a table, one that takes raw columns; else a Sequential of the inputs."""
+    model: Any = session.model.sequential(session.theta)
+    if session.state.data == "table":
+        model = table_model(session)
+    with tempfile.TemporaryDirectory(prefix="linnet-") as folder:
+        path = Path(folder) / "model.linnet"
+        model.save(path)
+        return path.read_bytes()
+
+
+def table_model(session: Session) -> TableModel:
+    """The network as a model of the table's own columns.
+
+    Inputs were standardised, (x - m) / s; with W / s and b - (m / s) W the first layer takes them as they are.
+    """
+    state, head = session.state, session.model.head
+    if head == "perceptron":
+        raise ConfigError("head 'perceptron' has no model file for tables: `linnet train --model perceptron` makes one")
+    assert session.table is not None
+    found = session.table.prepared(state.target)
+    blocks = [(b.weights.astype(np.float64), b.biases.astype(np.float64)) for b in
+              session.model.network.blocks(session.theta)]  # fmt: skip
+    weights, biases = blocks[0]
+    blocks[0] = weights / found.scale[:, None], biases - (found.centre / found.scale) @ weights
+    if head == "categorical" and session.data.outcomes == 2:  # of two classes the estimator has the difference alone
+        weights, biases = blocks[-1]
+        blocks[-1] = weights[:, 1:] - weights[:, :1], biases[1:] - biases[:1]
+    settings: dict[str, Any] = {
+        "hidden_layer_sizes": tuple(layer.units for layer in state.layers),
+        "activation": [layer.activation for layer in state.layers],
+        "max_iter": 1,
+        "random_state": state.seed,
+    }
+    x = found.schema.apply(found.table)
+    task = session.data.task
+    if task.endswith("classes"):
+        y: Any = np.array(found.classes, dtype=object)[found.y]
+        estimator: Any = MLPClassifier(**settings)
+    else:
+        y = found.y
+        estimator = MLPRegressor("poisson" if head == "poisson" else "squared_error", **settings)
+    estimator = _fitted(estimator, x, y)
+    estimator.coefs_ = [weights for weights, _ in blocks]
+    estimator.intercepts_ = [biases for _, biases in blocks]
+    test = session.scores()[1]
+    return TableModel(
+        schema=found.schema,
+        roles=found.roles,
+        task=task,
+        estimator=estimator,
+        classes=np.array(found.classes, dtype=object) if found.classes else None,
+        threshold=state.threshold if task == "two classes" and state.threshold != 0.5 else None,
+        tried=(Tried("playground", "trained by hand in the playground", 0.0, {"loss": test}, chosen=True),),
+        metric="loss",
+        facts={"rows": len(session.train_part), "held_out": len(session.test_part), "seed": state.seed},
+    )
+
+
+def _fitted(estimator: Any, x: Any, y: Any) -> Any:
+    """The estimator as one that knows these columns and classes; its parameters will be others."""
+    with catching, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(x, y)
+
+
+# ---- lines of the program ----
+
+
+def _data_lines(session: Session) -> list[str]:
+    state = session.state
+    if state.data == "table" and session.table is not None:
+        axes = f", axes={list(state.axes)!r}" if state.axes else ""
+        made = f"Table.read({session.table.files!r}).dataset({state.target!r}{axes})"
+        head = "from linnet.playground.tables import Table"
+    else:
+        given = [repr(state.data)]
+        if state.data == "drawn":
+            given.append(f"points={[list(point) for point in state.points]!r}")
+        elif state.data != "digits":
+            given += [f"noise={state.noise!r}", f"seed={state.seed}"]
+        if state.data in ("blobs", "pinwheels"):
+            given.append(f"classes={state.classes}")
+        if state.data != "digits":
+            given.append(f"features={list(state.features)!r}")
+        made, head = f"make({', '.join(given)})", "from linnet.playground.datasets import make"
+    return [head, "", f"data = {made}", f"train, test = data.split({state.ratio!r}, seed={state.seed})"]
+
+
+def _layer_lines(session: Session) -> list[str]:
+    lines = []
+    first = session.legs[0].state
+    penalty = f", kernel_regularizer=l1_l2({first.l1!r}, {first.l2!r})" if first.l1 or first.l2 else ""
+    for layer in session.model.layers:
+        if isinstance(layer, Dropout):
+            lines.append(f"Dropout({layer.rate!r})")
+            continue
+        assert isinstance(layer, Dense)
+        start = f", kernel_initializer={layer.kernel_initializer!r}"
+        lines.append(f"Dense({layer.units}, {layer.activation.name!r}{start}{penalty})")
+    return lines
+
+
+def _optimizer(state: State) -> str:
+    rate = repr(state.rate)
+    match state.optimizer:
+        case "momentum":
+            return f"SGD({rate}, momentum=0.9)"
+        case "nesterov":
+            return f"SGD({rate}, momentum=0.9, nesterov=True)"
+        case _:
+            return f"{type(state.make_optimizer()).__name__}({rate})"
+
+
+def _before(session: Session, leg: Leg) -> int:
+    return sum(each.epochs for each in session.legs[: session.legs.index(leg)])
+
+
+def _target_name(session: Session) -> str:
+    return "class" if session.data.classes else "y"

@@ -1,0 +1,115 @@
+"""What a state stands for: layers, loss, network and optimizer, as a user of Sequential would write them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.rows import Rows
+from linnet.errors import ConfigError
+from linnet.estimators.layers import Dense, Dropout, l1_l2
+from linnet.estimators.losses import Loss
+from linnet.estimators.sequential import Sequential
+from linnet.estimators.stack import Stack
+from linnet.fit.loop import Plan
+from linnet.model.initialise import initial_theta
+from linnet.model.network import Network, Theta
+from linnet.playground.datasets import Dataset
+from linnet.playground.state import State
+
+DTYPE = "float32"  # as Sequential trains
+FOR_EVER = 10**9  # epochs: a run on screen ends when somebody stops it
+
+_OF_TASK = {  # which heads a task can have, its own first
+    "two classes": ("bernoulli", "categorical", "perceptron"),
+    "many classes": ("categorical", "perceptron"),
+    "a number": ("normal",),
+    "counts": ("poisson", "normal"),
+}
+_LOSS = {  # its loss and the activation of the last layer
+    "bernoulli": ("binary_crossentropy", "sigmoid"),
+    "categorical": ("sparse_categorical_crossentropy", "softmax"),
+    "normal": ("mse", "identity"),
+    "poisson": ("poisson", "exponential"),
+    "perceptron": ("perceptron", "identity"),
+}
+
+
+def heads_of(task: str) -> tuple[str, ...]:
+    """The heads that a task can have, its own first."""
+    return _OF_TASK[task]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A network to train on a data set."""
+
+    state: State
+    head: str
+    loss: Loss
+    layers: tuple[Dense | Dropout, ...]
+    network: Network
+
+    @classmethod
+    def of(cls, state: State, data: Dataset) -> "Model":
+        """Make the layers; a head that the task cannot have is a ConfigError."""
+        possible = heads_of(data.task)
+        head = possible[0] if state.head == "task" else state.head
+        if head not in possible:
+            raise ConfigError(f"head {head!r} is not for {data.task}: choose from: {', '.join(possible)}")
+        name, activation = _LOSS[head]
+        units = data.outcomes if head == "categorical" or data.outcomes > 2 else 1
+        penalty = l1_l2(state.l1, state.l2) if state.l1 or state.l2 else None
+        layers: list[Dense | Dropout] = []
+        for hidden in state.layers:
+            layers.append(
+                Dense(
+                    hidden.units,
+                    hidden.activation,
+                    kernel_initializer=state.initialiser,
+                    kernel_regularizer=penalty,
+                )
+            )
+            if hidden.dropout:
+                layers.append(Dropout(hidden.dropout))
+        layers.append(Dense(units, activation, kernel_initializer=state.initialiser, kernel_regularizer=penalty))
+        stack, loss = Stack(), Loss(name)
+        for layer in layers:
+            stack.add(layer)
+        stack.set_input(data.x.shape[1])
+        return cls(state, head, loss, tuple(layers), stack.network(loss.head(stack.dense()[-1].activation)))
+
+    @property
+    def factor(self) -> float:
+        """What the head's loss of a row is multiplied by to be the loss that is shown."""
+        return self.loss.factor(self.network.outputs)
+
+    def first_theta(self) -> Theta:
+        """The parameters that a run begins with."""
+        names = [layer.kernel_initializer for layer in self.layers if isinstance(layer, Dense)]
+        return initial_theta(self.network, self.state.seed, DTYPE, names)
+
+    def rows(self, data: Dataset, part: slice | NDArray[np.intp]) -> Rows:
+        """Some rows of the data set with their targets."""
+        return self.loss.rows(data.x[part], data.y[part], self.network.outputs, DTYPE)
+
+    def plan(self) -> Plan:
+        """How Sequential's fit would train."""
+        return Plan(
+            optimizer=self.state.make_optimizer(),
+            epochs=FOR_EVER,
+            batch_size=self.state.batch,
+            seed=self.state.seed,
+            threads=1,  # such small networks gain nothing from more
+            loss_factor=self.factor,
+            relative_weights=False,
+            rate_name="the learning rate",
+        )
+
+    def sequential(self, theta: Theta) -> Sequential:
+        """The same as a model of its own, with these parameters."""
+        model = Sequential(self.layers, seed=self.state.seed)
+        model.compile(self.state.make_optimizer(), loss=self.loss.name)
+        model.build(self.network.inputs)
+        model.set_weights([array for block in self.network.blocks(theta) for array in block])
+        return model

@@ -1,0 +1,111 @@
+// Universal approximation: a function on an interval, a network built to follow it, and one trained to.
+import { frameOf } from "./charts.js";
+import { draw, make, of, select, short, slider } from "./dom.js";
+
+const BOX = { left: 38, top: 10, width: 512, height: 280 };
+
+export class Approximation {
+  constructor(link, functions) {
+    this.link = link;
+    this.functions = functions;
+    this.asked = { function: functions[0], low: -3, high: 3, kind: "relu", units: 8, epochs: 2000, points: null };
+    const svg = of("built-chart");
+    svg.addEventListener("pointerdown", (event) => this.#draw(event, true));
+    svg.addEventListener("pointermove", (event) => event.buttons === 1 && this.#draw(event, false));
+    svg.addEventListener("pointerup", () => this.#drawn());
+    this.#controls();
+  }
+
+  set active(on) {
+    if (on && !this.found && !this.waiting) this.#ask({});
+  }
+
+  #ask(changes) {
+    Object.assign(this.asked, changes);
+    this.waiting = true;
+    clearTimeout(this.sending);
+    this.sending = setTimeout(() => {
+      const { points, ...rest } = this.asked;
+      this.link.send("approximate", points ? { ...rest, points } : rest);
+    }, 40);
+  }
+
+  #controls() {
+    const { asked } = this;
+    const limit = (name, label) => {
+      const input = make("input", { type: "number", step: 0.5, min: -10, max: 10, "aria-label": label, onchange: () => this.#ask({ [name]: Number(input.value) }) });
+      input.value = asked[name];
+      return make("label", {}, make("span", {}, label), input);
+    };
+    this.choice = select("Function", [...this.functions, ["drawn", "drawn by hand"]], asked.function, (name) => name !== "drawn" && this.#ask({ function: name, points: null }));
+    const units = slider("Units", { min: 1, max: 64, step: 1 }, asked.units, (value) => this.#ask({ units: value }));
+    units.classList.add("long");
+    of("approximation-controls").replaceChildren(
+      this.choice, limit("low", "From"), limit("high", "To"),
+      select("Units are", [["relu", "ReLU"], ["sigmoid", "squashing (sigmoid)"]], asked.kind, (kind) => this.#ask({ kind })),
+      units,
+      select("Epochs of training", [0, 100, 500, 2000, 5000, 20000], asked.epochs, (epochs) => this.#ask({ epochs: Number(epochs) })));
+  }
+
+  show(found) {
+    this.found = found;
+    this.waiting = false;
+    const all = [...found.f, ...found.built];
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const margin = 0.12 * (high - low) || 1;
+    this.range = [low - margin, high + margin];
+    const kind = found.kind === "relu" ? "ReLU" : "sigmoid";
+    of("built-says").textContent = `${found.units} ${kind} unit${found.units === 1 ? "" : "s"}, sup-norm error ${short(found.error, 4)}`;
+    of("trained-says").textContent = `${this.asked.units} ${kind} units, ${found.epochs.toLocaleString("en-US")} epochs of Adam, sup-norm error ${short(found.trained_error, 4)}`;
+    this.#chart(of("built-chart"), found.built, true);
+    this.#chart(of("trained-chart"), found.trained, false);
+  }
+
+  #chart(svg, values, built) {
+    const { x, f, knots, parts } = this.found;
+    const ends = [x[0], x.at(-1)];
+    const place = (this.place = frameOf(svg, ends, this.range, BOX));
+    const [low, high] = this.range;
+    const inside = (value) => Math.max(low, Math.min(high, value));
+    const clip = `inside-${svg.id}`;
+    svg.append(draw("clipPath", { id: clip }, draw("rect", { x: BOX.left, y: BOX.top, width: BOX.width, height: BOX.height })));
+    const path = (ys) => ys.map((value, k) => `${k ? "L" : "M"}${place.x(x[k]).toFixed(1)} ${place.y(value).toFixed(1)}`).join("");
+    const curve = (kind, ys) => draw("path", { class: `curve ${kind}`, d: path(ys), "clip-path": `url(#${clip})` });
+    if (built) svg.append(...parts.map((part) => curve("part", part)));
+    svg.append(curve("truth", f), curve("net", values));
+    if (!built) return;
+    const at = (knot) => values[Math.round(((knot - ends[0]) / (ends[1] - ends[0])) * (x.length - 1))];
+    svg.append(...knots.map((knot) => draw("circle", { class: "knot", cx: place.x(knot), cy: place.y(inside(at(knot))), r: 4 })));
+  }
+
+  #draw(event, begins) {
+    if (!this.found) return;
+    const svg = of("built-chart");
+    const { x: px, y: py } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const { low, high } = this.asked;
+    const x = low + ((px - BOX.left) / BOX.width) * (high - low);
+    const y = this.range[0] + (1 - (py - BOX.top) / BOX.height) * (this.range[1] - this.range[0]);
+    if (begins) {
+      svg.setPointerCapture(event.pointerId);
+      const { x: xs, f } = this.found;
+      this.hand = xs.map((at, k) => [at, f[k]]).filter((_, k) => k % 2 === 0);
+      this.last = null;
+    }
+    const [from, to] = this.last ? [this.last, [x, y]].sort((a, b) => a[0] - b[0]) : [[x, y], [x, y]];
+    for (const point of this.hand) {
+      if (point[0] < from[0] - 0.02 || point[0] > to[0] + 0.02) continue;
+      const part = to[0] > from[0] ? (point[0] - from[0]) / (to[0] - from[0]) : 0;
+      point[1] = from[1] + Math.max(0, Math.min(1, part)) * (to[1] - from[1]);
+    }
+    this.last = [x, y];
+    svg.querySelector(".hand")?.remove();
+    svg.append(draw("path", { class: "curve hand", d: this.hand.map(([at, value], k) => `${k ? "L" : "M"}${this.place.x(at).toFixed(1)} ${this.place.y(value).toFixed(1)}`).join("") }));
+  }
+
+  #drawn() {
+    if (!this.hand || !this.last) return;
+    this.choice.querySelector("select").value = "drawn";
+    this.#ask({ points: this.hand });
+    this.last = null;
+  }
+}

@@ -1,0 +1,199 @@
+// Data sets and settings.
+import { classColour, css, numberColour } from "./paint.js";
+import { make, of, select, slider, toast } from "./dom.js";
+
+const NAMES = {
+  circle: "Circle", xor: "Xor", gaussians: "Gaussians", spirals: "Spirals", moons: "Moons", blobs: "Blobs", pinwheels: "Pinwheels",
+  plane: "Plane (regression)", multi_gauss: "Hills (regression)", counts: "Counts", drawn: "Draw", digits: "Digits", table: "Table",
+};
+const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1, 3, 10];
+const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3];
+const BATCHES = [1, 2, 5, 10, 20, 32, 50, 100, 250, 1000];
+const HEADS = {
+  task: "by the task", bernoulli: "Bernoulli (sigmoid)", categorical: "Categorical (softmax)", normal: "Normal (squared error)",
+  poisson: "Poisson (exponential)", perceptron: "Perceptron",
+};
+const withOwn = (values, own) => (values.includes(own) ? values : [...values, own].sort((a, b) => a - b));
+
+export class Controls {
+  constructor(store, hello, surface) {
+    this.store = store;
+    this.choices = hello.choices;
+    this.thumbnails = hello.thumbnails;
+    this.table = hello.table;
+    this.surface = surface;
+    this.#sets();
+  }
+
+  #sets() {
+    const buttons = this.choices.data.map((name) => {
+      const canvas = this.thumbnails[name] ? make("canvas", { width: 88, height: 88 }) : make("span", { class: "word" }, NAMES[name]);
+      return make("button", {
+        type: "button", role: "radio", "data-set": name, title: NAMES[name], "aria-label": NAMES[name],
+        onclick: () => this.choose(name), onkeydown: (event) => this.#arrow(event),
+      }, canvas);
+    });
+    of("sets").replaceChildren(...buttons);
+  }
+
+  /** Draw the small pictures again, in the colours of the theme. */
+  paintSets() {
+    for (const button of of("sets").children) {
+      const found = this.thumbnails[button.dataset.set];
+      if (!found) continue;
+      const context = button.firstChild.getContext("2d");
+      context.clearRect(0, 0, 88, 88);
+      const count = 1 + Math.max(...found.values);
+      const [low, high] = [Math.min(...found.values), Math.max(...found.values)];
+      found.points.forEach(([x, y], k) => {
+        context.beginPath();
+        context.arc(44 + x * 6.4, 44 - y * 6.4, 3, 0, 2 * Math.PI);
+        const number = () => numberColour((found.values[k] - low) / (high - low), { range: found.task === "counts" ? [0, high] : [low, high] });
+        context.fillStyle = css(found.task.endsWith("classes") ? classColour(found.values[k], count) : number());
+        context.fill();
+      });
+    }
+  }
+
+  #arrow(event) {
+    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const all = [...of("sets").children];
+    const next = all[(all.indexOf(event.target) + move + all.length) % all.length];
+    next.focus();
+  }
+
+  choose(name) {
+    const changes = { data: name, head: "task", shown: 0, threshold: 0.5 };
+    if (name === "table") {
+      if (!this.table) return this.#openFile();
+      changes.target = this.store.state.target || this.table.targets.at(-1);
+    }
+    if (name === "digits") changes.batch = Math.max(32, this.store.state.batch);
+    return this.store.set(changes);
+  }
+
+  /** Show the controls that a state has. */
+  draw(state, facts) {
+    for (const button of of("sets").children) {
+      const on = button.dataset.set === state.data;
+      button.setAttribute("aria-checked", String(on));
+      button.tabIndex = on ? 0 : -1;
+    }
+    this.#drawing(state);
+    this.#drawTable(state);
+    const set = (name) => (value) => this.store.set({ [name]: value });
+    const isToy = !["drawn", "digits", "table"].includes(state.data);
+    this.#fill("data-controls", [
+      isToy && slider("Noise", { min: 0, max: 1, step: 0.05, text: (v) => v.toFixed(2) }, state.noise, set("noise")),
+      ["blobs", "pinwheels"].includes(state.data) && slider("Classes", { min: 2, max: this.choices.classes, step: 1 }, state.classes, (classes) => this.store.set({ classes, head: "task", shown: 0 })),
+      slider("Rows to train on", { min: 0.1, max: 0.9, step: 0.1, text: (v) => `${Math.round(100 * v)}%` }, state.ratio, set("ratio")),
+      this.#seed(state),
+    ]);
+    const heads = ["task", ...(facts?.heads ?? [])];
+    this.#fill("training-controls", [
+      select("Optimizer", this.choices.optimizer, state.optimizer, set("optimizer")),
+      select("Learning rate", withOwn(RATES, state.rate), state.rate, (value) => this.store.set({ rate: Number(value) })),
+      select("Batch size", withOwn(BATCHES, state.batch), state.batch, (value) => this.store.set({ batch: Number(value) })),
+      select("Initial weights", this.choices.initialiser, state.initialiser, set("initialiser")),
+      select("L1 penalty", withOwn(PENALTIES, state.l1), state.l1, (value) => this.store.set({ l1: Number(value) })),
+      select("L2 penalty", withOwn(PENALTIES, state.l2), state.l2, (value) => this.store.set({ l2: Number(value) })),
+      select("Head", heads.map((name) => [name, name === "task" && facts ? `by the task: ${facts.heads[0]}` : HEADS[name]]), state.head, set("head")),
+    ]);
+    of("training-controls").lastChild.style.gridColumn = "1 / -1";
+  }
+
+  /** Replace the controls of a card; the one with the focus keeps it, and is not touched while it is dragged. */
+  #fill(id, controls) {
+    const place = of(id);
+    const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+    const wanted = controls.filter(Boolean);
+    const now = [...place.children];
+    wanted.forEach((control, k) => {
+      const label = (element) => element?.querySelector("[aria-label]")?.getAttribute("aria-label");
+      if (now[k] && focused && label(now[k]) === focused && label(control) === focused && now.length === wanted.length) return;
+      if (now[k]) now[k].replaceWith(control);
+      else place.append(control);
+    });
+    now.slice(wanted.length).forEach((element) => element.remove());
+    if (focused && !place.contains(document.activeElement)) place.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  #seed(state) {
+    const input = make("input", { type: "number", min: 0, step: 1, "aria-label": "Seed", onchange: (event) => this.store.set({ seed: Math.max(0, Math.floor(Number(event.target.value)) || 0) }) });
+    input.value = state.seed;
+    return make("label", {}, make("span", {}, "Seed"), input);
+  }
+
+  // ---- painting ----
+
+  #drawing(state) {
+    const place = of("drawing");
+    place.hidden = state.data !== "drawn";
+    if (place.hidden || place.childElementCount) return;
+    const brushes = Array.from({ length: this.choices.classes }, (_, kind) => this.#brush(kind, `Class ${"ABCDEF"[kind]}`));
+    place.append(
+      make("span", {}, "Paint points on the plane, of at least two classes."),
+      make("div", { class: "brushes", role: "radiogroup", "aria-label": "Class to paint" }, ...brushes),
+      make("div", { class: "pair" },
+        make("button", { type: "button", onclick: () => this.#take(-1, null) }, "Eraser"),
+        make("button", { type: "button", onclick: () => {
+          this.surface.points = [];
+          this.store.set({ points: [] });
+          this.surface.changed();
+        } }, "Clear")));
+    this.#take(0, brushes[0]);
+  }
+
+  #brush(kind, name) {
+    const button = make("button", { type: "button", role: "radio", "aria-label": name, title: name, "data-brush": kind, onclick: () => this.#take(kind, button) });
+    button.style.background = css(classColour(kind, 6));
+    return button;
+  }
+
+  #take(kind, button) {
+    this.surface.brush = kind;
+    for (const other of of("drawing").querySelectorAll("[role=radio]")) other.setAttribute("aria-checked", String(other === button));
+  }
+
+  // ---- tables ----
+
+  #drawTable(state) {
+    const place = of("table-controls");
+    place.hidden = state.data !== "table" || !this.table;
+    if (place.hidden) return;
+    const axes = ["", ...this.table.axes.filter((name) => name !== state.target)].map((name) => [name, name || "principal components"]);
+    const axis = (place_) => (name) => {
+      const other = state.axes[1 - place_] ?? axes.find(([value]) => value && value !== name)?.[0];
+      const pair = place_ ? [other, name] : [name, other];
+      this.store.set({ axes: name && other ? pair : [] });
+    };
+    this.#fill("table-controls", [
+      make("label", {}, make("span", {}, `${this.table.name}: ${this.table.rows.toLocaleString("en-US")} rows`), make("button", { type: "button", "aria-label": "Open another file", onclick: () => this.#openFile() }, "Open another file")),
+      select("Predict", this.table.targets, state.target, (target) => this.store.set({ target, axes: state.axes.includes(target) ? [] : state.axes, head: "task", shown: 0, threshold: 0.5 })),
+      select("Across", axes, state.axes[0] ?? "", axis(0)),
+      select("Up", axes, state.axes[1] ?? "", axis(1)),
+    ]);
+  }
+
+  #openFile() {
+    const input = make("input", { type: "file", "aria-label": "A table to play with", hidden: true, onchange: () => this.upload(input.files[0]) });
+    document.body.append(input);
+    input.click();
+    input.remove();
+  }
+
+  async upload(file) {
+    if (!file) return;
+    const answer = await fetch(`/table?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file }).then((response) => response.json(), () => ({ message: "the file could not be sent" }));
+    if (answer.is !== "table") {
+      toast(answer.message);
+      return;
+    }
+    this.table = answer;
+    const changes = { data: "table", target: answer.targets.at(-1) ?? "", axes: [], head: "task", shown: 0, threshold: 0.5 };
+    this.store.set(this.store.state.data === "table" ? { ...changes, seed: this.store.state.seed } : changes);
+    this.store.opened();
+  }
+}

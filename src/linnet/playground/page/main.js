@@ -1,0 +1,366 @@
+// The playground: wires the socket, the state and the pictures together.
+import { Approximation } from "./approximation.js";
+import { Backprop } from "./backprop.js";
+import { Curves, drawConfusion, PrecisionRecall } from "./charts.js";
+import { Controls } from "./controls.js";
+import { Diagram } from "./diagram.js";
+import { make, of, short, toast } from "./dom.js";
+import { Link } from "./link.js";
+import { classColour, css, numberColour, readPalette } from "./paint.js";
+import { readLink, Store } from "./store.js";
+import { Surface } from "./surface.js";
+import { UnitWindow } from "./unit.js";
+import { WayOut } from "./wayout.js";
+
+const VIEWS = ["train", "backprop", "approximation"];
+const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
+const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
+const app = { charted: 0, frame: null, facts: null, unit: null, playing: false, frames: 0 };
+window.playground = app; // for tests, and for the curious
+
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  readPalette();
+}
+const preferred = matchMedia("(prefers-color-scheme: dark)");
+theme(localStorage.getItem("theme") ?? (preferred.matches ? "dark" : "light"));
+preferred.addEventListener("change", () => {
+  theme(localStorage.getItem("theme") ?? (preferred.matches ? "dark" : "light"));
+  redraw();
+});
+
+const link = new Link({
+  hello: begin,
+  facts: takeFacts,
+  frame: takeFrame,
+  status: ({ playing }) => showPlaying(playing),
+  error: ({ message }) => {
+    toast(message);
+    if (app.facts || app.fellBack) return;
+    app.fellBack = true; // a link that leads nowhere
+    app.store.replace({});
+  },
+  explained: (message) => app.backprop.show(message),
+  approximated: (message) => app.approximation.show(message),
+  "way out": (message) => app.wayOut.show(message),
+  file: (message) => app.wayOut.file(message),
+  closed: (reason) => {
+    showPlaying(false);
+    toast(reason || "The playground has ended: start `linnet play` again and open the address that it prints.");
+  },
+});
+
+function begin(hello) {
+  app.hello = hello;
+  const given = readLink(location.hash, hello.defaults);
+  const store = (app.store = new Store(hello.defaults, Object.keys(given).length ? given : hello.first));
+  const surface = (app.surface = new Surface(of("surface"), (points) => store.set({ points: [...points] })));
+  surface.most = hello.choices.points;
+  surface.changed = () => request();
+  surface.points = [...store.state.points];
+  app.controls = new Controls(store, hello, surface);
+  app.curves = new Curves();
+  app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
+  app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
+  app.wayOut = new WayOut(link);
+  app.backprop = new Backprop(link);
+  app.approximation = new Approximation(link, hello.functions);
+  app.diagram = new Diagram(of("diagram"), hello.choices, {
+    units: (layer, units) => setLayer(layer, { units }),
+    layer: setLayer,
+    feature: (name) => {
+      const { features } = store.state;
+      const others = features.filter((other) => other !== name);
+      const wanted = others.length === features.length ? hello.choices.features.filter((each) => each === name || features.includes(each)) : others;
+      if (wanted.length) store.set({ features: wanted });
+      else toast("A network needs at least one input.");
+    },
+    look: (unit) => {
+      app.unit = unit;
+      request();
+    },
+    open: (layer, unit, source, near) => app.weights.open(app.facts, app.diagram.block_of(layer), app.frame.arrays.theta, layer, unit, source, near),
+  });
+  store.listeners.push(changed);
+  store.opened = () => { // the same state may mean another table
+    app.sent = null;
+    link.send("reset");
+    send();
+  };
+  wire(store);
+  showPresets(hello.presets);
+  send(true);
+  redraw();
+}
+
+function setLayer(layer, changes) {
+  app.store.set({ layers: app.store.state.layers.map((each, k) => (k === layer ? { ...each, ...changes } : each)) });
+}
+
+// ---- state ----
+
+const canPaint = (state) => state.data === "drawn";
+const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size > 1 && points.length >= 4;
+
+function changed(state, names) {
+  if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
+  if (names.some((name) => !["threshold", "speed", "test", "shown", "view", "epochs"].includes(name))) app.preset = "";
+  redraw();
+  clearTimeout(app.sending);
+  app.sending = setTimeout(() => send(app.opening), 30); // a slider that is dragged says much
+}
+
+/** Tell the server the state; of a link that was opened, with the epochs that it has behind it. */
+function send(opened = false) {
+  const { state } = app.store;
+  if (canPaint(state) && !isPainted(state)) {
+    link.send("pause");
+    app.frame = null;
+    request();
+    return;
+  }
+  const text = JSON.stringify(state);
+  if (text !== app.sent || opened) link.send("state", { state, "catch up": opened });
+  app.sent = text;
+}
+
+function takeFacts(facts) {
+  app.facts = facts;
+  app.frame = null;
+  app.curves.clear();
+  app.diagram.layout(facts, app.store.state);
+  app.weights.close();
+  app.backprop.forget();
+  showFacts();
+  redraw();
+}
+
+function takeFrame(frame) {
+  if (!app.facts || frame.run !== app.facts.run) {
+    link.send("seen");
+    return;
+  }
+  app.frame = frame;
+  app.curves.add(frame);
+  app.backprop.renew();
+  app.unseen = (app.unseen ?? 0) + 1;
+  app.opening = false;
+  noteEpochs();
+  request();
+}
+
+/** Put the epochs into the link while the run rests, if the state alone says how it came about. */
+function noteEpochs() {
+  if (app.playing || !app.frame) return;
+  const { epoch, plain } = app.frame;
+  app.store.state.epochs = plain ? Math.min(epoch, app.hello.choices.epochs) : 0;
+  app.sent = JSON.stringify(app.store.state);
+  app.store.show();
+}
+
+// ---- drawing: at most once a frame of the screen ----
+
+function request() {
+  app.wanted ??= requestAnimationFrame(() => {
+    app.wanted = null;
+    render();
+  });
+}
+
+function render() {
+  const { frame, facts, store } = app;
+  if (!facts) return;
+  const { state } = store;
+  const empty = canPaint(state) && !isPainted(state);
+  app.surface.painting = canPaint(state);
+  of("output-title").textContent = titleOf(facts, app.unit);
+  app.surface.draw(empty || (canPaint(state) && facts.state.data !== "drawn") ? null : frame, facts, state, app.unit);
+  if (frame) {
+    if (state.view === "train") {
+      app.diagram.paint(frame);
+      if (!app.playing || performance.now() - app.charted > CHART_PAUSE) drawCharts(frame, facts, state);
+    }
+    of("at-epoch").textContent = frame.epoch.toLocaleString("en-US") + (frame.step ? ` ${frame.step}/${frame.steps}` : "");
+    of("train-loss").textContent = short(frame.loss[0], 4);
+    of("test-loss").textContent = short(frame.loss[1], 4);
+    of("test-metric").textContent = facts.classes.length ? `${(100 * frame.metric[1]).toFixed(1)}%` : short(frame.metric[1]);
+    app.frames += 1;
+  }
+  for (; app.unseen; app.unseen--) link.send("seen");
+}
+
+function drawCharts(frame, facts, state) {
+  app.charted = performance.now();
+  app.curves.draw(facts.metric);
+  if (!frame.confusion) return;
+  drawConfusion(of("confusion"), frame.confusion, facts.classes);
+  app.pr.draw(frame, state.threshold);
+}
+
+/** Show all controls as the state says. */
+function redraw() {
+  if (!app.store) return;
+  const { state } = app.store;
+  app.controls.draw(state, app.facts);
+  app.controls.paintSets();
+  for (const view of VIEWS) {
+    of(view).hidden = view !== state.view;
+    const tab = of(`tab-${view}`);
+    tab.setAttribute("aria-selected", String(view === state.view));
+    tab.tabIndex = view === state.view ? 0 : -1;
+  }
+  app.backprop.active = state.view === "backprop";
+  app.approximation.active = state.view === "approximation";
+  document.querySelector(".transport").hidden = state.view === "approximation";
+  of("note").hidden = state.view !== "train";
+  of("speed").value = state.speed;
+  of("show-test").checked = state.test;
+  of("threshold").value = state.threshold;
+  of("threshold-value").textContent = state.threshold.toFixed(2);
+  const count = state.layers.length;
+  of("layer-count").textContent = count === 1 ? "1 hidden layer" : `${count || "no"} hidden layers`;
+  of("fewer-layers").disabled = count === 0;
+  of("more-layers").disabled = count >= app.hello.choices.layers;
+  app.curves.listPins(() => {
+    redraw();
+    request();
+  });
+  request();
+}
+
+function showFacts() {
+  const { facts } = app;
+  const { state } = app.store;
+  of("metric-name").textContent = facts.metric;
+  of("metric-title").textContent = facts.metric === "accuracy" ? "Accuracy" : facts.metric;
+  of("axis-x").textContent = facts.axes[0];
+  of("axis-y").textContent = facts.axes[1];
+  const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
+  of("network-says").textContent = `${parameters.toLocaleString("en-US")} parameters, ${facts.loss.replaceAll("_", " ").replace("sparse ", "")}`;
+  for (const id of ["confusion-card", "pr-card"]) of(id).hidden = !facts.classes.length;
+  const many = facts.classes.length > 2;
+  of("shown-label").hidden = !many;
+  of("shown").replaceChildren(...facts.classes.map((name, k) => make("option", { value: k }, name)));
+  of("shown").value = String(Math.min(state.shown, Math.max(0, facts.classes.length - 1)));
+  of("legend").replaceChildren(...legend(facts));
+  showNote();
+}
+
+function legend(facts) {
+  if (facts.classes.length) {
+    return facts.classes.map((name, k) => {
+      const dot = make("i", { class: "dot" });
+      dot.style.background = css(classColour(k, facts.classes.length));
+      return make("span", {}, dot, name);
+    });
+  }
+  const canvas = make("canvas", { width: 200, height: 1 });
+  const context = canvas.getContext("2d");
+  for (let k = 0; k < 200; k++) {
+    context.fillStyle = css(numberColour(k / 199, facts));
+    context.fillRect(k, 0, 1, 1);
+  }
+  return [make("span", { class: "ramp" }, short(facts.range[0], 2), canvas, short(facts.range[1], 2))];
+}
+
+/** What a preset, the data or the engine have to say. */
+function showNote() {
+  const said = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).join(" ");
+  of("note").textContent = said || HINT;
+}
+
+/** What the large picture shows: the answers, or a unit that is pointed at. */
+function titleOf(facts, unit) {
+  if (unit !== null && app.diagram.units[unit]) return `Layer ${app.diagram.units[unit].layer + 1}, unit ${app.diagram.units[unit].unit + 1}`;
+  if (facts.classes.length) return facts.head === "perceptron" ? "Scores of classes, squashed" : "Probability of classes";
+  return facts.task === "counts" ? "Rate of counts" : "Predicted number";
+}
+
+function showPlaying(playing) {
+  app.playing = playing;
+  if (app.store) noteEpochs();
+  of("play").setAttribute("aria-pressed", String(playing));
+  of("play").querySelector(".word").textContent = playing ? "Pause" : "Play";
+}
+
+function showPresets(presets) {
+  of("presets").replaceChildren(...presets.map(({ title, text, state }) => make("button", {
+    type: "button",
+    onclick: () => {
+      of("presets-dialog").close();
+      app.store.replace({ ...state, view: "train" });
+      app.preset = text;
+      showNote();
+    },
+  }, make("strong", {}, title), make("span", {}, text))));
+}
+
+/** What sets a run apart, in a few words. */
+function runName({ data, optimizer, rate, batch, layers }) {
+  const widths = layers.map((layer) => layer.units).join("-") || "linear";
+  return `${data}, ${widths}, ${optimizer} ${rate}, batch ${batch}`;
+}
+
+// ---- buttons and keys ----
+
+function wire(store) {
+  const set = (changes) => store.set(changes);
+  const toggle = () => {
+    showPlaying(!app.playing);
+    link.send(app.playing ? "play" : "pause");
+  };
+  of("play").onclick = toggle;
+  of("step").onclick = () => link.send("step");
+  of("epoch").onclick = () => link.send("epoch");
+  of("reset").onclick = () => link.send("reset");
+  of("speed").onchange = (event) => set({ speed: event.target.value });
+  of("show-test").onchange = (event) => set({ test: event.target.checked });
+  of("threshold").oninput = (event) => set({ threshold: Number(event.target.value) });
+  of("shown").onchange = (event) => set({ shown: Number(event.target.value) });
+  of("more-layers").onclick = () => {
+    const last = store.state.layers.at(-1);
+    set({ layers: [...store.state.layers, { units: Math.min(4, last?.units ?? 4), activation: last?.activation ?? "tanh", dropout: 0 }] });
+  };
+  of("fewer-layers").onclick = () => set({ layers: store.state.layers.slice(0, -1) });
+  of("pin").onclick = () => {
+    if (!app.curves.pin(runName(store.state), app.facts.metric)) toast("Train first: there is no curve to pin yet.");
+    redraw();
+  };
+  of("theme").onclick = () => {
+    theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+    localStorage.setItem("theme", document.documentElement.dataset.theme);
+    showFacts();
+    if (app.facts) app.diagram.layout(app.facts, store.state);
+    redraw();
+  };
+  of("show-presets").onclick = () => of("presets-dialog").showModal();
+  for (const view of VIEWS) {
+    of(`tab-${view}`).onclick = () => set({ view });
+    of(`tab-${view}`).onkeydown = (event) => {
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!move) return;
+      const next = VIEWS[(VIEWS.indexOf(view) + move + VIEWS.length) % VIEWS.length];
+      set({ view: next });
+      of(`tab-${next}`).focus();
+    };
+  }
+  const keys = { s: "step", e: "epoch", r: "reset", p: "pin" };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.target.closest("input, select, button, textarea, summary, [tabindex='0']") && (event.key === " " || event.target.matches("input[type=number], select"))) return;
+    if (event.key === " ") {
+      event.preventDefault();
+      toggle();
+    } else if (keys[event.key]) of(keys[event.key]).click();
+  });
+  addEventListener("hashchange", () => {
+    app.opening = true;
+    store.replace(readLink(location.hash, store.defaults));
+  });
+  if (matchMedia("(max-width: 640px)").matches) for (const card of ["data-card", "training-card"]) of(card).open = false;
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    app.controls.upload(event.dataTransfer.files[0]);
+  });
+}

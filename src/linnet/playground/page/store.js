@@ -1,0 +1,50 @@
+// The state of everything on screen, and the link that holds it.
+
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** What a link says: fields by name, JSON where they are not text; nothing of what cannot be read. */
+export function readLink(hash, defaults) {
+  const found = {};
+  for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    if (!(name in defaults)) continue;
+    try {
+      found[name] = typeof defaults[name] === "string" ? text : JSON.parse(text);
+    } catch { /* a link that was cut: the default will do */ }
+  }
+  return found;
+}
+
+/** What in a state differs from the default one, as the end of a link. */
+export function writeLink(state, defaults) {
+  const fields = Object.keys(defaults)
+    .filter((name) => !same(state[name], defaults[name]))
+    .map((name) => [name, typeof defaults[name] === "string" ? state[name] : JSON.stringify(state[name])]);
+  return new URLSearchParams(fields).toString();
+}
+
+export class Store {
+  constructor(defaults, given) {
+    this.defaults = defaults;
+    this.state = { ...defaults, ...given };
+    this.listeners = [];
+  }
+
+  /** Change fields; all who listen hear the new state and the names of what changed. */
+  set(changes) {
+    const names = Object.keys(changes).filter((name) => !same(this.state[name], changes[name]));
+    if (!names.length) return;
+    this.state = { ...this.state, ...changes };
+    this.show();
+    for (const listener of this.listeners) listener(this.state, names);
+  }
+
+  /** Take a whole state. */
+  replace(state) {
+    this.set({ ...this.defaults, ...state });
+  }
+
+  show() {
+    const end = writeLink(this.state, this.defaults);
+    history.replaceState(null, "", end ? `#${end}` : location.pathname);
+  }
+}

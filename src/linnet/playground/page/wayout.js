@@ -1,0 +1,50 @@
+// The way out: program, command, files, a link.
+import { make, of, toast } from "./dom.js";
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(`${what} is copied.`);
+  } catch {
+    toast(`${what} could not be copied: select it and copy it by hand.`);
+  }
+}
+
+function save(name, bytes) {
+  const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+  const link = make("a", { href: address, download: name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+export class WayOut {
+  constructor(link) {
+    this.link = link;
+    const dialog = of("way-out");
+    of("show-way-out").onclick = () => {
+      link.send("pause");
+      link.send("way out");
+      dialog.showModal();
+    };
+    of("copy-program").onclick = () => copy(of("program").textContent, "The program");
+    of("copy-command").onclick = () => copy(of("command").textContent, "The command");
+    of("copy-link").onclick = () => copy(location.href, "The link, with all that is on screen,");
+    of("download-model").onclick = () => link.send("download", { what: "model" });
+    of("download-data").onclick = () => link.send("download", { what: "data" });
+    for (const button of document.querySelectorAll("dialog [data-close]")) button.onclick = () => button.closest("dialog").close();
+  }
+
+  show(message) {
+    of("program").textContent = message.program;
+    of("command").textContent = message.command;
+    const [train, test] = message.losses;
+    of("way-out-says").textContent = `After ${message.epoch} epochs the loss is ${train.toPrecision(8)} on the rows trained on and ${test.toPrecision(8)} on those held out.`;
+    of("way-out").dataset.losses = JSON.stringify(message.losses);
+  }
+
+  file(message) {
+    save(message.name, message.arrays.data);
+  }
+}

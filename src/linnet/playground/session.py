@@ -1,0 +1,274 @@
+"""A run that a page starts, steps, changes and watches. It trains by linnet's own loop and is not safe for threads.
+
+A run is a list of legs: each has settings, and weights that were changed by hand before it, and lasts for a number of
+whole epochs. So whatever was done on screen can be done again by a program, to the same bytes.
+"""
+
+import threading
+import warnings
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linnet.checks import check_number
+from linnet.errors import ConfigError, FitError
+from linnet.fit.loop import ONE_STEP, Epoch, OptimizerState, Slice, Training
+from linnet.model.network import Theta
+from linnet.playground.datasets import Dataset, make
+from linnet.playground.frame import Scene
+from linnet.playground.model import Model, heads_of
+from linnet.playground.state import State
+
+if TYPE_CHECKING:
+    from linnet.playground.tables import Table
+
+BUDGET = 0.02  # seconds of training between two frames
+_PATIENCE = 5.0  # seconds for an epoch that is asked for
+_CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
+_MOST_SHOWN = 1500  # points
+catching = threading.Lock()  # filters of warnings belong to the whole process
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A weight that was set by hand; `source` None is the bias."""
+
+    layer: int
+    source: int | None
+    unit: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Part of a run: its settings, what was edited before it, how many epochs it took."""
+
+    state: State
+    edits: tuple[Edit, ...] = ()
+    fresh: bool = True  # whether the optimizer begins anew
+    epochs: int = 0
+
+
+class Session:
+    """What one page plays with."""
+
+    state: State
+    data: Dataset
+    model: Model
+    legs: list[Leg]
+    step: int  # of the epoch under way; 0 between epochs
+    notes: list[str]
+    run = 0  # the number of the run: frames of an earlier one can still be under way
+    _training: Training
+    _records: Generator[Slice | Epoch, None, None]
+    _scene: Scene
+
+    def __init__(self, state: State | None = None, table: "Table | None" = None) -> None:
+        self.table = table
+        self._begin(State() if state is None else state)
+
+    # ---- settings ----
+
+    def apply(self, state: State) -> bool:
+        """Take other settings; return whether the run began anew. An error leaves everything as it was."""
+        if not self.state.same_run(state):
+            self._begin(state)
+            return True
+        if not self.state.same_training(state):
+            self.finish_epoch()
+            model = Model.of(state, self.data)
+            theta = self.theta
+            self._leave()
+            self.model = model
+            self._scene = Scene(model, self.data, self.train_part, self.test_part)
+            self.legs.append(Leg(state))
+            self._train(theta, OptimizerState())
+        self.state = state
+        return False
+
+    def reset(self) -> None:
+        """Begin the run anew."""
+        self._begin(self.state)
+
+    def edit(self, layer: object, source: object, unit: object, value: object) -> None:
+        """Set a weight by hand, or with source None a bias, after the epoch under way."""
+        blocks = self.model.network.blocks(self.theta)
+        at = _place(layer, len(blocks), "layer")
+        weights = blocks[at].weights
+        edit = Edit(
+            at,
+            None if source is None else _place(source, weights.shape[0], "source"),
+            _place(unit, weights.shape[1], "unit"),
+            float(np.float32(check_number(value, "value", at_least=-1000, at_most=1000))),
+        )
+        self.finish_epoch()
+        theta, state = self.theta.copy(), self._training.state()
+        block = self.model.network.blocks(theta)[at]
+        if edit.source is None:
+            block.biases[edit.unit] = edit.value
+        else:
+            block.weights[edit.source, edit.unit] = edit.value
+        self._leave()
+        last = self.legs[-1]
+        if last.epochs:
+            self.legs.append(Leg(self.state, (edit,), fresh=False))
+        else:
+            self.legs[-1] = replace(last, edits=(*last.edits, edit))
+        self._train(theta, state)
+
+    # ---- training ----
+
+    def advance(self, how: str, seconds: float = BUDGET) -> None:
+        """Train one "step", one "epoch", "ten", or the "most" that the time allows; others may end early, too.
+
+        A FitError says that the loss became infinite; the parameters are then those of the last whole epoch.
+        """
+        deadline = perf_counter() + seconds
+        wanted = {"step": 0, "epoch": 1, "ten": 10, "most": 10**9}[how]
+        self._training.slice_seconds = ONE_STEP if how == "step" else seconds
+        while True:
+            wanted -= isinstance(self._next(), Epoch)
+            if wanted <= 0 or perf_counter() > deadline:
+                return
+
+    def finish_epoch(self) -> None:
+        """Go on to the end of the epoch under way, if there is one."""
+        self._training.slice_seconds = BUDGET
+        while self.step:
+            self._next()
+
+    def one_epoch(self) -> None:
+        """Train to the end of the epoch under way, or one whole epoch."""
+        self.advance("epoch", _PATIENCE)
+
+    def catch_up(self) -> None:
+        """Train a run that has just begun for as many epochs as its state says, or as far as patience goes."""
+        deadline = perf_counter() + _CATCH_UP
+        while self.epochs < self.state.epochs and perf_counter() < deadline:
+            self.one_epoch()
+
+    def _next(self) -> Slice | Epoch:
+        try:
+            record = next(self._records)
+        except FitError:
+            self.step = 0
+            theta = self._training.theta
+            self._leave()
+            self._train(theta, OptimizerState())
+            raise
+        if isinstance(record, Epoch):
+            self.legs[-1] = replace(self.legs[-1], epochs=self.legs[-1].epochs + 1)
+            self.step = 0
+        else:
+            self.step = record.step
+        return record
+
+    @property
+    def theta(self) -> Theta:
+        """The parameters as they are now."""
+        return self._training.now() if self.step else self._training.theta
+
+    @property
+    def epochs(self) -> int:
+        """Whole epochs of the run so far."""
+        return sum(leg.epochs for leg in self.legs)
+
+    # ---- what the page gets ----
+
+    def frame(self) -> bytes:
+        """The run as it is now."""
+        told = {
+            "epoch": self.epochs,
+            "step": self.step,
+            "steps": self._training.steps,
+            "run": self.run,
+            "plain": len(self.legs) == 1 and not self.legs[0].edits,  # the state alone says how it came about
+        }
+        return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
+
+    def scores(self) -> tuple[float, float]:
+        """The loss on the rows trained on and on those held out."""
+        train, test = self._scene.scores(self.theta, self.state.threshold)
+        return train.loss, test.loss
+
+    def facts(self) -> dict[str, Any]:
+        """What stays the same during a run: the data and the shape of the network."""
+        data, network = self.data, self.model.network
+        held = np.zeros(len(data), np.bool_)
+        held[self.test_part] = True
+        step = -(-len(data) // _MOST_SHOWN)
+        some = slice(None, None, step)
+        return {
+            "is": "facts",
+            "run": self.run,
+            "state": self.state.to_dict(),
+            "task": data.task,
+            "head": self.model.head,
+            "heads": heads_of(data.task),
+            "loss": self.model.loss.name,
+            "metric": "accuracy" if data.classes else "R²",
+            "classes": data.classes,
+            "inputs": data.inputs,
+            "axes": data.axes,
+            "ranges": data.ranges,
+            "range": self._scene.range,
+            "picture": data.picture,
+            "shapes": network.shapes,
+            "activations": [layer.activation.name for layer in network.layers[:-1]] + [network.head.output.name],
+            "rows": [len(self.train_part), len(self.test_part)],
+            "points": np.round(data.points[some], 3).tolist(),
+            "values": data.y[some].tolist(),
+            "held": held[some].astype(int).tolist(),
+            "numbers": np.arange(len(data))[some].tolist(),
+            "notes": [*data.notes, *self.notes],
+        }
+
+    # ---- inside ----
+
+    def _begin(self, state: State) -> None:
+        data = self._data(state)
+        model = Model.of(state, data)
+        train_part, test_part = data.split(state.ratio, state.seed)
+        scene = Scene(model, data, train_part, test_part)
+        self._leave()
+        self.state, self.data, self.model = state, data, model
+        self.train_part, self.test_part, self._scene = train_part, test_part, scene
+        self.legs = [Leg(state)]
+        self.run += 1
+        self._train(model.first_theta(), OptimizerState())
+
+    def _data(self, state: State) -> Dataset:
+        if state.data == "table":
+            if self.table is None:
+                raise ConfigError("data 'table': there is none: start `linnet play FILE`, or open a file on the page")
+            return self.table.dataset(state.target, state.axes)
+        return make(
+            state.data,
+            noise=state.noise,
+            seed=state.seed,
+            classes=state.classes,
+            features=state.features,
+            points=state.points,
+        )
+
+    def _train(self, theta: Theta, state: OptimizerState) -> None:
+        rows = self.model.rows(self.data, self.train_part)
+        with catching, warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            self._training = Training(self.model.network, theta, rows, self.model.plan(), state=state)
+        self.notes = [str(each.message) for each in said]
+        self.step = 0
+        self._records = self._training.records()
+
+    def _leave(self) -> None:
+        if hasattr(self, "_records"):
+            self._records.close()
+
+
+def _place(value: object, count: int, name: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
+        raise ConfigError(f"{name} must be a whole number from 0 to {count - 1}, got {value!r}")
+    return value

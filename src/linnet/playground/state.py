@@ -1,0 +1,220 @@
+"""All that is on screen as one object: what a link holds, what a preset is, and what the page asks for.
+
+`State.of` takes what JSON has and refuses what has no meaning, by the name of the field; fields that are not given have
+their defaults, so that a link names only what differs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from linnet.checks import check_number, check_whole
+from linnet.errors import ConfigError, unknown_name
+from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.model.activations import ACTIVATIONS
+from linnet.model.initialise import INITIALISERS
+
+MOST_LAYERS = 6
+MOST_UNITS = 16
+MOST_POINTS = 1000  # drawn by hand
+MOST_CLASSES = 6
+MOST_EPOCHS = 100_000
+
+DATA = (
+    *("circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels"),
+    *("plane", "multi_gauss", "counts", "drawn", "digits", "table"),
+)
+FEATURES = ("x1", "x2", "x1^2", "x2^2", "x1*x2", "sin(x1)", "sin(x2)")
+OPTIMIZERS = ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "adamw")
+HEADS = ("task", "bernoulli", "categorical", "normal", "poisson", "perceptron")
+SPEEDS = ("step", "epoch", "ten", "most")
+VIEWS = ("train", "backprop", "approximation")
+
+# of these a change takes effect while training goes on; of what is seen it changes nothing; else a run begins anew
+LIVE = ("batch", "l1", "l2", "optimizer", "rate")
+SEEN = ("epochs", "threshold", "shown", "speed", "view", "test")
+
+
+def _list(given: object, name: str) -> Sequence[Any]:
+    if not isinstance(given, list | tuple):
+        raise ConfigError(f"{name} must be a list, got {_cut(given)}")
+    return given
+
+
+def _choice(value: object, name: str, choices: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise unknown_name(name, value, choices)
+
+
+def _within(value: object, name: str, low: int, high: int) -> int:
+    whole = check_whole(value, name, at_least=low)
+    if whole > high:
+        raise ConfigError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+    return whole
+
+
+def _text(value: object, name: str) -> None:
+    if not isinstance(value, str) or len(value) > 1000:
+        raise ConfigError(f"{name} must be the name of a column, got {_cut(value)}")
+
+
+def _cut(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A hidden layer; `dropout` is the rate at which its units are dropped in training."""
+
+    units: int = 4
+    activation: str = "tanh"
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if check_whole(self.units, "units", at_least=1) > MOST_UNITS:
+            raise ConfigError(f"units must be at most {MOST_UNITS}, got {self.units}")
+        _choice(self.activation, "activation", ACTIVATIONS)
+        object.__setattr__(self, "dropout", check_number(self.dropout, "dropout", at_least=0, at_most=0.9))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Data, network, training and view."""
+
+    data: str = "circle"
+    classes: int = 3  # of blobs and pinwheels
+    noise: float = 0.1  # how far points are moved from where they belong
+    ratio: float = 0.5  # the part of the rows to train on
+    seed: int = 0
+    points: tuple[tuple[float, float, int], ...] = ()  # drawn: x1, x2, class
+    target: str = ""  # the column of a table to predict
+    axes: tuple[str, ...] = ()  # two columns of a table; none: its principal components
+    features: tuple[str, ...] = ("x1", "x2")
+    layers: tuple[Hidden, ...] = (Hidden(4), Hidden(2))
+    head: str = "task"
+    initialiser: str = "glorot_uniform"
+    l1: float = 0.0
+    l2: float = 0.0
+    optimizer: str = "adam"
+    rate: float = 0.01
+    batch: int = 10
+    epochs: int = 0  # trained so far: what is made up for when a link is opened
+    threshold: float = 0.5
+    shown: int = 0  # the class whose precision and recall are shown, if there are more than two
+    speed: str = "epoch"
+    view: str = "train"
+    test: bool = False  # whether the rows that are held out are drawn
+
+    def __post_init__(self) -> None:
+        _choice(self.data, "data", DATA)
+        _within(self.classes, "classes", 2, MOST_CLASSES)
+        check_number(self.noise, "noise", at_least=0, at_most=1)
+        check_number(self.ratio, "ratio", at_least=0.1, at_most=0.9)
+        _within(self.seed, "seed", 0, 2**32 - 1)
+        if len(self.points) > MOST_POINTS:
+            raise ConfigError(f"points must be at most {MOST_POINTS}, got {len(self.points)}")
+        _text(self.target, "target")
+        if len(self.axes) not in (0, 2):
+            raise ConfigError(f"axes must be two columns or none, got {len(self.axes)}")
+        for name in self.axes:
+            _text(name, "axes")
+        if not self.features or len(set(self.features)) != len(self.features):
+            raise ConfigError("features must be at least one, each of them once")
+        for name in self.features:
+            _choice(name, "features", FEATURES)
+        if len(self.layers) > MOST_LAYERS:
+            raise ConfigError(f"layers must be at most {MOST_LAYERS}, got {len(self.layers)}")
+        _choice(self.head, "head", HEADS)
+        _choice(self.initialiser, "initialiser", INITIALISERS)
+        check_number(self.l1, "l1", at_least=0, at_most=10)
+        check_number(self.l2, "l2", at_least=0, at_most=10)
+        _choice(self.optimizer, "optimizer", OPTIMIZERS)
+        check_number(self.rate, "rate", above=0, at_most=100)
+        _within(self.batch, "batch", 1, 100_000)
+        _within(self.epochs, "epochs", 0, MOST_EPOCHS)
+        check_number(self.threshold, "threshold", at_least=0, at_most=1)
+        _within(self.shown, "shown", 0, 1000)
+        _choice(self.speed, "speed", SPEEDS)
+        _choice(self.view, "view", VIEWS)
+        if not isinstance(self.test, bool):
+            raise ConfigError(f"test must be true or false, got {self.test!r}")
+
+    @classmethod
+    def of(cls, given: object) -> "State":
+        """Take what JSON has, or raise a ConfigError that names the field."""
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"a state must be an object of fields, got {type(given).__name__}")
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise unknown_name("field of a state", name, known)
+        values = dict(given)
+        for name in ("points", "axes", "features", "layers"):
+            if name in values:
+                values[name] = _LISTS[name](_list(values[name], name))
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values that JSON has."""
+        return asdict(self)
+
+    def make_optimizer(self) -> Optimizer:
+        """The optimizer with its rate; momentum is 0.9."""
+        match self.optimizer:
+            case "sgd":
+                return SGD(self.rate)
+            case "momentum" | "nesterov":
+                return SGD(self.rate, momentum=0.9, nesterov=self.optimizer == "nesterov")
+            case "adagrad":
+                return Adagrad(self.rate)
+            case "rmsprop":
+                return RMSprop(self.rate)
+            case "adam":
+                return Adam(self.rate)
+            case _:
+                return AdamW(self.rate)
+
+    def same_run(self, other: "State") -> bool:
+        """Whether the other one differs in nothing but in what may change while a run goes on."""
+        return self.without(*LIVE, *SEEN) == other.without(*LIVE, *SEEN)
+
+    def same_training(self, other: "State") -> bool:
+        """Whether the other one differs in nothing but in what is seen."""
+        return self.without(*SEEN) == other.without(*SEEN)
+
+    def without(self, *names: str) -> "State":
+        """The same with defaults in these fields."""
+        plain = State()
+        return replace(self, **{name: getattr(plain, name) for name in names})
+
+
+def _layers(given: Sequence[Any]) -> tuple[Hidden, ...]:
+    layers = []
+    for place, layer in enumerate(given, 1):
+        if not isinstance(layer, Mapping) or not layer.keys() <= {"units", "activation", "dropout"}:
+            raise ConfigError(f"layers: layer {place} must have units, activation and dropout, got {_cut(layer)}")
+        try:
+            layers.append(Hidden(**layer))
+        except ConfigError as error:
+            raise ConfigError(f"layers: layer {place}: {error}") from None
+    return tuple(layers)
+
+
+def _points(given: Sequence[Any]) -> tuple[tuple[float, float, int], ...]:
+    points = []
+    for place, point in enumerate(given, 1):
+        if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != 3:
+            raise ConfigError(f"points: point {place} must be [x1, x2, class], got {_cut(point)}")
+        name = f"points: point {place}"
+        x1, x2 = (check_number(value, name, at_least=-6, at_most=6) for value in point[:2])
+        points.append((x1, x2, _within(point[2], name, 0, MOST_CLASSES - 1)))
+    return tuple(points)
+
+
+_LISTS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "points": _points,
+    "axes": tuple,
+    "features": tuple,
+    "layers": _layers,
+}

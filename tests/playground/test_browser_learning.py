@@ -1,0 +1,219 @@
+"""Learning in a real browser: by clicking, from links and presets, from tables; and the way out."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import linnet
+from linnet.playground.presets import PRESETS
+from linnet.playground.server import Room
+from linnet.playground.tables import Table
+
+from .pages import Opened, accuracy, choose, layers, state_of, train_until, wait_for_state
+from .served import serving
+
+
+def test_spirals_are_learned_by_clicking(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Spirals", exact=True).click()
+    wait_for_state(page, "s.data === 'spirals'")
+    for layer, wanted in ((1, 8), (2, 8)):
+        choose(page, f"Activation of layer {layer}", "relu")
+        wait_for_state(page, f"s.layers[{layer - 1}].activation === 'relu'")
+        while (units := state_of(page)["layers"][layer - 1]["units"]) < wanted:
+            page.get_by_label(f"Add a unit to layer {layer}", exact=True).click()
+            wait_for_state(page, f"s.layers[{layer - 1}].units === {units + 1}")
+    page.locator("#speed").select_option("ten")
+    train_until(page, 0.95)
+    assert accuracy(page) >= 0.95
+    assert page.locator(".node canvas").count() == 7 + 16 + 1
+
+
+def test_xor_fails_without_a_hidden_layer_and_works_with_one(opened: Opened) -> None:
+    page = opened("data=xor&rate=0.03&speed=ten")
+    for _ in range(2):
+        page.get_by_label("Remove the last hidden layer").click()
+    wait_for_state(page, "s.layers.length === 0")
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 200")
+    page.locator("#play").click()
+    page.wait_for_function("() => !window.playground.playing")
+    assert accuracy(page) < 0.65
+    page.get_by_label("Add a hidden layer").click()
+    wait_for_state(page, "s.layers.length === 1")
+    train_until(page, 0.95)
+
+
+def test_softmax_tells_four_classes_apart(opened: Opened) -> None:
+    page = opened(f"{layers(8)}&rate=0.03&speed=ten")
+    page.get_by_label("Blobs", exact=True).click()
+    page.get_by_label("Classes", exact=True).fill("4")
+    wait_for_state(page, "s.data === 'blobs' && s.classes === 4")
+    train_until(page, 0.95)
+    assert "categorical crossentropy" in page.locator("#network-says").inner_text()
+    assert page.locator("#confusion tbody tr").count() == 4
+    assert [page.locator("#legend span").nth(k).inner_text() for k in range(4)] == ["A", "B", "C", "D"]
+    page.locator("#shown").select_option("2")
+    page.wait_for_function("() => window.playground.store.state.shown === 2")
+
+
+def test_regression_and_counts_have_no_classes_to_confuse(opened: Opened) -> None:
+    page = opened("data=counts")
+    assert page.locator("#metric-title").inner_text() == "R²"
+    assert not page.locator("#confusion-card").is_visible()
+    page.get_by_label("Circle", exact=True).click()
+    wait_for_state(page, "s.data === 'circle'")
+    assert page.locator("#confusion-card").is_visible()
+
+
+def test_what_is_drawn_is_learned(opened: Opened) -> None:
+    page = opened("rate=0.03&speed=ten")
+    page.get_by_label("Draw", exact=True).click()
+    page.wait_for_function("() => document.getElementById('surface').classList.contains('draws')")
+    box = page.locator("#surface").bounding_box()
+
+    def stroke(kind: int, across: float) -> None:
+        page.locator(f'[data-brush="{kind}"]').click()
+        page.mouse.move(box["x"] + across * box["width"], box["y"] + 0.2 * box["height"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + across * box["width"], box["y"] + 0.8 * box["height"], steps=25)
+        page.mouse.up()
+
+    stroke(0, 0.25)
+    stroke(3, 0.75)
+    wait_for_state(page, "s.data === 'drawn' && s.points.length > 20")
+    assert page.evaluate("() => window.playground.facts.classes") == ["A", "B"]
+    train_until(page, 0.99)
+
+
+# ---- links, presets and the way out ----
+
+
+def test_the_link_holds_the_whole_state(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Pinwheels", exact=True).click()
+    page.get_by_label("Input sin(x1), not used").click()
+    choose(page, "Learning rate", "0.03")
+    page.get_by_label("test rows").check()
+    page.get_by_label("Noise", exact=True).fill("0.3")
+    wait_for_state(page, "s.data === 'pinwheels' && s.features.length === 3 && s.noise === 0.3")
+    page.wait_for_function("() => new URLSearchParams(location.hash.slice(1)).get('test') === 'true'")
+    link = page.url.partition("#")[2]
+    assert "token" not in page.url
+    shown = page.evaluate("() => window.playground.store.state")
+    again = opened(link)
+    assert again.evaluate("() => window.playground.store.state") == shown
+    assert state_of(again) == shown
+    page.reload()
+    page.wait_for_function("() => window.playground?.frames > 0")
+    assert state_of(page) == shown
+
+
+def test_the_link_brings_back_what_was_learned(opened: Opened) -> None:
+    page = opened("data=moons&speed=ten")
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 30")
+    page.locator("#play").click()
+    page.wait_for_function("() => !window.playground.playing && location.hash.includes('epochs=')")
+    loss = "() => [window.playground.frame.epoch, ...window.playground.frame.loss]"
+    assert opened(page.url.partition("#")[2]).evaluate(loss) == page.evaluate(loss)
+    page.locator("#reset").click()
+    page.wait_for_function("() => !location.hash.includes('epochs=')")
+    page.locator("#epoch").click()
+    page.wait_for_function("() => location.hash.includes('epochs=1')")
+    choose(page, "Learning rate", "0.3")  # from here on the state alone does not say how the weights came about
+    page.wait_for_function("() => location.hash.includes('rate=0.3') && !location.hash.includes('epochs=')")
+
+
+def test_a_link_that_makes_no_sense_is_told(opened: Opened) -> None:
+    page = opened()
+    page.evaluate("() => { location.hash = 'data=circle&noise=7&nothing=1'; }")
+    page.locator("#toast", has_text="noise must be").wait_for()
+    page.locator("#epoch").click()
+    page.wait_for_function("() => window.playground.frame.epoch === 1")
+
+
+def test_presets_are_offered_with_what_there_is_to_see(opened: Opened) -> None:
+    page = opened()
+    page.locator("#show-presets").click()
+    assert page.locator("#presets button").count() == len(PRESETS)
+    page.locator("#presets button", has_text="All zeros never learn").click()
+    wait_for_state(page, "s.initialiser === 'zeros'")
+    assert "stay the same for ever" in page.locator("#note").inner_text()
+
+
+def test_the_program_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_path: Path) -> None:
+    page = opened(f"data=pinwheels&{layers(5, activation='relu')}&speed=ten&l2=0.001")
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 20")
+    choose(page, "Learning rate", "0.003")
+    page.wait_for_function("() => window.playground.frame?.epoch >= 60")
+    page.locator("#show-way-out").click()
+    page.wait_for_function("() => document.getElementById('way-out').dataset.losses")
+    shown = page.evaluate("() => JSON.parse(document.getElementById('way-out').dataset.losses)")
+    assert page.evaluate("() => window.playground.frame.loss") == shown
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", page.locator("#program").inner_text()],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [float(value) for value in re.findall(r"'loss': ([^,}]+)", done.stdout)] == shown
+    assert page.locator("#command").inner_text().startswith("linnet train pinwheels.csv --target class")
+    with page.expect_download() as download:
+        page.locator("#download-model").click()
+    download.value.save_as(tmp_path / "model.linnet")
+    assert linnet.load(tmp_path / "model.linnet").count_params() == 33
+
+
+def test_a_link_to_a_table_that_is_not_there_leads_to_a_page_all_the_same(opened: Opened) -> None:
+    with serving() as other:
+        page = opened("data=table&target=y", at=other)
+        page.locator("#toast", has_text="data 'table': there is none").wait_for()
+        assert state_of(page)["data"] == "circle"
+        page.close()
+
+
+# ---- tables ----
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def csv(folder: Path, names: tuple[str, str, str] = ("wide", "long", "kind"), kinds: str = "ab") -> Path:
+    lines = [",".join(f'"{name}"' for name in names)]
+    lines += [f"{(k * 7) % 23}.5,{(k * 5) % 19}.25,{kinds[(k * 7) % 23 > 11]}" for k in range(120)]
+    path = folder / "own.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_table_of_ones_own_is_opened_on_the_page(opened: Opened, tmp_path: Path) -> None:
+    page = opened("speed=ten&rate=0.03")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_label("Table", exact=True).click()
+    chooser.value.set_files(csv(tmp_path))
+    wait_for_state(page, "s.data === 'table' && s.target === 'kind'")
+    choose(page, "Across", "wide")
+    wait_for_state(page, "s.axes.length === 2")
+    assert page.locator("#axis-x").inner_text() == "wide"
+    train_until(page, 0.98)
+    page.locator("#show-way-out").click()
+    page.locator("#command", has_text="own.csv --target kind").wait_for()
+
+
+def test_names_from_data_are_shown_and_not_run(opened: Opened, tmp_path: Path) -> None:
+    table = Table.read([csv(tmp_path, (HOSTILE, "long", "kind"))])
+    with serving(Room(table, {"data": "table", "target": "kind", "axes": [HOSTILE, "long"]})) as other:
+        page = opened(at=other)
+        assert state_of(page)["data"] == "table"
+        assert page.locator("#axis-x").inner_text() == HOSTILE
+        assert page.locator(".node-name", has_text=HOSTILE).count() == 1
+        assert page.locator("img").count() == 0
+        page.locator("#show-way-out").click()
+        page.locator("#program", has_text="onerror").wait_for()
+        page.close()

@@ -1,0 +1,178 @@
+"""Looking and touching in a real browser: what can be seen, moved, edited and compared, on every screen."""
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from .pages import BRIGHTNESS, PLACES, TOO_WIDE, Opened, choose, layers
+
+
+def test_the_threshold_moves_the_boundary_and_the_counts(opened: Opened) -> None:
+    page = opened("data=moons&noise=0.7&rate=0.03")
+    page.locator("#epoch").click()
+    page.wait_for_function("() => window.playground.frame.epoch === 1")
+    before = page.locator("#surface").screenshot(), page.locator("#confusion").inner_text()
+    mark = page.locator("#pr-chart .mark").bounding_box()
+    chart = page.locator("#pr-chart").bounding_box()
+    page.mouse.move(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(chart["x"] + 0.35 * chart["width"], chart["y"] + 20, steps=6)
+    page.mouse.up()
+    page.wait_for_function("() => window.playground.store.state.threshold > 0.55")
+    page.wait_for_function("(text) => document.getElementById('confusion').innerText !== text", arg=before[1])
+    assert page.locator("#surface").screenshot() != before[0]
+    assert float(page.locator("#threshold-value").inner_text()) > 0.55
+
+
+def test_a_weight_is_seen_and_edited(opened: Opened) -> None:
+    page = opened()
+    page.locator(".diagram .grab").first.hover(force=True)
+    assert page.locator("#tip").inner_text().startswith("weight ")
+    page.get_by_label("Unit 2 of layer 1: see and edit its weights").click()
+    field = page.get_by_label("Weight from x2", exact=True)
+    field.fill("1.75")
+    field.press("Enter")
+    page.wait_for_function("() => window.playground.frame.arrays.theta[5] === 1.75")  # row x2 of 4 units, the second
+    page.keyboard.press("Escape")
+    assert not page.locator("#unit").is_visible()
+
+
+def test_everything_can_be_done_by_keyboard(opened: Opened) -> None:
+    page = opened()
+    page.keyboard.press("Space")
+    page.wait_for_function("() => window.playground.playing && window.playground.frame?.epoch > 2")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => !window.playground.playing")
+    page.keyboard.press("r")
+    page.wait_for_function("() => window.playground.frame?.epoch === 0")
+    page.keyboard.press("s")
+    page.wait_for_function("() => window.playground.frame?.step === 1")
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("() => document.activeElement.id || document.activeElement.ariaLabel"))
+    assert {"play", "speed", "show-presets", "Circle", "Noise", "Optimizer", "more-layers"} <= seen
+    outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.locator("#tab-train").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("#backprop").wait_for()
+    page.locator("#forth").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.getElementById('backprop-step').textContent.startsWith('Step 2')")
+
+
+def test_nothing_moves_while_training(opened: Opened) -> None:
+    page = opened()
+    page.locator("#epoch").click()
+    page.wait_for_function("() => window.playground.frame?.epoch === 1")
+    before = page.evaluate(PLACES)
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 40")
+    page.locator("#play").click()
+    assert page.evaluate(PLACES) == before
+
+
+def test_backpropagation_goes_step_by_step(opened: Opened) -> None:
+    page = opened("view=backprop")
+    page.wait_for_function("() => document.getElementById('backprop-step').textContent.startsWith('Step 1 of 8')")
+    said = []
+    for _ in range(7):
+        page.locator("#forth").click()
+        said.append(page.locator("#backprop-formula").inner_text())
+    assert page.locator("#forth").is_disabled()
+    assert "z = Σᵢ wᵢ xᵢ + b" in said[0]
+    assert "L = log(1 + e^z) − t·z" in said[3]
+    assert "∂L/∂z = p − t" in said[4]
+    assert "a′ = 1 − h²" in said[6]
+    page.locator("#backprop-graph .now").nth(2).click()
+    assert "unit 3" in page.locator("#backprop-formula").inner_text()
+    before = page.locator("#backprop-graph").text_content()
+    page.locator("#epoch").click()
+    page.wait_for_function("(text) => document.getElementById('backprop-graph').textContent !== text", arg=before)
+    page.locator("#other-row").click()
+    page.locator("#back").click()
+    assert page.locator("#backprop-step").inner_text().startswith("Step 7")
+
+
+def test_approximation_by_more_units_is_nearer(opened: Opened) -> None:
+    page = opened("view=approximation")
+    page.locator("#built-chart .net").wait_for()
+    error = "() => parseFloat(document.getElementById('built-says').textContent.split('sup-norm error ')[1])"
+    few = page.evaluate(error)
+    page.get_by_label("Units", exact=True).fill("40")
+    page.wait_for_function(f"() => ({error})() < {few / 4}")
+    assert page.locator("#built-chart .knot").count() == 40
+    choose(page, "Units are", "sigmoid")
+    page.wait_for_function("() => document.getElementById('built-says').textContent.includes('sigmoid')")
+    box = page.locator("#built-chart").bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.4 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.4 * box["height"], steps=8)
+    page.mouse.up()
+    page.wait_for_function(
+        "() => window.playground.approximation.found.f[120] === window.playground.approximation.found.f[110]"
+    )
+    assert page.get_by_label("Function", exact=True).input_value() == "drawn"
+
+
+def test_runs_are_pinned_and_compared(opened: Opened) -> None:
+    page = opened("speed=ten")
+    for name in ("sgd", "adam"):
+        choose(page, "Optimizer", name)
+        page.locator("#reset").click()
+        page.wait_for_function(
+            f"() => window.playground.facts.state.optimizer === '{name}' && window.playground.frame?.epoch === 0"
+        )
+        page.locator("#play").click()
+        page.wait_for_function("() => window.playground.frame?.epoch >= 30")
+        page.locator("#play").click()
+        page.wait_for_function("() => !window.playground.playing")
+        page.locator("#pin").click()
+    assert page.locator("#pins .pin").count() == 2
+    assert page.locator("#loss-chart .pinned").count() == 4
+    strokes = "() => [...document.querySelectorAll('#loss-chart .line')].map((e) => getComputedStyle(e).stroke)"
+    assert len(set(page.evaluate(strokes))) == 4  # two runs, and train and test of the one on screen
+    page.get_by_label(re.compile("Take away .*sgd")).click()
+    assert page.locator("#pins .pin").count() == 1
+
+
+def test_a_speed_is_a_number_of_epochs_a_frame(opened: Opened) -> None:
+    """However fast the machine is, no frame is further from the last than the speed says."""
+    page = opened("speed=epoch")
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 30")
+    page.locator("#play").click()
+    epochs = page.evaluate("() => window.playground.curves.run.epoch")
+    assert max(after - before for before, after in pairwise(epochs)) <= 1
+    assert page.evaluate("() => window.playground.frames") > 10
+
+
+# ---- screens ----
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 768, 390, 320])
+def test_views_fit_the_screen(opened: Opened, width: int) -> None:
+    page = opened(f"data=pinwheels&classes=6&{layers(8, 8, 8)}", width, 844)
+    for view in ("train", "backprop", "approximation"):
+        page.locator(f"#tab-{view}").click()
+        page.locator(f"#{view}").wait_for()
+        if view == "approximation":
+            page.locator("#built-chart .net").wait_for()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        assert page.evaluate(TOO_WIDE) == []
+
+
+def test_dark_and_light_differ_and_can_be_switched(opened: Opened) -> None:
+    for scheme, is_dark in (("light", False), ("dark", True)):
+        page = opened(color_scheme=scheme)
+        assert (page.evaluate(BRIGHTNESS) < 60) is is_dark
+        before = page.locator("#surface").screenshot()
+        page.locator("#theme").click()
+        assert (page.evaluate(BRIGHTNESS) < 60) is not is_dark
+        page.wait_for_function("() => window.playground.wanted === null")
+        assert page.locator("#surface").screenshot() != before
+        page.reload()
+        page.wait_for_function("() => window.playground?.frames > 0")
+        assert (page.evaluate(BRIGHTNESS) < 60) is not is_dark

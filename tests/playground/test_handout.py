@@ -1,0 +1,159 @@
+"""The way out: the program that is handed out gives the very losses on screen, the command runs, the file loads."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linnet
+from linnet.errors import ConfigError
+from linnet.playground import handout
+from linnet.playground.session import Session
+from linnet.playground.state import Hidden, State
+from linnet.playground.tables import Table
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
+
+
+def losses_of(program: str, folder: Path) -> list[float]:
+    """What a program prints, run by itself."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [float(value) for value in re.findall(r"'loss': ([^,}]+)", done.stdout)]
+
+
+def birds(folder: Path) -> Table:
+    rng = np.random.default_rng(1)
+    rows = [(rng.normal(row % 3), "red" if rng.random() < 0.3 else "blue", "abc"[row % 3]) for row in range(90)]
+    lines = ["height,colour,sort", *(f"{height:.3f},{colour},{sort}" for height, colour, sort in rows)]
+    path = folder / "birds.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return Table(Table.read([path]).table, ["birds.csv"])
+
+
+STATES = [
+    State(data="spirals", layers=(Hidden(6), Hidden(4, "relu", 0.25)), l2=0.001, features=("x1", "sin(x2)"), seed=2),
+    State(data="pinwheels", classes=5, layers=(Hidden(3, "gelu"),), optimizer="nesterov", ratio=0.7, noise=0.2),
+    State(data="counts", layers=(), batch=1, optimizer="adagrad"),
+    State(data="plane", layers=(Hidden(2, "softplus"),), l1=0.01, initialiser="he_normal"),
+    State(data="gaussians", layers=(), head="perceptron", optimizer="sgd"),
+    State(data="drawn", points=((1.0, 2.0, 0), (2.0, 1.5, 0), (-1.0, 0.25, 3), (-2.0, 0.0, 3))),
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.data)
+def test_the_program_gives_the_very_losses_on_screen(state: State, tmp_path: Path) -> None:
+    session = Session(state)
+    for _ in range(4):
+        session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_the_program_repeats_what_was_changed_on_the_way(tmp_path: Path) -> None:
+    session = Session(State(layers=(Hidden(4),), batch=50))
+    session.edit(0, 0, 1, 0.5)
+    session.one_epoch()
+    session.advance("step")
+    session.apply(State(layers=(Hidden(4),), batch=25, rate=0.05, l2=0.01))
+    session.one_epoch()
+    session.edit(0, 1, 2, -1.0)
+    session.edit(1, None, 0, 0.125)
+    session.one_epoch()
+    session.one_epoch()
+    session.apply(State(layers=(Hidden(4),), batch=25, rate=0.05, optimizer="rmsprop"))
+    session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_a_program_before_training_shows_the_first_weights(tmp_path: Path) -> None:
+    session = Session(State())
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_the_program_of_a_table_reads_its_file(tmp_path: Path) -> None:
+    session = Session(State(data="table", target="sort", axes=("height",) * 2), birds(tmp_path))
+    session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+@pytest.mark.parametrize("head", ["task", "categorical"])
+@pytest.mark.parametrize("target", ["sort", "colour", "height"])
+def test_the_model_of_a_table_takes_raw_columns(tmp_path: Path, target: str, head: str) -> None:
+    if target == "height" and head != "task":
+        head = "normal"
+    table = birds(tmp_path)
+    session = Session(State(data="table", target=target, head=head, layers=(Hidden(3, "relu"), Hidden(2))), table)
+    for _ in range(3):
+        session.one_epoch()
+    path = tmp_path / "model.linnet"
+    path.write_bytes(handout.model_file(session))
+    model = linnet.load(path)
+    rows = table.prepared(target).table
+    means = session.model.sequential(session.theta).predict(session.data.x)
+    if target == "height":
+        assert np.allclose(model.predict(rows), means[:, 0], atol=1e-5)
+        return
+    answers = model.predict_proba(rows)
+    assert np.allclose(answers[:, -1], means[:, -1], atol=1e-5)
+    assert set(model.predict(rows)) <= set(session.data.classes)
+
+
+def test_the_model_of_a_toy_set_is_saved_as_it_is(tmp_path: Path) -> None:
+    session = Session(State())
+    session.one_epoch()
+    path = tmp_path / "model.linnet"
+    path.write_bytes(handout.model_file(session))
+    model = linnet.load(path)
+    assert model.evaluate(session.data.x[session.test_part], session.data.y[session.test_part]) == session.scores()[1]
+
+
+def test_a_perceptron_of_a_table_has_no_file_and_says_what_does(tmp_path: Path) -> None:
+    session = Session(State(data="table", target="sort", head="perceptron", layers=()), birds(tmp_path))
+    with pytest.raises(ConfigError, match="linnet train --model perceptron"):
+        handout.model_file(session)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        State(data="xor", layers=(Hidden(4, "tanh", 0.1), Hidden(3, "relu")), optimizer="momentum"),
+        State(data="blobs", layers=()),
+        State(data="plane", layers=()),
+        State(data="counts", layers=()),
+        State(data="gaussians", head="perceptron", layers=()),
+    ],
+    ids=lambda state: state.data,
+)
+def test_the_command_trains_on_the_data_as_they_are_saved(state: State, tmp_path: Path) -> None:
+    session = Session(state)
+    session.one_epoch()
+    (tmp_path / f"{state.data}.csv").write_text(handout.table_text(session))
+    done = subprocess.run(
+        f"{sys.executable} -m {handout.command(session)} --json",
+        shell=True,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    if state.layers:
+        found = linnet.load(tmp_path / "model.linnet").estimator.get_params()
+        assert found["hidden_layer_sizes"] == tuple(layer.units for layer in state.layers)
+        assert found["activation"] == [layer.activation for layer in state.layers]
+    assert told["task"] == session.data.task
+    assert told["rows"] + told["held_out"] == len(session.data)

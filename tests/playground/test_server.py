@@ -1,0 +1,197 @@
+"""A page on its socket: what it is told, how fast, and what happens when it misbehaves or goes away."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+import linnet
+from linnet.playground.server import MOST_MESSAGE, MOST_SESSIONS, Room, Server
+from linnet.playground.session import Session
+from linnet.playground.state import State
+
+from .served import Page, ask, open_socket, serving
+
+
+@pytest.fixture(scope="module")
+def room() -> Room:
+    return Room()
+
+
+@pytest.fixture(scope="module")
+def server(room: Room) -> Iterator[Server]:
+    with serving(room) as found:
+        yield found
+
+
+@pytest.fixture
+def page(server: Server) -> Iterator[Page]:
+    found = Page(server)
+    yield found
+    found.close()
+
+
+def begun(page: Page, **state: object) -> dict[str, object]:
+    page.send("state", state=state)
+    facts = page.wait_for("facts")
+    page.wait_for("frame")
+    return facts
+
+
+def until_empty(room: Room) -> None:
+    deadline = time.monotonic() + 20
+    while room.sessions and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert room.sessions == 0
+
+
+def test_a_page_is_told_all_it_needs(page: Page) -> None:
+    assert State.of(page.hello["defaults"]) == State()
+    assert all(State.of(preset["state"]) for preset in page.hello["presets"])
+    facts = begun(page, data="pinwheels", classes=4, layers=[{"units": 3}])
+    assert facts["shapes"] == [[2, 3], [3, 4]]
+    assert facts["rows"] == [250, 250]
+    assert facts["heads"] == ["categorical", "perceptron"]
+
+
+def test_steps_epochs_and_reset(page: Page) -> None:
+    begun(page, batch=50)
+    page.send("step")
+    assert page.wait_for("frame")["step"] == 1
+    page.send("epoch")
+    frame = page.wait_for("frame")
+    assert (frame["epoch"], frame["step"]) == (1, 0)
+    page.send("reset")
+    assert page.wait_for("facts")["run"] == frame["run"] + 1
+    assert page.wait_for("frame")["epoch"] == 0
+
+
+def test_frames_come_only_as_fast_as_they_are_seen(page: Page) -> None:
+    begun(page)
+    page.send("seen", frame="all")
+    page.send("play")
+    assert page.next()["is"] == "status"
+    unseen = [message["is"] for message in page.until_silence(1.5)]
+    assert 1 <= len(unseen) <= 3
+    assert set(unseen) == {"frame"}
+    page.send("seen", frame="all")
+    assert page.next()["is"] == "frame"
+    page.send("pause")
+    while page.next()["is"] == "frame":
+        pass
+
+
+def test_training_ends_with_the_page(room: Room, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[str]()
+    advance = Session.advance
+
+    def counted(session: Session, how: str) -> None:
+        calls.append(how)
+        advance(session, how)
+
+    monkeypatch.setattr(Session, "advance", counted)
+    page = Page(server)
+    begun(page)
+    page.send("play")
+    for _ in range(5):
+        page.wait_for("frame")
+    assert room.sessions >= 1
+    page.close()
+    until_empty(room)
+    count = len(calls)
+    time.sleep(0.3)  # that nothing happens can only be seen by waiting
+    assert len(calls) == count
+
+
+def test_wrong_messages_are_answered_and_do_no_harm(page: Page) -> None:
+    for text, said in (
+        ("no json", "must be JSON"),
+        ("[]", "must be an object"),
+        ("{}", "unknown command None"),
+        ('{"do": "play"}', "there is no session yet"),
+        ('{"do": "sate"}', "did you mean 'state'"),
+        ('{"do": "state", "state": {"noise": 3}}', "noise must be"),
+        ('{"do": "state"}', "a state must be an object"),
+        ('{"do": "approximate", "function": "f"}', "unknown function"),
+    ):
+        page.socket.send(text)
+        assert said in page.wait_for("error")["message"]
+    begun(page)
+    for message in (
+        {"do": "weight", "layer": 9},
+        {"do": "explain", "row": -1},
+        {"do": "state", "state": {"data": "drawn"}},
+    ):
+        page.socket.send(json.dumps(message))
+        assert page.wait_for("error")["message"]
+    page.send("epoch")
+    assert page.wait_for("frame")["epoch"] == 1
+
+
+def test_divergence_pauses_and_says_so(page: Page) -> None:
+    begun(page, data="multi_gauss", optimizer="sgd", rate=100.0, layers=[{"units": 4, "activation": "identity"}])
+    page.send("play")
+    assert "lower the learning rate" in page.wait_for("error")["message"]
+    assert page.wait_for("status")["playing"] is False
+
+
+def test_large_messages_and_bytes_end_the_socket(server: Server, room: Room) -> None:
+    for data in ("x" * (MOST_MESSAGE + 1), b"bytes"):
+        page = Page(server)
+        page.socket.send(data)
+        with pytest.raises(ConnectionClosed):
+            page.wait_for("nothing")
+    until_empty(room)
+
+
+def test_no_more_pages_than_there_may_be(server: Server, room: Room) -> None:
+    until_empty(room)
+    pages = [Page(server) for _ in range(MOST_SESSIONS)]
+    with open_socket(server) as one_more, pytest.raises(ConnectionClosed, match=f"{MOST_SESSIONS} pages are open"):
+        one_more.recv(30)
+    for page in pages:
+        page.close()
+    until_empty(room)
+    Page(server).close()
+
+
+def test_weights_explanations_and_the_way_out(page: Page, tmp_path: Path) -> None:
+    begun(page, layers=[{"units": 2}])
+    page.send("epoch")
+    page.wait_for("frame")
+    page.send("weight", layer=0, source=1, unit=0, value=1.5)
+    theta = np.frombuffer(page.wait_for("frame")["bytes"][: 9 * 4], np.float32)
+    assert theta[2] == 1.5
+    page.send("explain", row=4)
+    assert page.wait_for("explained")["layers"][0]["w"][1][0] == 1.5
+    page.send("approximate", function="bell", units=4, epochs=10)
+    assert page.wait_for("approximated")["units"] == 4
+    page.send("way out")
+    told = page.wait_for("way out")
+    assert "model.set_weights(weights)" in told["program"]
+    assert told["command"].startswith("linnet train circle.csv")
+    page.send("download", what="model")
+    file = page.wait_for("file")
+    assert file["name"] == "circle.linnet"
+    (tmp_path / "m").write_bytes(file["bytes"][: file["arrays"][0][2][0]])
+    assert linnet.load(tmp_path / "m").get_weights()[0][1, 0] == 1.5
+    page.send("download", what="data")
+    assert page.wait_for("file")["bytes"].startswith(b"x1,x2,class\n")
+
+
+def test_a_table_that_is_uploaded_can_be_played(server: Server, page: Page) -> None:
+    text = b"size,kind\n" + b"".join(b"%d.5,%s\n" % (k % 9, b"ab"[k % 2 : k % 2 + 1]) for k in range(30))
+    status, _, body = ask(server, "/table?name=..%2Ftoys.csv", "POST", body=text)
+    told = json.loads(body)
+    assert (status, told["name"], told["targets"]) == (200, "toys.csv", ["size", "kind"])
+    facts = begun(page, data="table", target="kind")
+    assert facts["classes"] == ["a", "b"]
+    page.send("way out")
+    assert "Table.read(['toys.csv']).dataset('kind')" in page.wait_for("way out")["program"]
+    status, _, body = ask(server, "/table?name=bad.parquet", "POST", body=b"nonsense")
+    assert status == 400
+    assert json.loads(body)["message"].startswith("bad.parquet does not begin as .parquet files do")

@@ -1,0 +1,236 @@
+"""A session trains by linnet's own engine: what is on screen is what Sequential has after the same epochs."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linnet import Sequential
+from linnet.errors import ConfigError, FitError
+from linnet.estimators.layers import Dense
+from linnet.fit.optimizers import Adam
+from linnet.playground.datasets import make
+from linnet.playground.frame import NEURON, SURFACE, grid, pack
+from linnet.playground.session import Session
+from linnet.playground.state import Hidden, State
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+TYPES = {"f4": np.float32, "u2": np.uint16, "u1": np.uint8}
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    length = int.from_bytes(data[:4], "little")
+    header = json.loads(data[4 : 4 + length])
+    arrays: Arrays = {}
+    for name, kind, shape, offset in header["arrays"]:
+        assert offset % 4 == 0
+        arrays[name] = np.frombuffer(data, TYPES[kind], int(np.prod(shape)), 4 + length + offset).reshape(shape)
+    return header, arrays
+
+
+def trained(state: State, epochs: int) -> Session:
+    session = Session(state)
+    for _ in range(epochs):
+        session.one_epoch()
+    return session
+
+
+STATES = [
+    State(),
+    State(data="xor", layers=(), optimizer="sgd", rate=0.1, batch=1),
+    State(data="pinwheels", classes=4, layers=(Hidden(5, "relu", 0.2), Hidden(3, "sigmoid")), l1=1e-3, l2=1e-2),
+    State(data="plane", layers=(Hidden(3),)),
+    State(data="counts", layers=(Hidden(3),), features=("x1", "x1*x2")),
+    State(data="gaussians", head="perceptron", layers=(), optimizer="sgd", batch=1),
+    State(data="blobs", head="perceptron", layers=(), optimizer="momentum"),
+    State(data="moons", head="categorical"),
+    State(data="counts", head="normal", layers=()),
+    State(data="digits", layers=(Hidden(6),), batch=64),
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: f"{state.data}-{state.head}-{len(state.layers)}")
+def test_frames_show_what_the_model_predicts(state: State) -> None:
+    session = trained(state, 2)
+    header, arrays = unpacked(session.frame())
+    model = session.model.sequential(session.theta)
+    low, high = session.facts()["range"]
+    seen = low + (high - low) * arrays["surface"] / 65535
+    means = model.predict(session.data.plane(grid(session.data.ranges, SURFACE))).astype(float)
+    if state.head == "perceptron":
+        parts = np.exp(means - means.max(axis=1, keepdims=True))
+        means = 1 / (1 + np.exp(-means)) if means.shape[1] == 1 else parts / parts.sum(axis=1, keepdims=True)
+    expected = means.T.reshape(-1, SURFACE, SURFACE).clip(low, high)
+    assert np.allclose(seen, expected, atol=(high - low) / 65535)
+    assert np.array_equal(arrays["theta"], session.theta)
+    assert header["epoch"] == 2
+
+    for rows, shown, loss in zip(
+        (session.train_part, session.test_part), header["metric"], header["loss"], strict=True
+    ):
+        numbers = model.evaluate(session.data.x[rows], session.data.y[rows], return_dict=True)
+        assert loss == numbers["loss"]
+        if session.data.classes:
+            said = model.predict(session.data.x[rows])
+            cut = 0 if state.head == "perceptron" else 0.5
+            labels = said.argmax(axis=1) if said.shape[1] > 1 else (said[:, 0] >= cut).astype(int)
+            assert shown == pytest.approx((labels == session.data.y[rows]).mean())
+
+
+def test_the_surface_has_the_top_left_of_the_plane_first() -> None:
+    places = grid(((0.0, 8.0), (-4.0, 4.0)), 4).reshape(4, 4, 2)
+    assert places[0, 0].tolist() == [1, 3]
+    assert places[0, 3].tolist() == [7, 3]
+    assert places[3, 0].tolist() == [1, -3]
+
+
+def test_every_neuron_is_a_map_of_its_activation() -> None:
+    session = trained(State(layers=(Hidden(3, "relu"), Hidden(2, "tanh"))), 1)
+    _, arrays = unpacked(session.frame())
+    x = session.data.plane(grid(session.data.ranges, NEURON))
+    first, second, _ = session.model.network.blocks(session.theta)
+    below = np.maximum(0, x @ first.weights + first.biases)
+    above = np.tanh(below @ second.weights + second.biases)
+    expected = np.hstack([below, above]).T.reshape(5, NEURON, NEURON)
+    scales = arrays["scales"][:, None, None]
+    assert np.allclose(arrays["scales"], np.abs(expected).max(axis=(1, 2)), rtol=1e-5)
+    assert np.allclose((arrays["neurons"] / 127.5 - 1.0) * scales, expected, atol=1.01 * scales.max() / 255 + 1e-5)
+
+
+def test_training_is_what_sequential_does_however_it_is_sliced() -> None:
+    state = State(data="spirals", layers=(Hidden(4), Hidden(3, "relu", 0.1)), batch=7, seed=3)
+    stepped = Session(state)
+    steps = -(-len(stepped.train_part) // 7)
+    for _ in range(3 * steps):
+        stepped.advance("step")
+    played = Session(state)
+    while played.epochs < 3:
+        played.advance("epoch", 1e-4)
+    whole = trained(state, 3)
+    assert stepped.epochs == whole.epochs == played.epochs == 3
+    assert stepped.theta.tobytes() == whole.theta.tobytes() == played.theta.tobytes()
+
+    data = make("spirals", seed=3)
+    train, _ = data.split(0.5, seed=3)
+    model = whole.model.sequential(Session(state).theta)
+    model.fit(data.x[train], data.y[train], batch_size=7, epochs=3, verbose=0)
+    assert all(np.array_equal(*pair) for pair in zip(model.get_weights(), _weights(whole), strict=True))
+
+
+def _weights(session: Session) -> list[Any]:
+    return [array for block in session.model.network.blocks(session.theta) for array in block]
+
+
+def test_a_step_inside_an_epoch_shows_and_counts() -> None:
+    session = Session(State(batch=50))
+    session.advance("step")
+    header, arrays = unpacked(session.frame())
+    assert (header["epoch"], header["step"], header["steps"]) == (0, 1, 5)
+    assert not np.array_equal(arrays["theta"], session.model.first_theta())
+    session.one_epoch()
+    assert (session.epochs, session.step) == (1, 0)
+
+
+def test_the_learning_rate_changes_while_the_run_goes_on_and_the_data_begin_a_new_one() -> None:
+    session = Session(State(batch=50))
+    session.advance("step")
+    assert session.apply(State(batch=50, rate=0.1)) is False
+    assert (session.epochs, session.step, len(session.legs)) == (1, 0, 2)  # the epoch under way was finished
+    before = session.run
+    assert session.apply(State(batch=50, rate=0.1, threshold=0.3)) is False
+    assert len(session.legs) == 2
+    assert session.apply(State(data="xor")) is True
+    assert (session.epochs, len(session.legs), session.run) == (0, 1, before + 1)
+    session.one_epoch()
+    session.reset()
+    assert session.epochs == 0
+    assert np.array_equal(session.theta, session.model.first_theta())
+
+
+def test_weights_can_be_edited_and_wrong_places_are_named() -> None:
+    session = trained(State(), 2)
+    session.edit(0, 1, 3, -2.5)
+    session.edit(2, None, 0, 0.75)
+    blocks = session.model.network.blocks(session.theta)
+    assert blocks[0].weights[1, 3] == -2.5
+    assert blocks[2].biases[0] == 0.75
+    assert session.epochs == 2
+    for wrong in ((3, 0, 0, 1), (0, 2, 0, 1), (0, 0, 4, 1), ("0", 0, 0, 1), (0, 0, 0, float("inf")), (0, 0, 0, None)):
+        with pytest.raises(ConfigError):
+            session.edit(*wrong)
+
+
+def test_divergence_is_told_and_leaves_the_last_good_parameters() -> None:
+    session = Session(State(data="multi_gauss", optimizer="sgd", rate=0.01, layers=(Hidden(4, "identity"),)))
+    session.one_epoch()
+    good = session.theta.copy()
+    session.apply(State(data="multi_gauss", optimizer="sgd", rate=100.0, layers=(Hidden(4, "identity"),)))
+    with pytest.raises(FitError, match="lower the learning rate"):
+        session.advance("most", seconds=60)
+    assert np.isfinite(session.theta).all()
+    assert session.epochs >= 1
+    assert session.step == 0
+    if session.epochs == 1:
+        assert np.array_equal(session.theta, good)
+    unpacked(session.frame())
+
+
+def test_the_epochs_of_a_link_are_made_up_for() -> None:
+    session = Session(State(epochs=4))
+    assert session.epochs == 0
+    session.catch_up()
+    assert session.theta.tobytes() == trained(State(), 4).theta.tobytes()
+    assert unpacked(session.frame())[0]["plain"] is True
+    session.edit(0, 0, 0, 1.0)
+    assert unpacked(session.frame())[0]["plain"] is False
+
+
+def test_all_zeros_are_warned_of_in_words() -> None:
+    session = Session(State(initialiser="zeros"))
+    assert any("stay the same for ever" in note for note in session.facts()["notes"])
+    assert Session(State()).facts()["notes"] == []
+
+
+def test_wrong_settings_leave_the_run_as_it_was() -> None:
+    session = trained(State(), 1)
+    for wrong in (State(data="plane", head="bernoulli"), State(data="table"), State(data="drawn")):
+        with pytest.raises(ValueError, match=r"head|table|points"):
+            session.apply(wrong)
+    assert session.state == State()
+    assert session.epochs == 1
+    session.one_epoch()
+
+
+def test_precision_recall_and_confusion_are_those_of_the_held_out_rows() -> None:
+    session = trained(State(data="moons", noise=0.6), 5)
+    session.apply(State(data="moons", noise=0.6, threshold=0.3))
+    header, arrays = unpacked(session.frame())
+    model = session.model.sequential(session.theta)
+    score = model.predict(session.data.x[session.test_part])[:, 0]
+    truth = session.data.y[session.test_part]
+    for cut, tp, fp in zip(arrays["thresholds"], arrays["tp"], arrays["fp"], strict=True):
+        assert tp == ((score >= cut) & (truth == 1)).sum()
+        assert fp == ((score >= cut) & (truth == 0)).sum()
+    said = score >= 0.3
+    counts = [[int(((truth == t) & (said == s)).sum()) for s in (0, 1)] for t in (0, 1)]
+    assert header["confusion"] == counts
+
+
+def test_arrays_survive_packing() -> None:
+    arrays: Arrays = {
+        "odd": np.arange(3, dtype=np.uint8),
+        "none": np.empty((0, 2), np.float32),
+        "two": np.ones((2, 3), np.uint16),
+    }
+    header, found = unpacked(pack({"is": "frame", "name": "é"}, arrays))
+    assert (header["is"], header["name"]) == ("frame", "é")
+    assert all(np.array_equal(found[name], array) for name, array in arrays.items())
+
+
+def test_a_saved_model_is_a_sequential_one() -> None:
+    session = trained(State(), 1)
+    model = session.model.sequential(session.theta)
+    assert isinstance(model, Sequential)
+    assert isinstance(model.layers[-1], Dense)
+    assert isinstance(session.state.make_optimizer(), Adam)
