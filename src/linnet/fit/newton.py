@@ -121,10 +121,12 @@ def newton(
     every: int = 1,
     enough: float = _ENOUGH,
     plain: Floats | None = None,
+    short: bool = True,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta, or from a point with derivatives. `order`: of elimination. `every`: on part of the
-    rows, for a start. `plain`: a theta where all rows count, if the start may not be one.
+    rows, for a start. `plain`: a theta where all rows count, if the start may not be one. `short`: the last step may do
+    with the second derivatives of the point before, which leaves some 1e-9 of theta; else there is only rounding left.
     """
     point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
     assert point.curvature is not None
@@ -152,7 +154,8 @@ def newton(
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations += 1
-        if before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):  # 0.1: a guess
+        # 0.1: a guess
+        if short and before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):
             trial = problem.at(point.theta + step, every=every)
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)

@@ -139,7 +139,7 @@ def _best_biases(problem: Problem, theta: Floats) -> Floats:
     """The same weights with the intercepts that are best for them."""
     weights, biases = problem.to_user(theta)
     rest = part_of(problem, theta, np.empty(0, np.intp))
-    best = newton(rest, rest.from_user(weights[:0], biases), elimination_order(rest), plain=rest.start())
+    best = newton(rest, rest.from_user(weights[:0], biases), elimination_order(rest), plain=rest.start(), short=False)
     return problem.from_user(weights, best.theta)
 
 

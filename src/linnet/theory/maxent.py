@@ -83,7 +83,7 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     inside = centered[possible]
     theta, order = np.zeros(f.shape[1]), np.arange(f.shape[1])
     for _ in range(_TRIES):  # a small probability is no small part of a moment: once more from there
-        theta = newton(_Dual(inside), theta, order, enough=1e-14, plain=np.zeros_like(theta)).theta
+        theta = newton(_Dual(inside), theta, order, enough=1e-14, plain=np.zeros_like(theta), short=False).theta
         dual, log_p = _log_sum_exp(inside @ theta)
         off = np.abs(np.exp(log_p) @ inside)
         if (off <= _OFF * (np.exp(log_p) @ np.abs(inside))).all():
