@@ -88,6 +88,15 @@ def test_the_program_of_a_table_reads_its_file(tmp_path: Path) -> None:
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
 
 
+def test_a_delimiter_that_was_given_is_handed_out(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("a;b;y\n" + "".join(f"{k % 7}.5;{k % 5}.25;{k % 2}\n" for k in range(40)))
+    session = Session(State(data="table", target="y"), Table.read([path], delimiter=";"))
+    session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+    assert "--delimiter ';'" in handout.command(session)
+
+
 @pytest.mark.parametrize("head", ["task", "categorical"])
 @pytest.mark.parametrize("target", ["sort", "colour", "height"])
 def test_the_model_of_a_table_takes_raw_columns(tmp_path: Path, target: str, head: str) -> None:

@@ -66,6 +66,17 @@ def test_every_task_can_be_played(table: Table) -> None:
         assert session.scores()[0] < first
 
 
+@pytest.mark.parametrize("size", [1e-7, 1.0, 1e9])
+def test_points_have_the_digits_that_can_be_seen(tmp_path: Path, size: float) -> None:
+    path = tmp_path / "sizes.csv"
+    path.write_text("a,b,y\n" + "".join(f"{(k * 13 % 50 + 0.5) * size},{k % 7 + 0.25},{k % 2}\n" for k in range(50)))
+    table = Table.read([path])
+    session = Session(State(data="table", target="y", axes=("a", "b")), table)
+    shown = np.array(session.facts()["points"])
+    assert np.abs(shown - session.data.points).max(axis=0) == pytest.approx([0, 0], abs=50 * size * 1e-3)
+    assert len(np.unique(shown[:, 0])) == 50
+
+
 def test_what_the_page_offers(table: Table) -> None:
     facts = table.facts()
     assert facts["name"] == "birds.csv"

@@ -9,5 +9,5 @@
 | frame | what a run looks like now, in bytes |
 | explain, approximate | the views of backpropagation and of universal approximation |
 | handout | the way out: a program, a command, a model file |
-| guard, server | who may ask, and what is answered |
+| guard, server, player | who may ask, what is answered, and one page on its socket |
 """

@@ -70,6 +70,7 @@ def command(session: Session) -> str:
     state, task = session.state, session.data.task
     if state.data == "table" and session.table is not None:
         words = ["linnet", "train", *session.table.files, "--target", state.target]
+        words += ["--delimiter", session.table.delimiter] if session.table.delimiter else []
     else:
         words = ["linnet", "train", f"{state.data}.csv", "--target", _target_name(session), "--task", task]
     if session.model.head == "perceptron":
@@ -170,7 +171,8 @@ def _data_lines(session: Session) -> list[str]:
     state = session.state
     if state.data == "table" and session.table is not None:
         axes = f", axes={list(state.axes)!r}" if state.axes else ""
-        made = f"Table.read({session.table.files!r}).dataset({state.target!r}{axes})"
+        how = f", delimiter={session.table.delimiter!r}" if session.table.delimiter else ""
+        made = f"Table.read({session.table.files!r}{how}).dataset({state.target!r}{axes})"
         head = "from linnet.playground.tables import Table"
     else:
         given = [repr(state.data)]

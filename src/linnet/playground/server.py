@@ -1,21 +1,16 @@
-"""The application: a page, its files, tables that it opens, and a socket on which a session is played.
-
-The page sends JSON, `{"do": ..., ...}`; what it gets is JSON, `{"is": ..., ...}`, or bytes as in `frame`. Frames come
-as fast as the page says that it has drawn them, and no faster than one can see. When the socket closes, the session
-ends.
+"""The application: a page, its files, tables that it opens, and a socket on which a session is played. When the socket
+closes, its session ends.
 """
 
 import asyncio
-import json
 import secrets
 import socket as sockets
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,19 +20,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
-from linnet.errors import ConfigError, FitError, LinnetError, unknown_name
+from linnet.errors import ConfigError, LinnetError
 from linnet.model.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
-from linnet.playground import handout, state
-from linnet.playground.approximate import FUNCTIONS, approximate
+from linnet.playground import state
+from linnet.playground.approximate import FUNCTIONS
 from linnet.playground.datasets import make
-from linnet.playground.explain import explain
-from linnet.playground.frame import pack
 from linnet.playground.guard import Guard
+from linnet.playground.player import Player
 from linnet.playground.presets import PRESETS
-from linnet.playground.session import Session
 from linnet.playground.state import State
 from linnet.playground.tables import Table
 
@@ -45,8 +38,6 @@ PORT = 8642  # unless it is taken
 MOST_SESSIONS = 8
 MOST_MESSAGE = 1 << 18  # bytes
 MOST_UPLOAD = 1 << 25
-_FRAME_SECONDS = 1 / 30
-_MOST_UNSEEN = 3  # frames on their way
 _TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
@@ -106,7 +97,7 @@ class Room:
             return
         self.sessions += 1
         try:
-            await Player(socket, self).run()
+            await Player(socket, lambda: self.table).run(self.hello())
         finally:
             self.sessions -= 1
 
@@ -133,191 +124,6 @@ class Room:
                 "epochs": state.MOST_EPOCHS,
             },
         }
-
-
-class Player:
-    """One page and its session. Commands and training take turns, so that a session is used by one thread at a time."""
-
-    def __init__(self, socket: WebSocket, room: Room) -> None:
-        self._socket = socket
-        self._room = room
-        self._session: Session | None = None
-        self._turn = asyncio.Lock()
-        self._unseen = 0
-        self._room_for_more = asyncio.Event()
-        self._room_for_more.set()
-        self._playing: asyncio.Task[None] | None = None
-
-    async def run(self) -> None:
-        """Answer the page until it goes away."""
-        await self._tell(self._room.hello())
-        try:
-            while True:
-                text = await self._socket.receive_text()
-                try:
-                    await self._answer(text)
-                except LinnetError as error:
-                    await self._tell({"is": "error", "message": str(error)})
-        except (WebSocketDisconnect, KeyError):  # KeyError: bytes instead of text
-            pass
-        finally:
-            await self._pause()
-
-    async def _answer(self, text: str) -> None:
-        try:
-            message = json.loads(text)
-        except ValueError:
-            raise ConfigError("a message must be JSON") from None
-        if not isinstance(message, dict):
-            raise ConfigError("a message must be an object with the field do")
-        if message.get("do") == "seen":
-            self._unseen = 0 if message.get("frame") == "all" else max(0, self._unseen - 1)
-            self._room_for_more.set()
-            return
-        if message.get("do") not in _COMMANDS:
-            raise unknown_name("command", message.get("do"), ["seen", *_COMMANDS])
-        await _COMMANDS[message["do"]](self, message)
-
-    # ---- commands ----
-
-    async def _state(self, message: dict[str, Any]) -> None:
-        """Take a state; a page that has none yet gets a session, with the default if its own cannot be."""
-        given = State.of(message.get("state"))
-        async with self._turn:
-            new = self._session is None
-            if self._session is None:
-                self._session = await asyncio.to_thread(Session, given, self._room.table)
-            else:
-                self._session.table = self._room.table
-                new = await asyncio.to_thread(self._session.apply, given)
-            if new:
-                await self._tell(self._session.facts())
-            if message.get("catch up") is True and self._session.epochs == 0:
-                await asyncio.to_thread(self._session.catch_up)
-            await self._show(self._session)
-
-    async def _play(self, message: dict[str, Any]) -> None:
-        if self._playing is None or self._playing.done():
-            self._playing = asyncio.create_task(self._keep_playing(self._known()))
-
-    async def _pause(self, message: dict[str, Any] | None = None) -> None:
-        if self._playing is not None:
-            self._playing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._playing
-            self._playing = None
-            await self._status("")
-
-    async def _step(self, message: dict[str, Any]) -> None:
-        await self._once(lambda session: session.advance("step"))
-
-    async def _epoch(self, message: dict[str, Any]) -> None:
-        await self._once(Session.one_epoch)
-
-    async def _reset(self, message: dict[str, Any]) -> None:
-        session = self._known()
-        async with self._turn:
-            await asyncio.to_thread(session.reset)
-            await self._tell(session.facts())
-            await self._show(session)
-
-    async def _weight(self, message: dict[str, Any]) -> None:
-        layer, source, unit, value = (message.get(name) for name in ("layer", "source", "unit", "value"))
-        session = self._known()
-        async with self._turn:
-            await asyncio.to_thread(session.edit, layer, source, unit, value)
-            await self._show(session)
-
-    async def _explain(self, message: dict[str, Any]) -> None:
-        session = self._known()
-        async with self._turn:
-            await self._tell(await asyncio.to_thread(explain, session, message.get("row")))
-
-    async def _approximate(self, message: dict[str, Any]) -> None:
-        await self._tell(await asyncio.to_thread(approximate, message))
-
-    async def _way_out(self, message: dict[str, Any]) -> None:
-        session = self._known()
-        async with self._turn:
-            await asyncio.to_thread(session.finish_epoch)
-            await self._show(session)
-            told = {"program": handout.program(session), "command": handout.command(session), "epoch": session.epochs}
-            await self._tell({"is": "way out", "losses": session.scores(), **told})
-
-    async def _download(self, message: dict[str, Any]) -> None:
-        session = self._known()
-        async with self._turn:
-            if message.get("what") == "data":
-                data, name = handout.table_text(session).encode(), f"{session.state.data}.csv"
-            else:
-                data, name = await asyncio.to_thread(handout.model_file, session), f"{session.state.data}.linnet"
-        await self._socket.send_bytes(pack({"is": "file", "name": name}, {"data": np.frombuffer(data, np.uint8)}))
-
-    # ---- inside ----
-
-    def _known(self) -> Session:
-        if self._session is None:
-            raise ConfigError("there is no session yet: send a state first")
-        return self._session
-
-    async def _once(self, advance: Callable[[Session], None]) -> None:
-        await self._pause()
-        session = self._known()
-        async with self._turn:
-            try:
-                await asyncio.to_thread(advance, session)
-            finally:
-                await self._show(session)
-
-    async def _keep_playing(self, session: Session) -> None:
-        """Train and show, as fast as the page draws."""
-        try:
-            await self._status("playing")
-            while True:
-                began = perf_counter()
-                await self._room_for_more.wait()
-                async with self._turn:
-                    await self._show(session, lambda: session.advance(session.state.speed))
-                await asyncio.sleep(max(0.0, began + _FRAME_SECONDS - perf_counter()))
-        except FitError as error:
-            await self._tell({"is": "error", "message": str(error)})
-            await self._show(session)
-            await self._status("")
-
-    async def _show(self, session: Session, first: Callable[[], None] = lambda: None) -> None:
-        """Send a frame, having done something else first, in the same thread."""
-
-        def made() -> bytes:
-            first()
-            return session.frame()
-
-        frame = await asyncio.to_thread(made)
-        self._unseen += 1
-        if self._unseen >= _MOST_UNSEEN:
-            self._room_for_more.clear()
-        await self._socket.send_bytes(frame)
-
-    async def _status(self, playing: str) -> None:
-        with suppress(RuntimeError, WebSocketDisconnect):  # the page may be gone
-            await self._tell({"is": "status", "playing": bool(playing)})
-
-    async def _tell(self, message: Mapping[str, Any]) -> None:
-        await self._socket.send_text(json.dumps(message))
-
-
-_COMMANDS: dict[str, Callable[[Player, dict[str, Any]], Awaitable[None]]] = {
-    "state": Player._state,
-    "play": Player._play,
-    "pause": Player._pause,
-    "step": Player._step,
-    "epoch": Player._epoch,
-    "reset": Player._reset,
-    "weight": Player._weight,
-    "explain": Player._explain,
-    "approximate": Player._approximate,
-    "way out": Player._way_out,
-    "download": Player._download,
-}
 
 
 @cache

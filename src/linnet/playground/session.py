@@ -6,7 +6,7 @@ whole epochs. So whatever was done on screen can be done again by a program, to 
 
 import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from linnet.checks import check_number
 from linnet.errors import ConfigError, FitError
 from linnet.fit.loop import ONE_STEP, Epoch, OptimizerState, Slice, Training
 from linnet.model.network import Theta
-from linnet.playground.datasets import Dataset, make
+from linnet.playground.datasets import Dataset, Floats, make
 from linnet.playground.frame import Scene
 from linnet.playground.model import Model, heads_of
 from linnet.playground.state import State
@@ -219,7 +219,7 @@ class Session:
             "shapes": network.shapes,
             "activations": [layer.activation.name for layer in network.layers[:-1]] + [network.head.output.name],
             "rows": [len(self.train_part), len(self.test_part)],
-            "points": np.round(data.points[some], 3).tolist(),
+            "points": _short(data.points[some], data.ranges),
             "values": data.y[some].tolist(),
             "held": held[some].astype(int).tolist(),
             "numbers": np.arange(len(data))[some].tolist(),
@@ -266,6 +266,13 @@ class Session:
     def _leave(self) -> None:
         if hasattr(self, "_records"):
             self._records.close()
+
+
+def _short(points: Floats, ranges: Sequence[tuple[float, float]]) -> list[list[float]]:
+    """Points to as many digits as can be seen: a few thousandths of the ranges."""
+    digits = [int(np.ceil(3 - np.log10(high - low))) for low, high in ranges]
+    columns = [np.round(points[:, axis], count).tolist() for axis, count in enumerate(digits)]
+    return [list(point) for point in zip(*columns, strict=True)]
 
 
 def _place(value: object, count: int, name: str) -> int:

@@ -54,8 +54,11 @@ class Prepared:
 class Table:
     """A table in files, of which a column is predicted."""
 
-    def __init__(self, table: "pa.Table", files: Sequence[str], notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, table: "pa.Table", files: Sequence[str], notes: Sequence[str] = (), delimiter: str | None = None
+    ) -> None:
         self.table = table
+        self.delimiter = delimiter  # if it was given
         self.files = list(files)
         self.notes = list(notes)
         self._prepared: dict[str, Prepared] = {}
@@ -71,7 +74,7 @@ class Table:
             table = table.take(chosen)
         if len(table) < some.rows:
             notes.append(f"{len(table):,} of {some.rows:,} rows are used, drawn at random")
-        return cls(table, [str(file) for file in files], notes)
+        return cls(table, [str(file) for file in files], notes, delimiter)
 
     @property
     def name(self) -> str:

@@ -265,7 +265,8 @@ function legend(facts) {
 
 /** What a preset, the data or the engine have to say. */
 function showNote() {
-  const said = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).join(" ");
+  const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+  const said = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).map(sentence).join(" ");
   of("note").textContent = said || HINT;
 }
 

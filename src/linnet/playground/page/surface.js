@@ -1,5 +1,5 @@
 // The plane of inputs: what the network says everywhere in it, where it changes its mind, and the rows.
-import { contour } from "./contour.js";
+import { contour, margins } from "./contour.js";
 import { classColour, colour, css, diverging, drawCells, numberColour, surfaceColours } from "./paint.js";
 
 const LEVELS = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
@@ -59,9 +59,9 @@ export class Surface {
     const [outputs, side] = surface.shape;
     const cells = side * side;
     const scale = this.canvas.width / side;
-    const stroke = (height, level, width, dash = [], alpha = 0.85) => {
+    const stroke = (heights, start, level, width, dash = [], alpha = 0.85) => {
       context.beginPath();
-      contour(side, height, level, (x0, y0, x1, y1) => {
+      contour(side, heights, start, level, (x0, y0, x1, y1) => {
         context.moveTo(x0 * scale, y0 * scale);
         context.lineTo(x1 * scale, y1 * scale);
       });
@@ -72,19 +72,14 @@ export class Surface {
       context.setLineDash([]);
     };
     if (!facts.classes.length) {
-      for (const level of LEVELS) stroke((k) => surface[k], level * 65535, 1.25, [], 0.3);
+      for (const level of LEVELS) stroke(surface, 0, level * 65535, 1.25, [], 0.3);
     } else if (facts.classes.length === 2) {
-      stroke((k) => surface[(outputs - 1) * cells + k], state.threshold * 65535, 3);
+      stroke(surface, (outputs - 1) * cells, state.threshold * 65535, 3);
     } else {
-      for (let c = 0; c < outputs; c++) {
-        stroke((k) => {
-          let other = 0;
-          for (let o = 0; o < outputs; o++) if (o !== c) other = Math.max(other, surface[o * cells + k]);
-          return surface[c * cells + k] - other;
-        }, 0, 2.25, [], 0.55);
-      }
+      const above = margins(surface, outputs, cells);
+      for (let c = 0; c < outputs; c++) stroke(above, c * cells, 0, 2.25, [], 0.55);
       const shown = Math.min(state.shown, outputs - 1);
-      if (state.threshold !== 0.5) stroke((k) => surface[shown * cells + k], state.threshold * 65535, 2.5, [9, 7]);
+      if (state.threshold !== 0.5) stroke(surface, shown * cells, state.threshold * 65535, 2.5, [9, 7]);
     }
   }
 
