@@ -58,19 +58,15 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
   const double* x = s.x.get() + std::ptrdiff_t{r0} * V;
   const int rows = r1 - r0;
   row_dots(s.z.get(), x, ld_, theta, width, rows);
-  const Head head{Family::bernoulli, 0};
   for (int r = 0; r < rows; r += V) {
     const Vec<double> t = load(s.t.get() + r0 + r);
     Vec<double> z = load(s.z.get() + r), weight = load(s.w.get() + r0 + r);
     if (by_answer) weight = weight * (t > 0.5 ? broadcast(by_answer[1]) : broadcast(by_answer[0]));
     for (int lane = rows - r; lane < V; ++lane) z[lane] = weight[lane] = 0;
-    double dz[V], second[V], here[V];
-    store(here, z);
-    const auto target = [t](int) { return t; };
-    curvature_lanes<double>(head, second, here, 1, target, true);
-    store(s.loss.get() + r, family_lanes<double>(head, dz, here, 1, target, weight));
-    store(s.factor.get() + r, weight * load(second));
-    store(s.z.get() + r, load(dz));
+    const BernoulliLanes<double> at(z, t);
+    store(s.loss.get() + r, weight * at.loss);
+    store(s.factor.get() + r, weight * at.curvature);
+    store(s.z.get() + r, weight * at.dz);
   }
   int kept = 0;
   for (int r = 0; r < rows; ++r) {
@@ -85,6 +81,7 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
       for (int i = 0; i < n.value; ++i) sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
     for (int i = 0; i < n.value; ++i) store(total + (q + i) * V, sum[i]);
   });
+  if (!kept) return;
   total += std::ptrdiff_t{width} * V;
   for (int q = 0; q < width; ++q) {
     const double* from = x + std::ptrdiff_t{q} * ld_ * V;

@@ -5,8 +5,9 @@
 Rows belong to groups (classes), and problem p says of each group whether its rows are yes (+1), no (-1) or not there
 (0). The second derivatives of all problems together are a matrix a problem, so that Newton's method takes its steps
 problem by problem, from sums that one pass over the rows gives for all of them; a problem that is done costs nothing.
-Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, never of
-its gradient: steps are a little longer, and end in the same place.
+Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, and once
+the end is near these are kept as they are; the gradient is always that of all rows, so that steps, a little longer or
+shorter than Newton's, end in the same place.
 """
 
 from dataclasses import dataclass
@@ -21,8 +22,9 @@ from linnet.fit.linear import Floats
 
 _BYTES = 64_000_000  # of the second derivatives that are in memory together
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
-_ENOUGH = 1e-12  # a gain this small, in units of the objective, and a hundredth of the one before, is nearly all
-_LEFT_OUT = 1e-4  # part of the curvature: rows with less of it than so much of the mean tell nearly nothing of it
+_ENOUGH = 1e-18  # so much is left to gain, in units of the objective, where the next step is not worth a pass
+_FAR, _NEAR = 1e-2, 1e-3  # gains, in units of the objective
+_LEFT_OUT = 1e-1, 1e-2  # far from the end, and not: rows of less curvature than so much of the mean tell little of it
 _NOTHING = 1e-15  # a gain this small is none
 _SHORTEST = 1e-6  # part of a step
 
@@ -142,7 +144,9 @@ class _Group:
         self._sides = together.sides.only(chosen)
         self._by_answer = None if together.by_answer is None else together.by_answer[chosen]
         self._ridge = np.append(together.ridge, 0.0)
-        self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need
+        self._curvature = np.zeros((len(chosen), len(self._ridge), len(self._ridge)))
+        self._bias_curvature = np.zeros(len(chosen))  # without what was left out
+        self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need; infinite: none are needed
         counts = np.diff(self._sides.first).astype(np.float64)
         self._rows = self._sides.totals(counts).sum(axis=1)
 
@@ -152,27 +156,29 @@ class _Group:
         count = len(theta)
         iterations, done = np.zeros(count, np.intp), np.zeros(count, np.bool_)
         active = np.arange(count)
-        value, gradient, curvature = self._at(theta, active)
-        first, before = value.copy(), np.full(count, np.inf)
+        value, gradient = self._at(theta, active)
+        first, before = value.copy(), np.zeros(count)
         for iteration in range(max_iter + 1):
             step = np.empty_like(gradient)
-            self._sums.solve(curvature, gradient, step)
+            self._sums.solve(self._curvature[active], gradient, step)
             np.negative(step, out=step)
             gain = -np.einsum("pj,pj->p", gradient, step)
             nothing = _NOTHING * (np.abs(value) + np.abs(first[active] - value))
-            ends = (gain <= nothing) | ((gain <= _ENOUGH * np.abs(value)) & (gain <= 1e-2 * before[active]))
+            quick = gain <= 1e-2 * before[active]  # after this step, gain / before of the gain will be left
+            ends = (gain <= nothing) | (quick & (gain * gain <= _ENOUGH * np.abs(value) * before[active]))
             theta[active[ends]] += step[ends]
             done[active[ends]] = True
+            far = gain > _FAR * np.abs(value)
+            self._least[active] = np.where(far, _LEFT_OUT[0], _LEFT_OUT[1]) * self._mean_curvature(active)
+            self._least[active[quick & (gain <= _NEAR * np.abs(value))]] = np.inf
             iterations[active], before[active] = iteration, gain
             left = ~ends & np.isfinite(gain)
             if iteration == max_iter or not left.any():
                 break
             active = active[left]
-            value, gradient, curvature, stuck = self._descend(theta, active, value[left], step[left], gain[left])
+            value, gradient, stuck = self._descend(theta, active, value[left], step[left], gain[left])
             if stuck.any():  # rounding has the last word, which is not for this solver to say
-                active, value, gradient, curvature = (
-                    active[~stuck], value[~stuck], gradient[~stuck], curvature[~stuck]
-                )  # fmt: skip
+                active, value, gradient = active[~stuck], value[~stuck], gradient[~stuck]
             if not len(active):
                 break
         return theta, iterations, done & np.isfinite(theta).all(axis=1)
@@ -188,11 +194,15 @@ class _Group:
             theta[:, -1] = np.log(total[:, 1] / total[:, 0])
         return theta
 
-    def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        """The objective of the active problems and its derivatives."""
+    def _mean_curvature(self, active: NDArray[np.intp]) -> Floats:
+        """Of a row, by the last second derivatives."""
+        return np.asarray(self._bias_curvature[active] / self._rows[active])
+
+    def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """The objective of the active problems and its gradient; second derivatives are left in `_curvature`."""
         count, size = len(active), theta.shape[1]
         sides = self._sides if count == self._sides.problems else self._sides.only(active)
-        here = np.ascontiguousarray(theta[active])
+        here, least = np.ascontiguousarray(theta[active]), np.ascontiguousarray(self._least[active])
         value, gradient, curvature = np.empty(count), np.empty((count, size)), np.empty((count, size, size))
         by_answer = None if self._by_answer is None else np.ascontiguousarray(self._by_answer[active])
         self._sums.sums(
@@ -204,12 +214,13 @@ class _Group:
             sides.sign,
             self._together.weights,
             by_answer,
-            np.ascontiguousarray(self._least[active]),
+            least,
             value,
             gradient,
             curvature,
         )
-        self._least[active] = _LEFT_OUT * curvature[:, -1, -1] / self._rows[active]  # for the next time
+        new = np.isfinite(least)
+        self._bias_curvature[active[new]] = curvature[new, -1, -1]
         pull = self._ridge * here
         value += 0.5 * np.einsum("pj,pj->p", pull, here)
         gradient += pull
@@ -217,11 +228,12 @@ class _Group:
         curvature[:, every, every] += self._ridge
         if not self._together.intercept:
             gradient[:, -1], curvature[:, -1], curvature[:, :, -1], curvature[:, -1, -1] = 0, 0, 0, 1
-        return value, gradient, curvature
+        self._curvature[active[new]] = curvature[new]
+        return value, gradient
 
     def _descend(
         self, theta: Floats, active: NDArray[np.intp], value: Floats, step: Floats, gain: Floats
-    ) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Move each problem along its step, as far as its objective falls enough; `stuck`: those that it leads
         nowhere.
         """

@@ -46,8 +46,8 @@ class Reduction(Classifier):
         """Rows x classes, from the answers to all problems."""
 
     @abstractmethod
-    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
-        """The number of the class to say of each row; `first`: the number of the first row."""
+    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
+        """The number of the class to say of each row."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit all binary classifiers, or leave everything as it was.
@@ -123,7 +123,7 @@ class Reduction(Classifier):
         said = np.zeros(self.learners_.size(table), np.intp)
         if len(self.classes_) > 1:
             for part, some in self.learners_.blocks(table, 4 * self.learners_.count):
-                said[part] = self._winners(*self.learners_.answers(some), part.start)
+                said[part] = self._winners(*self.learners_.answers(some))
         return np.asarray(self.classes_[said])
 
     def predict_proba(self, X: Any) -> Floats:
@@ -133,7 +133,7 @@ class Reduction(Classifier):
         if len(self.classes_) > 1:
             for part, some in self.learners_.blocks(table, self._width()):
                 answers = self.learners_.answers(some)
-                p[part] = with_winner(self._probabilities(*answers), self._winners(*answers, part.start))
+                p[part] = with_winner(self._probabilities(*answers), self._winners(*answers))
         return p
 
     def predict_log_proba(self, X: Any) -> Floats:
