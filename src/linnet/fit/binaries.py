@@ -10,7 +10,7 @@ the end is near these are kept as they are; the gradient is always that of all r
 shorter than Newton's, end in the same place.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,9 @@ _FAR, _NEAR = 1e-2, 1e-3  # gains, in units of the objective
 _LEFT_OUT = 1e-1, 1e-2  # far from the end, and not: rows of less curvature than so much of the mean tell little of it
 _NOTHING = 1e-15  # a gain this small is none
 _SHORTEST = 1e-6  # part of a step
+_THIN = 8  # one row in so many is enough to begin with
+_ROWS_LEFT = 20  # a column and a side, at least
+_ROUGH = 1e-3  # a gain this small, in units of the first objective, ends the search for a start
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,21 @@ class Sides:
         some.__dict__.update(order=self.order, first=self.first)  # of the same rows
         return some
 
+    def thinned(self, whole: NDArray[np.bool_]) -> "Sides":
+        """One in `_THIN` rows of each group, and all rows on the sides (problems x (no, yes)) that are to stay whole.
+
+        Rows that are drawn and rows that are not are groups of their own, the former first.
+        """
+        groups = len(self.starts) - 1
+        nth = np.empty(len(self.group), np.int64)  # of its group
+        nth[self.order] = np.arange(len(self.group)) - np.repeat(self.first[:-1], np.diff(self.first))
+        group = self.group + np.where(nth % _THIN == 0, 0, groups).astype(np.int32)
+        too = whole[self.problem, (self.sign > 0).astype(np.intp)]
+        after = len(self.problem) + np.concatenate([[0], np.cumsum(too)])[self.starts[1:]]
+        starts = np.concatenate([self.starts, after]).astype(np.int64)
+        problem, sign = (np.concatenate([part, part[too]]) for part in (self.problem, self.sign))
+        return Sides(group, starts, problem, sign, self.problems)
+
     def rows(self, problem: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
         """The rows of one problem, as they lie, and whether they are yes (1) or no (0)."""
         order, starts = self._by_problem
@@ -129,11 +147,32 @@ class Together:
         theta, done = np.zeros((problems, size)), np.zeros(problems, np.bool_)
         iterations = np.zeros(problems, np.intp)
         together = max(1, _BYTES // (16 * size * size))
+        fewer, thin = self._thinned()
         for start in range(0, problems, together):
             some = np.arange(start, min(start + together, problems))
-            theta[some], iterations[some], done[some] = _Group(self, sums, some).newton(max_iter)
+            group = _Group(self, sums, some)
+            at, few = group.start(), np.flatnonzero(thin[some])
+            if len(few):
+                rough = _Group(fewer, sums, some[few])
+                at[few] = rough.newton(at[few], max_iter, enough=_ROUGH)[0]
+                group.expect(few, rough)
+            theta[some], iterations[some], done[some] = group.newton(at, max_iter)
         weights = np.ascontiguousarray(theta[:, :-1].T)
         return weights, theta[:, -1] - center @ weights, iterations, done
+
+    def _thinned(self) -> tuple["Together", NDArray[np.bool_]]:
+        """The problems with fewer rows, which weigh more, to find a start near the end; and which have fewer."""
+        whole = self.sides.totals(np.diff(self.sides.first) * 1.0) < _THIN * _ROWS_LEFT * len(self.ridge)
+        if whole.all():
+            return self, ~whole.all(axis=1)
+        fewer = self.sides.thinned(whole)
+        total, left = (
+            sides.totals(np.bincount(sides.group, self.weights, len(sides.starts) - 1) * 1.0)
+            for sides in (self.sides, fewer)
+        )
+        heavier = np.divide(total, left, out=np.ones_like(total), where=left > 0)
+        by_answer = heavier if self.by_answer is None else heavier * self.by_answer
+        return replace(self, sides=fewer, by_answer=by_answer), ~whole.all(axis=1) & (left > 0).all(axis=1)
 
 
 class _Group:
@@ -150,10 +189,14 @@ class _Group:
         counts = np.diff(self._sides.first).astype(np.float64)
         self._rows = self._sides.totals(counts).sum(axis=1)
 
-    def newton(self, max_iter: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
-        """Theta, iterations, and which problems came to an end; the rules are those of `linnet.fit.newton`."""
-        theta = self._start()
-        count = len(theta)
+    def newton(
+        self, theta: Floats, max_iter: int, enough: float = 0.0
+    ) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
+        """Theta, iterations, and which problems came to an end; the rules are those of `linnet.fit.newton`.
+
+        `enough`: a gain, in units of the first objective, with which a problem comes to an end, too.
+        """
+        theta, count = theta.copy(), len(theta)
         iterations, done = np.zeros(count, np.intp), np.zeros(count, np.bool_)
         active = np.arange(count)
         value, gradient = self._at(theta, active)
@@ -163,14 +206,15 @@ class _Group:
             self._sums.solve(self._curvature[active], gradient, step)
             np.negative(step, out=step)
             gain = -np.einsum("pj,pj->p", gradient, step)
-            nothing = _NOTHING * (np.abs(value) + np.abs(first[active] - value))
+            nothing = enough * np.abs(first[active]) + _NOTHING * (np.abs(value) + np.abs(first[active] - value))
             quick = gain <= 1e-2 * before[active]  # after this step, gain / before of the gain will be left
             ends = (gain <= nothing) | (quick & (gain * gain <= _ENOUGH * np.abs(value) * before[active]))
             theta[active[ends]] += step[ends]
             done[active[ends]] = True
             far = gain > _FAR * np.abs(value)
-            self._least[active] = np.where(far, _LEFT_OUT[0], _LEFT_OUT[1]) * self._mean_curvature(active)
-            self._least[active[quick & (gain <= _NEAR * np.abs(value))]] = np.inf
+            self._leave_out(active, np.where(far, *_LEFT_OUT))
+            near = (gain <= _NEAR * np.abs(value)) & (quick | (before[active] == 0))
+            self._least[active[near]] = np.inf  # the last ones are good enough
             iterations[active], before[active] = iteration, gain
             left = ~ends & np.isfinite(gain)
             if iteration == max_iter or not left.any():
@@ -183,7 +227,7 @@ class _Group:
                 break
         return theta, iterations, done & np.isfinite(theta).all(axis=1)
 
-    def _start(self) -> Floats:
+    def start(self) -> Floats:
         """Weights of zero, and the biases that fit the shares of yes."""
         together, sides = self._together, self._sides
         theta = np.zeros((sides.problems, len(self._ridge)))
@@ -194,9 +238,14 @@ class _Group:
             theta[:, -1] = np.log(total[:, 1] / total[:, 0])
         return theta
 
-    def _mean_curvature(self, active: NDArray[np.intp]) -> Floats:
-        """Of a row, by the last second derivatives."""
-        return np.asarray(self._bias_curvature[active] / self._rows[active])
+    def expect(self, few: NDArray[np.intp], rough: "_Group") -> None:
+        """Leave rows out from the first time on, by what the same problems' sums over fewer rows were."""
+        self._bias_curvature[few] = rough._bias_curvature
+        self._leave_out(few, _LEFT_OUT[0])
+
+    def _leave_out(self, active: NDArray[np.intp], part: Floats | float) -> None:
+        """Of the next second derivatives the rows with less than a part of the mean curvature of the last ones."""
+        self._least[active] = part * self._bias_curvature[active] / self._rows[active]
 
     def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """The objective of the active problems and its gradient; second derivatives are left in `_curvature`."""
