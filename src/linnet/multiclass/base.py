@@ -71,9 +71,15 @@ class Reduction(Classifier):
         weights = row_weights(sample_weight, count)
         params = self._routed(weights, fit_params)
         none = Sides(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
-        rows = Rows(X, none, weights, params, self.n_jobs)
+        rows = Rows(X, none, weights, params, self._jobs(), getattr(self, "verbose", 0))
         self.learners_ = train(self.estimator, rows.of(self._sides(rows, labels)))
         return self
+
+    def _jobs(self) -> int | None:
+        jobs = self.n_jobs
+        if jobs is None or (isinstance(jobs, int | np.integer) and not isinstance(jobs, bool) and jobs != 0):
+            return jobs
+        raise ConfigError(f"n_jobs must be None, a number of processes or -1 for all processors, got {jobs!r}")
 
     def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
         """The number of each row's class."""
@@ -169,12 +175,16 @@ class Reduction(Classifier):
         return hasattr(self, "learners_")
 
     def get_metadata_routing(self) -> Any:
-        """Return who may be given what: the estimator's fit, and this fit itself."""
+        """Return who may be given what: the estimator's fit, which alone says whether it takes row weights, and what is
+        asked for by the other methods.
+        """
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+        own = super().get_metadata_routing()
+        own.fit.requests.pop("sample_weight", None)
         return (
             MetadataRouter(owner=self)
-            .add_self_request(super().get_metadata_routing())
+            .add_self_request(own)
             .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         )
 

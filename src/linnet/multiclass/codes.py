@@ -42,7 +42,7 @@ def check_codes(given: Any, classes: int) -> Codes:
     codes = matrix.astype(np.int8)
     for column in range(codes.shape[1]):
         if not ((codes[:, column] > 0).any() and (codes[:, column] < 0).any()):
-            raise ConfigError(f"column {column} of code has not both -1 and 1: it asks nothing")
+            raise ConfigError(f"column {column} of code has not both -1 (no) and 1 (yes): it asks nothing")
     _, place, times = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     if (times > 1).any():
         a, b = np.flatnonzero(place.ravel() == np.flatnonzero(times > 1)[0])[:2]
