@@ -23,14 +23,14 @@ struct Run {
 }  // namespace
 
 struct alignas(cache_line) Binaries::Scratch {
-  Buffer<double> x;                      // panels: rows x (columns + 1)
-  Buffer<double> curved, scaled;         // the rows that count for second derivatives, and the same weighted
-  Buffer<double> z, t, w, factor;        // of a block's rows
-  Buffer<double> tile;                   // a part of a product
-  std::vector<int> kept;                 // which rows count
-  Buffer<double> theta, total;           // of the thread's problems: in panels; sums, panels x (columns + 1) rows
-  std::vector<std::vector<Run>> runs;    // of the thread's problems in a block
-  std::vector<int> touched;              // those that have any
+  Buffer<double> x;                    // panels: rows x (columns + 1)
+  Buffer<double> curved, scaled;       // the rows that count for second derivatives, and the same weighted
+  Buffer<double> z, t, w, factor;      // of a block's rows
+  Buffer<double> tile;                 // a part of a product
+  std::vector<int> kept;               // which rows count
+  Buffer<double> theta, total;         // of the thread's problems: in panels; sums, panels x (columns + 1) rows
+  std::vector<std::vector<Run>> runs;  // of the thread's problems in a block
+  std::vector<int> touched;            // those that have any
 };
 
 Binaries::~Binaries() = default;

@@ -109,7 +109,7 @@ def test_codes_correct_half_their_distance(code: str) -> None:
         wrong = signs.copy()
         for row in wrong:
             row[rng.choice(len(row), count, replace=False)] *= -1
-        said = model._winners(3 * wrong, 3 * wrong, 0)
+        said = model._winners(3 * wrong, 3 * wrong)
         assert (said == y).all() == stands
 
 

@@ -4,7 +4,7 @@ import functools
 import pickle
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -65,6 +65,10 @@ LEARNERS = {
 def scaled(load: Any) -> tuple[Array, Array]:
     X, y = load(return_X_y=True)
     return StandardScaler().fit_transform(X), y
+
+
+def pair(a: object, b: object) -> object:
+    return a, b
 
 
 def noisy(rows: int = 300, classes: int = 5, columns: int = 4, seed: int = 0) -> tuple[Array, Array]:
@@ -247,15 +251,13 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=np.array([0, 1])), r"lacks \[2\]"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=({0}, 1)), r"\{0\}, which is not a class"),
         (
-            linnet.LabelTreeClassifier(
-                linnet.LogisticRegression(), tree=functools.reduce(lambda a, b: (a, b), range(502))
-            ),
+            linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=functools.reduce(pair, range(502), None)),
             "more than 500 levels",
         ),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression), "estimator must be a classifier"),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression(C=-1)), "C must be above 0"),
         (linnet.OneVsOneClassifier(linnet.LogisticRegression(), n_jobs=0), "n_jobs must be None, a number"),
-        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), n_jobs="2"), "n_jobs must be .* got '2'"),
+        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), n_jobs=cast(Any, "2")), "n_jobs must be .* got '2'"),
         (linnet.OneVsRestClassifier(linnet.Ridge()), "Ridge is no classifier"),
     ],
 )
@@ -297,12 +299,12 @@ def test_some_pairs_at_a_time_vote_as_all_do(learner: str, monkeypatch: pytest.M
 def test_weights_are_routed_to_a_learner_that_asks_for_them(name: str) -> None:
     X, y = noisy(60, 3)
     w = np.arange(60) % 3
-    plain = GridSearchCV(REDUCTIONS[name](linnet.LogisticRegression()), {"estimator__C": [1, 2]}, cv=2)
+    plain = GridSearchCV(REDUCTIONS[name](linnet.LogisticRegression()), {"estimator__C": [2]}, cv=2)
     direct = plain.fit(X, y, sample_weight=w).best_estimator_
     with sklearn.config_context(enable_metadata_routing=True):
         learner = linnet.LogisticRegression().set_fit_request(sample_weight=True)
         model = REDUCTIONS[name](learner).set_score_request(sample_weight=False)
-        asking = GridSearchCV(model, {"estimator__C": [1, 2]}, cv=2)
+        asking = GridSearchCV(model, {"estimator__C": [2]}, cv=2)
         routed = asking.fit(X, y, sample_weight=w).best_estimator_
         with pytest.raises(ValueError, match=r"LogisticRegression\.set_fit_request"):
             plain.estimator.fit(X, y, sample_weight=w)

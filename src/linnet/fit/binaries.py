@@ -164,15 +164,16 @@ class Together:
         """The problems with fewer rows, which weigh more, to find a start near the end; and which have fewer."""
         whole = self.sides.totals(np.diff(self.sides.first) * 1.0) < _THIN * _ROWS_LEFT * len(self.ridge)
         if whole.all():
-            return self, ~whole.all(axis=1)
+            return self, np.zeros(len(whole), np.bool_)
         fewer = self.sides.thinned(whole)
         total, left = (
-            sides.totals(np.bincount(sides.group, self.weights, len(sides.starts) - 1) * 1.0)
+            sides.totals(np.bincount(sides.group, self.weights, len(sides.starts) - 1).astype(np.float64))
             for sides in (self.sides, fewer)
         )
         heavier = np.divide(total, left, out=np.ones_like(total), where=left > 0)
         by_answer = heavier if self.by_answer is None else heavier * self.by_answer
-        return replace(self, sides=fewer, by_answer=by_answer), ~whole.all(axis=1) & (left > 0).all(axis=1)
+        thin = (left > 0).all(axis=1) & (~whole).any(axis=1)
+        return replace(self, sides=fewer, by_answer=by_answer), np.asarray(thin)
 
 
 class _Group:

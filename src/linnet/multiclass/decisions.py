@@ -23,8 +23,8 @@ def log_yes_and_no(z: Floats) -> tuple[Floats, Floats]:
 def drawn_by_scores(scores: Floats, seed: int) -> Floats:
     """A number of each row, uniform in [0, 1): a hash of its scores.
 
-    The scores count in 2^-20 parts of the row's largest, of which the last bits, which may depend on the rows beside it,
-    change nothing.
+    The scores count in 2^-20 parts of the row's largest, so that their last bits, which may depend on the rows beside
+    it, change nothing.
     """
     _, exponent = np.frexp(np.abs(scores).max(axis=1, keepdims=True))
     parts = np.rint(np.ldexp(scores, 20 - exponent)).astype(np.int64).view(np.uint64)

@@ -209,8 +209,8 @@ def _announce(size: int, problems: int, columns: int) -> None:
     """Say so if the model alone takes gigabytes."""
     if size >= _LARGE:
         warn(
-            f"{problems} classifiers of {columns} columns take {size / 1e9:.1f} GB of memory: a LabelTreeClassifier has "
-            "one less than classes, a OneVsRestClassifier as many",
+            f"{problems} classifiers of {columns} columns take {size / 1e9:.1f} GB of memory: OneVsRestClassifier and "
+            "LabelTreeClassifier have no more of them than there are classes",
             DataWarning,
         )
 
