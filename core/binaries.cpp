@@ -9,6 +9,7 @@ namespace linnet {
 namespace {
 
 constexpr int V = lanes<double>;
+constexpr int parts = std::max(1, 8 / V);    // of sums over vectors, for any V eight sums in all
 constexpr int group = Tile<double>::panels;  // panels that are summed together
 constexpr int tile_rows = 64;                // columns that are summed together, a multiple of V
 constexpr double least_pivot = 1e-14;        // of a diagonal of ones: below it there is only rounding
@@ -22,14 +23,14 @@ struct Run {
 }  // namespace
 
 struct alignas(cache_line) Binaries::Scratch {
-  Buffer<double> x;                      // panels: rows x (columns + 1)
-  Buffer<double> curved, scaled;         // the rows that count for second derivatives, and the same weighted
-  Buffer<double> z, t, w, factor, loss;  // of a block's rows
-  Buffer<double> tile;                   // a part of a product
-  std::vector<int> kept;                 // which rows count
-  Buffer<double> theta, total;           // of the thread's problems: in panels; sums, panels x (columns + 1) rows
-  std::vector<std::vector<Run>> runs;    // of the thread's problems in a block
-  std::vector<int> touched;              // those that have any
+  Buffer<double> x;                    // panels: rows x (columns + 1)
+  Buffer<double> curved, scaled;       // the rows that count for second derivatives, and the same weighted
+  Buffer<double> z, t, w, factor;      // of a block's rows
+  Buffer<double> tile;                 // a part of a product
+  std::vector<int> kept;               // which rows count
+  Buffer<double> theta, total;         // of the thread's problems: in panels; sums, panels x (columns + 1) rows
+  std::vector<std::vector<Run>> runs;  // of the thread's problems in a block
+  std::vector<int> touched;            // those that have any
 };
 
 Binaries::~Binaries() = default;
@@ -45,7 +46,7 @@ Binaries::Binaries(Columns columns, std::vector<double> center, int threads)
     s.scaled = Buffer<double>(width * ld_);
     s.curved = Buffer<double>(width * ld_);
     s.kept.resize(ld_);
-    for (Buffer<double>* of_rows : {&s.z, &s.t, &s.w, &s.factor, &s.loss}) *of_rows = Buffer<double>(ld_);
+    for (Buffer<double>* of_rows : {&s.z, &s.t, &s.w, &s.factor}) *of_rows = Buffer<double>(ld_);
     s.tile = Buffer<double>(group * tile_rows * V);
   }
 }
@@ -58,33 +59,37 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
   const double* x = s.x.get() + std::ptrdiff_t{r0} * V;
   const int rows = r1 - r0;
   row_dots(s.z.get(), x, ld_, theta, width, rows);
-  const Head head{Family::bernoulli, 0};
+  Vec<double> losses[parts] = {};  // of every eighth row, so that the width of a vector does not matter
   for (int r = 0; r < rows; r += V) {
     const Vec<double> t = load(s.t.get() + r0 + r);
     Vec<double> z = load(s.z.get() + r), weight = load(s.w.get() + r0 + r);
     if (by_answer) weight = weight * (t > 0.5 ? broadcast(by_answer[1]) : broadcast(by_answer[0]));
     for (int lane = rows - r; lane < V; ++lane) z[lane] = weight[lane] = 0;
-    double dz[V], second[V], here[V];
-    store(here, z);
-    const auto target = [t](int) { return t; };
-    curvature_lanes<double>(head, second, here, 1, target, true);
-    store(s.loss.get() + r, family_lanes<double>(head, dz, here, 1, target, weight));
-    store(s.factor.get() + r, weight * load(second));
-    store(s.z.get() + r, load(dz));
+    const BernoulliLanes<double> at(z, t);
+    Vec<double>& mine = losses[r / V % parts];
+    mine = mine + weight * at.loss;
+    store(s.factor.get() + r, weight * at.curvature);
+    store(s.z.get() + r, weight * at.dz);
   }
+  for (int half = parts / 2; half >= 1; half /= 2)
+    for (int q = 0; q < half; ++q) losses[q] = losses[q] + losses[q + half];
+  for (int half = V / 2; half >= 1; half /= 2)
+    for (int lane = 0; lane < half; ++lane) losses[0][lane] += losses[0][lane + half];
+  loss += losses[0][0];
+  for (int q = 0; q < width; q += 8)
+    with_constant<8>(std::min(8, width - q), [&](auto n) {
+      Vec<double> sum[n.value];
+      for (int i = 0; i < n.value; ++i) sum[i] = load(total + (q + i) * V);
+      for (int r = 0; r < rows; ++r)
+        for (int i = 0; i < n.value; ++i) sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
+      for (int i = 0; i < n.value; ++i) store(total + (q + i) * V, sum[i]);
+    });
+  if (std::isinf(least)) return;
   int kept = 0;
   for (int r = 0; r < rows; ++r) {
-    loss += s.loss[r];
     s.kept[kept] = r;
     kept += s.factor[r] > least;
   }
-  in_pieces<4>(0, width, [&](int q, auto n) {
-    Vec<double> sum[n.value];
-    for (int i = 0; i < n.value; ++i) sum[i] = load(total + (q + i) * V);
-    for (int r = 0; r < rows; ++r)
-      for (int i = 0; i < n.value; ++i) sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
-    for (int i = 0; i < n.value; ++i) store(total + (q + i) * V, sum[i]);
-  });
   total += std::ptrdiff_t{width} * V;
   for (int q = 0; q < width; ++q) {
     const double* from = x + std::ptrdiff_t{q} * ld_ * V;
@@ -213,7 +218,6 @@ bool Binaries::solve(const double* curvature, const double* gradient, double* st
 
 bool Binaries::dots(const double* theta, const std::int64_t* row, const std::int32_t* problem, std::int64_t count,
                     double* z, const Interrupt::Ask& interrupted) {
-  constexpr int parts = std::max(1, 8 / V);
   const int dense = columns_.dense_cols, whole = dense / V;
   const std::int64_t blocks = (count + block_rows_ - 1) / block_rows_;
   Interrupt interrupt(interrupted);

@@ -24,7 +24,8 @@ struct Sides {
   int groups, problems;
   const double* weights;    // of rows; null: all one
   const double* by_answer;  // problems x (no, yes): more weights, of a problem's rows; null: all one
-  const double* least;      // of problems: rows of no more curvature are left out of second derivatives; null: 0
+  const double* least;      // of problems: rows of no more curvature are left out of second derivatives (infinite:
+                            // there are none); null: 0
 };
 
 class Binaries {

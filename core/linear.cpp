@@ -24,6 +24,7 @@ Linear::Linear(Columns columns, std::vector<double> center, Head head, int outpu
       scattered_(std::ptrdiff_t{columns_.sparse_cols} * outputs > many_sparse) {
   const int dense = columns_.dense_cols + 1;
   block_rows_ = std::clamp(24576 / dense / 8 * 8, 32, 256);  // a block of x and its weighted twin in L2
+  block_rows_ = static_cast<int>(std::min<std::int64_t>(block_rows_, (columns_.rows + 7) / 8 * 8));
   ld_ = block_rows_ + cache_line / vector_bytes;
   dense_theta_ = Buffer<double>(outputs == 1 ? std::ptrdiff_t{panels_of<double>(dense)} * V
                                              : std::ptrdiff_t{panels_of<double>(outputs)} * columns_.dense_cols * V);

@@ -44,20 +44,27 @@ inline void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double
   constexpr int V = lanes<double>, parts = std::max(1, 8 / V);
   static_assert(V <= 8);
   for (int r = 0; r < rows; r += V) {
-    Vec<double> sum[V][parts] = {};
-    for (int p = 0; p < panels; ++p) {
-      const Vec<double> t = load(theta + p * V);
-      const double* from = x + (p * ld + r) * V;
+    Vec<double> sum[V][parts];  // in registers: all places in it are known when this is compiled
+#pragma GCC unroll 8
+    for (int i = 0; i < V; ++i)
+#pragma GCC unroll 4
+      for (int q = 0; q < parts; ++q) sum[i][q] = Vec<double>{};
+    for (int p = 0; p < panels; p += parts) {
 #pragma GCC unroll 4
       for (int q = 0; q < parts; ++q) {
-        if (p % parts != q) continue;
+        if (p + q >= panels) break;
+        const Vec<double> t = load(theta + (p + q) * V);
+        const double* from = x + ((p + q) * ld + r) * V;
 #pragma GCC unroll 8
         for (int i = 0; i < V; ++i) sum[i][q] = fma(load(from + i * V), t, sum[i][q]);
       }
     }
     Vec<double> m[V];
+#pragma GCC unroll 8
     for (int i = 0; i < V; ++i) {
+#pragma GCC unroll 4
       for (int half = parts / 2; half >= 1; half /= 2)
+#pragma GCC unroll 4
         for (int q = 0; q < half; ++q) sum[i][q] = sum[i][q] + sum[i][q + half];
       m[i] = sum[i][0];
     }

@@ -62,3 +62,11 @@ def test_a_picture() -> None:
     with pytest.raises(ConfigError, match="ax must be 4 axes"):
         found.plot(axes[0])
     mpl.pyplot.close("all")
+
+
+def test_models_that_cannot_be_compared_are_named() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ConfigError, match="models must be a dict of classifiers by name, got list"):
+        compare(X, y, models=[linnet.LogisticRegression()])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"models\['p'\], a Perceptron, has no predict_proba"):
+        compare(X, y, models={"p": linnet.Perceptron()})

@@ -72,13 +72,15 @@ def test_one_vs_rest_errs_as_soon_as_one_of_its_classifiers_does() -> None:
 
 
 def test_random_ties_are_uniform_among_those_who_say_yes_and_reproducible() -> None:
-    X = np.eye(4).repeat(1000, axis=0)
+    X = np.eye(4).repeat(1000, axis=0) + 0.05 * np.random.default_rng(0).normal(size=(4000, 4))
     y = np.arange(4).repeat(1000)
     model = linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random", random_state=0).fit(X, y)
     learners: Any = model.learners_
-    learners.biases[[1, 3]] += 1000  # they say yes to everything, and class 0 to its own
+    learners.biases[[1, 3]] += 100  # they say yes to everything, and class 0 to its own
     said = model.predict(X)
     assert (said == model.predict(X)).all()
+    assert (said[::-1] == model.predict(X[::-1])).all()
+    assert [model.predict(X[i : i + 1])[0] for i in range(0, 4000, 100)] == said[::100].tolist()
     counts = np.bincount(said[:1000], minlength=4)
     assert counts[2] == 0
     assert (np.abs(counts[[0, 1, 3]] - 1000 / 3) < 60).all()
@@ -107,7 +109,7 @@ def test_codes_correct_half_their_distance(code: str) -> None:
         wrong = signs.copy()
         for row in wrong:
             row[rng.choice(len(row), count, replace=False)] *= -1
-        said = model._winners(3 * wrong, 3 * wrong, 0)
+        said = model._winners(3 * wrong, 3 * wrong)
         assert (said == y).all() == stands
 
 

@@ -1,24 +1,28 @@
 """What holds for every reduction over every kind of learner."""
 
+import functools
 import pickle
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy
+import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression as TheirLogistic
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import linnet
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, DataWarning
 
 Array = NDArray[Any]
 
@@ -61,6 +65,10 @@ LEARNERS = {
 def scaled(load: Any) -> tuple[Array, Array]:
     X, y = load(return_X_y=True)
     return StandardScaler().fit_transform(X), y
+
+
+def pair(a: object, b: object) -> object:
+    return a, b
 
 
 def noisy(rows: int = 300, classes: int = 5, columns: int = 4, seed: int = 0) -> tuple[Array, Array]:
@@ -240,8 +248,16 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=((0, 1), 7)), "7, which is not a class"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=(0, 1)), r"lacks \[2\]"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=((0, 1), (2, 0))), "has 0 twice"),
+        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=np.array([0, 1])), r"lacks \[2\]"),
+        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=({0}, 1)), r"\{0\}, which is not a class"),
+        (
+            linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=functools.reduce(pair, range(502), None)),
+            "more than 500 levels",
+        ),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression), "estimator must be a classifier"),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression(C=-1)), "C must be above 0"),
+        (linnet.OneVsOneClassifier(linnet.LogisticRegression(), n_jobs=0), "n_jobs must be None, a number"),
+        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), n_jobs=cast(Any, "2")), "n_jobs must be .* got '2'"),
         (linnet.OneVsRestClassifier(linnet.Ridge()), "Ridge is no classifier"),
     ],
 )
@@ -249,6 +265,51 @@ def test_parameters_without_a_meaning_are_named(model: Any, what: str) -> None:
     X, y = noisy(60, 3)
     with pytest.raises(ConfigError, match=what):
         model.fit(X, y)
+
+
+def test_a_model_of_gigabytes_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy(60, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X, y)
+    monkeypatch.setattr("linnet.multiclass.learners._LARGE", 3 * 5 * 8)
+    with pytest.warns(DataWarning, match=r"3 classifiers of 4 columns take 0\.0 GB of memory"):
+        linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X, y)
+
+
+def test_verbose_is_heard(capfd: pytest.CaptureFixture[str]) -> None:
+    X, y = noisy(60, 3)
+    linnet.OneVsRestClassifier(TheirLogistic(), verbose=10).fit(X, y)
+    said = capfd.readouterr()
+    assert "3 out of   3" in said.out + said.err
+
+
+@pytest.mark.parametrize("learner", ["linnet", "theirs", "only-predict"])
+def test_some_pairs_at_a_time_vote_as_all_do(learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy(200, 6)
+    model = linnet.OneVsOneClassifier(LEARNERS[learner]).fit(X, y)
+    whole, said = model.decision_function(X), model.predict(X)
+    monkeypatch.setattr("linnet.multiclass.one_vs_one._TOGETHER", 4)  # of 15
+    assert np.allclose(model.decision_function(X), whole, rtol=0, atol=1e-12)
+    assert (model.predict(X) == said).all()
+    assert (model.predict_proba(X).argmax(axis=1) == said).all()
+
+
+@pytest.mark.parametrize("name", ["rest", "one", "codes", "tree"])
+def test_weights_are_routed_to_a_learner_that_asks_for_them(name: str) -> None:
+    X, y = noisy(60, 3)
+    w = np.arange(60) % 3
+    plain = GridSearchCV(REDUCTIONS[name](linnet.LogisticRegression()), {"estimator__C": [2]}, cv=2)
+    direct = plain.fit(X, y, sample_weight=w).best_estimator_
+    with sklearn.config_context(enable_metadata_routing=True):
+        learner = linnet.LogisticRegression().set_fit_request(sample_weight=True)
+        model = REDUCTIONS[name](learner).set_score_request(sample_weight=False)
+        asking = GridSearchCV(model, {"estimator__C": [2]}, cv=2)
+        routed = asking.fit(X, y, sample_weight=w).best_estimator_
+        with pytest.raises(ValueError, match=r"LogisticRegression\.set_fit_request"):
+            plain.estimator.fit(X, y, sample_weight=w)
+    assert (routed.predict_proba(X) == direct.predict_proba(X)).all()
+    assert (routed.predict_proba(X) != REDUCTIONS[name](linnet.LogisticRegression()).fit(X, y).predict_proba(X)).any()
 
 
 def test_weights_a_learner_does_not_take() -> None:

@@ -82,6 +82,57 @@ def test_what_is_not_solved_together_is_solved_alone(options: dict[str, Any]) ->
         assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("options", [{}, {"C": 1e4}, {"fit_intercept": False}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_a_start_from_fewer_rows_ends_in_the_same_place(options: dict[str, Any], weighed: bool) -> None:
+    X, y = clouds(2500, 6, 3)
+    w = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighed else None
+    sides = Sides.of_codes(CODES, y)
+    assert Together(Columns(2500, (X,)), sides, np.ones(3))._thinned()[1].sum() == 4  # not the one of two classes
+    model = linnet.OutputCodeClassifier(linnet.LogisticRegression(**options), code=CODES).fit(X, y, sample_weight=w)
+    for column, found in enumerate(model.estimators_):
+        rows = CODES[y, column] != 0
+        alone = linnet.LogisticRegression(**options)
+        alone.fit(X[rows], CODES[y[rows], column], sample_weight=None if w is None else w[rows])
+        assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
+
+
+def test_sides_of_fewer_rows() -> None:
+    y = clouds(4000)[1]
+    sides = Sides.of_codes(CODES, y)
+    whole = np.zeros((5, 2), np.bool_)
+    whole[0, 1] = whole[3] = True
+    fewer = sides.thinned(whole)
+    for p in range(5):
+        (all_rows, t), (some, u) = sides.rows(p), fewer.rows(p)
+        assert (np.isin(some, all_rows)).all()
+        assert (t[np.searchsorted(all_rows, some)] == u).all()
+        for side in range(2):
+            left = (u == side).sum() / (t == side).sum()
+            assert left == 1 if whole[p, side] else 0.12 < left < 0.13
+
+
+def test_rows_that_bend_nothing_are_left_out_of_second_derivatives_alone() -> None:
+    X, y = clouds()
+    X -= 100
+    sides = Sides.of_codes(CODES, y)
+    theta = 2 * np.random.default_rng(2).normal(size=(5, 8))
+    sums = core.Binaries(Columns(500, (X,)).to_core(), np.zeros(7), 1)
+    ones = np.column_stack([X, np.ones(500)])
+    found = []
+    for least in (0.0, 1e-2, np.inf):
+        value, gradient, curvature = np.empty(5), np.empty((5, 8)), np.empty((5, 8, 8))
+        rows_of = sides.order, sides.first, sides.starts, sides.problem, sides.sign
+        sums.sums(theta, *rows_of, None, None, np.full(5, least), value, gradient, curvature)
+        found.append(value.tobytes() + gradient.tobytes())
+        for p in range(5):
+            x = ones[sides.rows(p)[0]]
+            bend = 0.25 / np.cosh(x @ theta[p] / 2) ** 2
+            bend[bend <= least] = 0
+            assert np.allclose(curvature[p], (x * bend[:, None]).T @ x, rtol=0, atol=1e-10)
+    assert len(set(found)) == 1
+
+
 def test_sums_are_those_of_a_plain_computation() -> None:
     X, y = clouds(rows=700)
     X -= 100

@@ -5,11 +5,12 @@
 Rows belong to groups (classes), and problem p says of each group whether its rows are yes (+1), no (-1) or not there
 (0). The second derivatives of all problems together are a matrix a problem, so that Newton's method takes its steps
 problem by problem, from sums that one pass over the rows gives for all of them; a problem that is done costs nothing.
-Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, never of
-its gradient: steps are a little longer, and end in the same place.
+Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, and once
+the end is near these are kept as they are; the gradient is always that of all rows, so that steps, a little longer or
+shorter than Newton's, end in the same place.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,10 +22,14 @@ from linnet.fit.linear import Floats
 
 _BYTES = 64_000_000  # of the second derivatives that are in memory together
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
-_ENOUGH = 1e-12  # a gain this small, in units of the objective, and a hundredth of the one before, is nearly all
-_LEFT_OUT = 1e-4  # part of the curvature: rows with less of it than so much of the mean tell nearly nothing of it
+_ENOUGH = 1e-18  # so much is left to gain, in units of the objective, where the next step is not worth a pass
+_FAR, _NEAR = 1e-2, 1e-3  # gains, in units of the objective
+_LEFT_OUT = 1e-1, 1e-2  # far from the end, and not: rows of less curvature than so much of the mean tell little of it
 _NOTHING = 1e-15  # a gain this small is none
 _SHORTEST = 1e-6  # part of a step
+_THIN = 8  # one row in so many is enough to begin with
+_ROWS_LEFT = 20  # a column and a side, at least
+_ROUGH = 1e-3  # a gain this small, in units of the first objective, ends the search for a start
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,21 @@ class Sides:
         some.__dict__.update(order=self.order, first=self.first)  # of the same rows
         return some
 
+    def thinned(self, whole: NDArray[np.bool_]) -> "Sides":
+        """One in `_THIN` rows of each group, and all rows on the sides (problems x (no, yes)) that are to stay whole.
+
+        Rows that are drawn and rows that are not are groups of their own, the former first.
+        """
+        groups = len(self.starts) - 1
+        nth = np.empty(len(self.group), np.int64)  # of its group
+        nth[self.order] = np.arange(len(self.group)) - np.repeat(self.first[:-1], np.diff(self.first))
+        group = self.group + np.where(nth % _THIN == 0, 0, groups).astype(np.int32)
+        too = whole[self.problem, (self.sign > 0).astype(np.intp)]
+        after = len(self.problem) + np.concatenate([[0], np.cumsum(too)])[self.starts[1:]]
+        starts = np.concatenate([self.starts, after]).astype(np.int64)
+        problem, sign = (np.concatenate([part, part[too]]) for part in (self.problem, self.sign))
+        return Sides(group, starts, problem, sign, self.problems)
+
     def rows(self, problem: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
         """The rows of one problem, as they lie, and whether they are yes (1) or no (0)."""
         order, starts = self._by_problem
@@ -127,11 +147,33 @@ class Together:
         theta, done = np.zeros((problems, size)), np.zeros(problems, np.bool_)
         iterations = np.zeros(problems, np.intp)
         together = max(1, _BYTES // (16 * size * size))
+        fewer, thin = self._thinned()
         for start in range(0, problems, together):
             some = np.arange(start, min(start + together, problems))
-            theta[some], iterations[some], done[some] = _Group(self, sums, some).newton(max_iter)
+            group = _Group(self, sums, some)
+            at, few = group.start(), np.flatnonzero(thin[some])
+            if len(few):
+                rough = _Group(fewer, sums, some[few])
+                at[few] = rough.newton(at[few], max_iter, enough=_ROUGH)[0]
+                group.expect(few, rough)
+            theta[some], iterations[some], done[some] = group.newton(at, max_iter)
         weights = np.ascontiguousarray(theta[:, :-1].T)
         return weights, theta[:, -1] - center @ weights, iterations, done
+
+    def _thinned(self) -> tuple["Together", NDArray[np.bool_]]:
+        """The problems with fewer rows, which weigh more, to find a start near the end; and which have fewer."""
+        whole = self.sides.totals(np.diff(self.sides.first) * 1.0) < _THIN * _ROWS_LEFT * len(self.ridge)
+        if whole.all():
+            return self, np.zeros(len(whole), np.bool_)
+        fewer = self.sides.thinned(whole)
+        total, left = (
+            sides.totals(np.bincount(sides.group, self.weights, len(sides.starts) - 1).astype(np.float64))
+            for sides in (self.sides, fewer)
+        )
+        heavier = np.divide(total, left, out=np.ones_like(total), where=left > 0)
+        by_answer = heavier if self.by_answer is None else heavier * self.by_answer
+        thin = (left > 0).all(axis=1) & (~whole).any(axis=1)
+        return replace(self, sides=fewer, by_answer=by_answer), np.asarray(thin)
 
 
 class _Group:
@@ -142,42 +184,51 @@ class _Group:
         self._sides = together.sides.only(chosen)
         self._by_answer = None if together.by_answer is None else together.by_answer[chosen]
         self._ridge = np.append(together.ridge, 0.0)
-        self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need
+        self._curvature = np.zeros((len(chosen), len(self._ridge), len(self._ridge)))
+        self._bias_curvature = np.zeros(len(chosen))  # without what was left out
+        self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need; infinite: none are needed
         counts = np.diff(self._sides.first).astype(np.float64)
         self._rows = self._sides.totals(counts).sum(axis=1)
 
-    def newton(self, max_iter: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
-        """Theta, iterations, and which problems came to an end; the rules are those of `linnet.fit.newton`."""
-        theta = self._start()
-        count = len(theta)
+    def newton(
+        self, theta: Floats, max_iter: int, enough: float = 0.0
+    ) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
+        """Theta, iterations, and which problems came to an end; the rules are those of `linnet.fit.newton`.
+
+        `enough`: a gain, in units of the first objective, with which a problem comes to an end, too.
+        """
+        theta, count = theta.copy(), len(theta)
         iterations, done = np.zeros(count, np.intp), np.zeros(count, np.bool_)
         active = np.arange(count)
-        value, gradient, curvature = self._at(theta, active)
-        first, before = value.copy(), np.full(count, np.inf)
+        value, gradient = self._at(theta, active)
+        first, before = value.copy(), np.zeros(count)
         for iteration in range(max_iter + 1):
             step = np.empty_like(gradient)
-            self._sums.solve(curvature, gradient, step)
+            self._sums.solve(self._curvature[active], gradient, step)
             np.negative(step, out=step)
             gain = -np.einsum("pj,pj->p", gradient, step)
-            nothing = _NOTHING * (np.abs(value) + np.abs(first[active] - value))
-            ends = (gain <= nothing) | ((gain <= _ENOUGH * np.abs(value)) & (gain <= 1e-2 * before[active]))
+            nothing = enough * np.abs(first[active]) + _NOTHING * (np.abs(value) + np.abs(first[active] - value))
+            quick = gain <= 1e-2 * before[active]  # after this step, gain / before of the gain will be left
+            ends = (gain <= nothing) | (quick & (gain * gain <= _ENOUGH * np.abs(value) * before[active]))
             theta[active[ends]] += step[ends]
             done[active[ends]] = True
+            far = gain > _FAR * np.abs(value)
+            self._leave_out(active, np.where(far, *_LEFT_OUT))
+            near = (gain <= _NEAR * np.abs(value)) & (quick | (before[active] == 0))
+            self._least[active[near]] = np.inf  # the last ones are good enough
             iterations[active], before[active] = iteration, gain
             left = ~ends & np.isfinite(gain)
             if iteration == max_iter or not left.any():
                 break
             active = active[left]
-            value, gradient, curvature, stuck = self._descend(theta, active, value[left], step[left], gain[left])
+            value, gradient, stuck = self._descend(theta, active, value[left], step[left], gain[left])
             if stuck.any():  # rounding has the last word, which is not for this solver to say
-                active, value, gradient, curvature = (
-                    active[~stuck], value[~stuck], gradient[~stuck], curvature[~stuck]
-                )  # fmt: skip
+                active, value, gradient = active[~stuck], value[~stuck], gradient[~stuck]
             if not len(active):
                 break
         return theta, iterations, done & np.isfinite(theta).all(axis=1)
 
-    def _start(self) -> Floats:
+    def start(self) -> Floats:
         """Weights of zero, and the biases that fit the shares of yes."""
         together, sides = self._together, self._sides
         theta = np.zeros((sides.problems, len(self._ridge)))
@@ -188,11 +239,20 @@ class _Group:
             theta[:, -1] = np.log(total[:, 1] / total[:, 0])
         return theta
 
-    def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        """The objective of the active problems and its derivatives."""
+    def expect(self, few: NDArray[np.intp], rough: "_Group") -> None:
+        """Leave rows out from the first time on, by what the same problems' sums over fewer rows were."""
+        self._bias_curvature[few] = rough._bias_curvature
+        self._leave_out(few, _LEFT_OUT[0])
+
+    def _leave_out(self, active: NDArray[np.intp], part: Floats | float) -> None:
+        """Of the next second derivatives the rows with less than a part of the mean curvature of the last ones."""
+        self._least[active] = part * self._bias_curvature[active] / self._rows[active]
+
+    def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """The objective of the active problems and its gradient; second derivatives are left in `_curvature`."""
         count, size = len(active), theta.shape[1]
         sides = self._sides if count == self._sides.problems else self._sides.only(active)
-        here = np.ascontiguousarray(theta[active])
+        here, least = np.ascontiguousarray(theta[active]), np.ascontiguousarray(self._least[active])
         value, gradient, curvature = np.empty(count), np.empty((count, size)), np.empty((count, size, size))
         by_answer = None if self._by_answer is None else np.ascontiguousarray(self._by_answer[active])
         self._sums.sums(
@@ -204,12 +264,13 @@ class _Group:
             sides.sign,
             self._together.weights,
             by_answer,
-            np.ascontiguousarray(self._least[active]),
+            least,
             value,
             gradient,
             curvature,
         )
-        self._least[active] = _LEFT_OUT * curvature[:, -1, -1] / self._rows[active]  # for the next time
+        new = np.isfinite(least)
+        self._bias_curvature[active[new]] = curvature[new, -1, -1]
         pull = self._ridge * here
         value += 0.5 * np.einsum("pj,pj->p", pull, here)
         gradient += pull
@@ -217,11 +278,12 @@ class _Group:
         curvature[:, every, every] += self._ridge
         if not self._together.intercept:
             gradient[:, -1], curvature[:, -1], curvature[:, :, -1], curvature[:, -1, -1] = 0, 0, 0, 1
-        return value, gradient, curvature
+        self._curvature[active[new]] = curvature[new]
+        return value, gradient
 
     def _descend(
         self, theta: Floats, active: NDArray[np.intp], value: Floats, step: Floats, gain: Floats
-    ) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Move each problem along its step, as far as its objective falls enough; `stuck`: those that it leads
         nowhere.
         """

@@ -46,8 +46,8 @@ class Reduction(Classifier):
         """Rows x classes, from the answers to all problems."""
 
     @abstractmethod
-    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
-        """The number of the class to say of each row; `first`: the number of the first row."""
+    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
+        """The number of the class to say of each row."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit all binary classifiers, or leave everything as it was.
@@ -71,9 +71,15 @@ class Reduction(Classifier):
         weights = row_weights(sample_weight, count)
         params = self._routed(weights, fit_params)
         none = Sides(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
-        rows = Rows(X, none, weights, params, self.n_jobs)
+        rows = Rows(X, none, weights, params, self._jobs(), getattr(self, "verbose", 0))
         self.learners_ = train(self.estimator, rows.of(self._sides(rows, labels)))
         return self
+
+    def _jobs(self) -> int | None:
+        jobs = self.n_jobs
+        if jobs is None or (isinstance(jobs, int | np.integer) and not isinstance(jobs, bool) and jobs != 0):
+            return jobs
+        raise ConfigError(f"n_jobs must be None, a number of processes or -1 for all processors, got {jobs!r}")
 
     def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
         """The number of each row's class."""
@@ -123,7 +129,7 @@ class Reduction(Classifier):
         said = np.zeros(self.learners_.size(table), np.intp)
         if len(self.classes_) > 1:
             for part, some in self.learners_.blocks(table, 4 * self.learners_.count):
-                said[part] = self._winners(*self.learners_.answers(some), part.start)
+                said[part] = self._winners(*self.learners_.answers(some))
         return np.asarray(self.classes_[said])
 
     def predict_proba(self, X: Any) -> Floats:
@@ -133,7 +139,7 @@ class Reduction(Classifier):
         if len(self.classes_) > 1:
             for part, some in self.learners_.blocks(table, self._width()):
                 answers = self.learners_.answers(some)
-                p[part] = with_winner(self._probabilities(*answers), self._winners(*answers, part.start))
+                p[part] = with_winner(self._probabilities(*answers), self._winners(*answers))
         return p
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -169,12 +175,16 @@ class Reduction(Classifier):
         return hasattr(self, "learners_")
 
     def get_metadata_routing(self) -> Any:
-        """Return who may be given what: the estimator's fit, and this fit itself."""
+        """Return who may be given what: the estimator's fit, which alone says whether it takes row weights, and what is
+        asked for by the other methods.
+        """
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+        own = super().get_metadata_routing()
+        own.fit.requests.pop("sample_weight", None)
         return (
             MetadataRouter(owner=self)
-            .add_self_request(super().get_metadata_routing())
+            .add_self_request(own)
             .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         )
 

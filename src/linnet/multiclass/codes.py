@@ -25,9 +25,9 @@ def row_distance(codes: Codes) -> float:
     """The smallest distance between two rows: places where they differ, those where one or both are 0 counting half."""
     if len(codes) < 2:
         return float(codes.shape[1])
-    whole = codes.astype(np.int32)  # of whole numbers no BLAS wakes its threads for so little
-    products = whole @ whole.T
-    np.fill_diagonal(products, np.iinfo(np.int32).min)
+    numbers = codes.astype(np.float32)  # whole ones, far below where they would be rounded
+    products = np.einsum("ik,jk->ij", numbers, numbers)  # no BLAS wakes its threads for so little
+    np.fill_diagonal(products, -np.inf)
     return float((codes.shape[1] - products.max()) / 2)
 
 
@@ -42,7 +42,7 @@ def check_codes(given: Any, classes: int) -> Codes:
     codes = matrix.astype(np.int8)
     for column in range(codes.shape[1]):
         if not ((codes[:, column] > 0).any() and (codes[:, column] < 0).any()):
-            raise ConfigError(f"column {column} of code has not both -1 and 1: it asks nothing")
+            raise ConfigError(f"column {column} of code has not both -1 (no) and 1 (yes): it asks nothing")
     _, place, times = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     if (times > 1).any():
         a, b = np.flatnonzero(place.ravel() == np.flatnonzero(times > 1)[0])[:2]
@@ -157,6 +157,11 @@ def _parting(codes: Codes, rng: np.random.RandomState, entries: Codes) -> Codes:
         codes[:, wrong] = rng.choice(entries, (len(codes), len(wrong)))
 
 
+def _distinct(rows: Codes) -> int:
+    """How many different rows there are."""
+    return len({row.tobytes() for row in rows})
+
+
 def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> Codes:
     """Of some draws the one whose rows are furthest apart and, of those, whose columns repeat each other least."""
     draws = max(1, min(draws, int(_DRAW_COST / (float(classes) ** 2 * columns))))
@@ -166,14 +171,14 @@ def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> 
         tried += 1
         codes = draw()
         distance = row_distance(codes)
-        if len(np.unique(codes, axis=0)) < classes:
+        if _distinct(codes) < classes:
             if tried > draws + 10_000:
                 raise ConfigError(f"{columns} columns do not tell {classes} classes apart by chance: raise code_size")
             continue
         if best is not None and distance < best[0][0]:
             continue
         turned = np.where(codes[0] < 0, -codes, codes)
-        rank = (distance, len(np.unique(turned, axis=1).T))
+        rank = (distance, _distinct(turned.T))
         if best is None or rank > best[0]:
             best = rank, codes
     return best[1]

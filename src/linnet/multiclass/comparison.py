@@ -129,7 +129,13 @@ def compare(
     w_train, w_test = (None, None) if weights is None else (weights[train], weights[test])
     given = {} if w_train is None else {"sample_weight": w_train}
     rows = []
-    for name, model in (_models(estimator) if models is None else models).items():
+    models = _models(estimator) if models is None else models
+    if not isinstance(models, Mapping):
+        raise ConfigError(f"models must be a dict of classifiers by name, got {type(models).__name__}")
+    for name, model in models.items():
+        if not hasattr(model, "predict_proba"):
+            raise ConfigError(f"models[{name!r}], a {type(model).__name__}, has no predict_proba, which log loss needs")
+    for name, model in models.items():
         model = clone(model)
         start = time.perf_counter()
         model.fit(X_train, y[train], **given)

@@ -122,7 +122,7 @@ class LabelTreeClassifier(Reduction):
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         return self._products(log_odds)
 
-    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
         return np.asarray(self._products(log_odds).argmax(axis=1))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":

@@ -17,7 +17,7 @@ from linnet._native import core
 from linnet.config import checked_threads, get_threads
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, DataWarning, warn
 from linnet.estimators.linear_model import LinearModel
 from linnet.estimators.logistic import LogisticRegression
 from linnet.evaluate.inputs import Floats
@@ -33,6 +33,7 @@ _BYTES = 128_000_000  # of the scores of a block of rows
 _FEW_PROBLEMS = 8  # a thread has whole problems: of fewer, with many rows, each is better solved by all threads
 _FEW_ROWS = 20_000
 _MOST_CELLS = 200_000_000  # of columns of levels and sparse columns as dense ones
+_LARGE = 1_000_000_000  # bytes of a model
 _SURE = (-745.0, 37.0)  # log-odds of the numbers next to 0 and to 1
 
 
@@ -45,6 +46,7 @@ class Rows:
     weights: Floats | None = None
     params: dict[str, Any] = field(default_factory=dict)  # for the learner's fit
     n_jobs: int | None = None
+    verbose: int = 0
 
     def of(self, sides: Sides) -> "Rows":
         """The same rows for these problems."""
@@ -75,8 +77,8 @@ class Learners(ABC):
         """Its number of rows."""
 
     @abstractmethod
-    def answers(self, table: Any) -> tuple[Floats, Floats]:
-        """Log-odds and scores, rows x problems."""
+    def answers(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Log-odds and scores, rows x (some of the) problems."""
 
     @abstractmethod
     def some(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
@@ -121,6 +123,7 @@ class StackedLogistic(Learners):
         columns = LinearModel._learn(model, rows.X, rows.sides.group)
         lacking, constant = rows.lopsided()
         problems = rows.sides.problems
+        _announce(8 * problems * (columns.count + 1), problems, columns.count)
         weights, biases = np.zeros((columns.count, problems)), constant.copy()
         iterations, left = np.zeros(problems, np.intp), ~lacking
         dense = _as_dense(columns) if _exact_together(model, columns, rows, int(left.sum())) else None
@@ -166,9 +169,9 @@ class StackedLogistic(Learners):
     def _threads(self) -> int:
         return get_threads() if self.estimator.threads is None else checked_threads(self.estimator.threads)
 
-    def answers(self, table: Columns) -> tuple[Floats, Floats]:
+    def answers(self, table: Columns, problems: slice = slice(None)) -> tuple[Floats, Floats]:
         """Log-odds, which are the scores."""
-        z = linear_output(table, self.weights, self.biases, self._threads)
+        z = linear_output(table, self.weights[:, problems], self.biases[problems], self._threads)
         return z, z
 
     def some(self, table: Columns, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
@@ -200,6 +203,16 @@ class StackedLogistic(Learners):
         from linnet.persist.onnx_network import linear
 
         return linear(inputs.graph, features(inputs, self.encoder, "float64"), self.weights, self.biases)
+
+
+def _announce(size: int, problems: int, columns: int) -> None:
+    """Say so if the model alone takes gigabytes."""
+    if size >= _LARGE:
+        warn(
+            f"{problems} classifiers of {columns} columns take {size / 1e9:.1f} GB of memory: OneVsRestClassifier and "
+            "LabelTreeClassifier have no more of them than there are classes",
+            DataWarning,
+        )
 
 
 def _exact_together(model: LogisticRegression, columns: Columns, rows: Rows, problems: int) -> bool:
@@ -255,7 +268,7 @@ class SeparateLearners(Learners):
 
         lacking, constant = rows.lopsided()
         jobs = (delayed(_train)(estimator, rows, int(problem)) for problem in np.flatnonzero(~lacking))
-        done = Parallel(n_jobs=rows.n_jobs)(jobs)
+        done = Parallel(n_jobs=rows.n_jobs, verbose=rows.verbose)(jobs)
         each: list[Any] = [float(z) for z in constant]
         reliable: list[Any] = [None] * len(each)
         for problem, (model, shares) in zip(np.flatnonzero(~lacking), done, strict=True):
@@ -276,12 +289,13 @@ class SeparateLearners(Learners):
         """Its number of rows."""
         return int(table.shape[0] if hasattr(table, "shape") else len(table))
 
-    def answers(self, table: Any) -> tuple[Floats, Floats]:
+    def answers(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
         """Log-odds and scores."""
-        shape = (self.size(table), len(self.each))
+        chosen = range(len(self.each))[problems]
+        shape = (self.size(table), len(chosen))
         log_odds, scores = np.empty(shape), np.empty(shape)
-        for problem in range(len(self.each)):
-            log_odds[:, problem], scores[:, problem] = self._answer(table, problem)
+        for place, problem in enumerate(chosen):
+            log_odds[:, place], scores[:, place] = self._answer(table, problem)
         return log_odds, scores
 
     def some(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:

@@ -1,5 +1,7 @@
 """One-vs-one: a classifier for every two classes, trained on their rows alone."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from linnet.multiclass.learners import Rows
 if TYPE_CHECKING:
     from linnet.persist.onnx_graph import Graph, Tensor
 
+_TOGETHER = 4096  # pairs that vote at a time
 _LEAST = 1e-7  # of the probability of one class against another, as in LIBSVM: keeps the equations solvable
 
 
@@ -57,23 +60,40 @@ class OneVsOneClassifier(Reduction):
     def decision_function(self, X: Any) -> Floats:
         """Return votes plus less than half a vote for the scores, one number a class; the score alone for two."""
         table = self._read(X)
-        out = np.empty((self.learners_.size(table), len(self.classes_)))
-        for part, some in self.learners_.blocks(table, self._width()):
-            scores = self.learners_.answers(some)[1]
-            out[part] = self._votes(scores) if len(self.classes_) > 2 else np.hstack([-scores, scores])
-        return np.ascontiguousarray(out[:, 1]) if len(self.classes_) == 2 else out
+        if len(self.classes_) == 2:
+            return np.ascontiguousarray(self.learners_.answers(table)[1][:, 0])
+        return self._votes_on(table)
 
-    def _votes(self, scores: Floats) -> Floats:
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row: the one with most votes, and with them the most probable one."""
+        if len(getattr(self, "classes_", ())) <= 2:
+            return super().predict(X)
+        return np.asarray(self.classes_[self._votes_on(self._read(X)).argmax(axis=1)])
+
+    def _votes_on(self, table: Any) -> Floats:
+        """The votes of all rows, of some rows and some pairs at a time."""
+        out = np.empty((self.learners_.size(table), len(self.classes_)))
+        for part, some in self.learners_.blocks(table, 4 * min(self.learners_.count, _TOGETHER)):
+            out[part] = self._votes(part.stop - part.start, partial(self._scores, some))
+        return out
+
+    def _scores(self, table: Any, pairs: slice) -> Floats:
+        return self.learners_.answers(table, pairs)[1]
+
+    def _votes(self, rows: int, scores: Callable[[slice], Floats]) -> Floats:
         """Votes of the classes, and the sums of scores squeezed into less than half a vote."""
-        first, _ = self._pairs
-        sums, votes = scores @ self._for_and_against, (scores > 0) @ self._for_and_against
-        votes = votes + np.bincount(first, minlength=len(self.classes_))
+        first, second = self._pairs
+        votes = np.tile(np.bincount(first, minlength=len(self.classes_)) * 1.0, (rows, 1))
+        sums = np.zeros_like(votes)
+        for start in range(0, len(first), _TOGETHER):
+            some = slice(start, start + _TOGETHER)
+            says, sides = scores(some), self._for_and_against(first[some], second[some])
+            sums += says @ sides
+            votes += (says > 0) @ sides
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
 
-    @property
-    def _for_and_against(self) -> Any:
+    def _for_and_against(self, first: Places, second: Places) -> Any:
         """Pairs x classes: a yes is for the second class of the pair and against the first."""
-        first, second = self._pairs
         pair = np.arange(len(first))
         ones = np.ones(len(first))
         return scipy.sparse.csr_array(
@@ -93,10 +113,10 @@ class OneVsOneClassifier(Reduction):
         pairs[:, first, second] = scipy.special.expit(-log_odds)
         return couple(pairs)
 
-    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
         if len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
-        return np.asarray(self._votes(scores).argmax(axis=1))
+        return np.asarray(self._votes(len(scores), lambda pairs: scores[:, pairs]).argmax(axis=1))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         from linnet.persist import onnx_network as part
@@ -105,7 +125,7 @@ class OneVsOneClassifier(Reduction):
         first, second = self._pairs
         if len(self.classes_) == 2:
             return part.yes_and_no(graph, z), part.if_yes(graph, part.above(graph, z, 0.0, reached=False))
-        matrix = self._for_and_against.toarray()
+        matrix = self._for_and_against(first, second).toarray()
         said = graph.cast(part.above(graph, z, 0.0, reached=False), "float64")
         votes = graph.add("Add", graph.add("MatMul", said, matrix), np.bincount(first, minlength=len(matrix.T)) * 1.0)
         sums = graph.add("MatMul", z, matrix)

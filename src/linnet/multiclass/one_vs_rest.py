@@ -10,7 +10,7 @@ from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.decisions import log_yes, shares
+from linnet.multiclass.decisions import drawn_by_scores, log_yes, shares
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ class OneVsRestClassifier(Reduction):
     """K classifiers, "k or not"; the class whose classifier is most sure of its yes is said.
 
     P(k) = p_k / Σ_l p_l, where p_k is classifier k's probability of yes. `tie_break="random"` says any one of the
-    classes whose classifiers say yes, each as likely as the others (by `random_state`; the same rows get the same
-    answers), and the one with the highest score where none does. One wrong yes or no is enough for a wrong answer.
+    classes whose classifiers say yes, each as likely as the others (by `random_state` and the row's own scores: a row
+    gets the same answer alone and among others), and the one with the highest score where none does. One wrong yes or
+    no is enough for a wrong answer.
 
     With a table of zeros and ones for y (a row may have several labels) the classifiers' answers are given label by
     label, and P(k) = p_k. Two classes take one classifier.
@@ -104,15 +105,13 @@ class OneVsRestClassifier(Reduction):
             return np.asarray(np.exp(log_yes(np.hstack([-log_odds, log_odds]))))
         return shares(log_yes(log_odds))
 
-    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
         if len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         if self.tie_break == "score":
             return np.asarray(scores.argmax(axis=1))
         yes = scores > 0
-        drawn = np.random.RandomState(self.seed_)
-        drawn.random_sample(first)  # of the rows before
-        nth = np.floor(drawn.random_sample(len(yes)) * yes.sum(axis=1))
+        nth = np.floor(drawn_by_scores(scores, self.seed_) * yes.sum(axis=1))
         chosen = ((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1)
         return np.asarray(np.where(yes.any(axis=1), chosen, scores.argmax(axis=1)))
 

@@ -11,7 +11,7 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
 from linnet.multiclass import codes as matrices
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.decisions import log_yes, shares
+from linnet.multiclass.decisions import log_yes_and_no, shares
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ class OutputCodeClassifier(Reduction):
     def _log_likelihood(self, log_odds: Floats) -> Floats:
         """Σ_l log P(M_kl), less what all classes have in common."""
         yes, no = (self.code_book_ > 0).T.astype(np.float64), (self.code_book_ < 0).T.astype(np.float64)
-        total = log_yes(log_odds) @ yes + log_yes(-log_odds) @ no
-        return np.asarray(total - np.log(2.0) * (self.code_book_ == 0).sum(axis=1))
+        log_p, log_q = log_yes_and_no(log_odds)
+        return np.asarray(log_p @ yes + log_q @ no - np.log(2.0) * (self.code_book_ == 0).sum(axis=1))
 
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         return shares(self._log_likelihood(log_odds))
 
-    def _winners(self, log_odds: Floats, scores: Floats, first: int) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
         if self.decoding == "likelihood":
             return np.asarray(self._log_likelihood(log_odds).argmax(axis=1))
         code = self.code_book_.T.astype(np.float64)

@@ -1,6 +1,7 @@
 """Binary trees over classes: which are told apart first."""
 
 import heapq
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from linnet.errors import ConfigError
 from linnet.evaluate.inputs import Floats
 
+_DEEPEST = 500
 Tree = Any  # the number of a class, or a pair of trees
 
 
@@ -69,12 +71,14 @@ def given(tree: Any, classes: list[Any]) -> Tree:
     places = {name: place for place, name in enumerate(classes)}
     seen: list[Any] = []
 
-    def walk(part: Any) -> Tree:
-        if isinstance(part, tuple | list):
+    def walk(part: Any, depth: int = 0) -> Tree:
+        if isinstance(part, tuple | list | np.ndarray):
             if len(part) != 2:
                 raise ConfigError(f"tree must be pairs of pairs, with classes at the ends, got {part!r} in it")
-            return walk(part[0]), walk(part[1])
-        if part not in places:
+            if depth == _DEEPEST:
+                raise ConfigError(f"tree has more than {_DEEPEST} levels: let pairs have pairs on both sides")
+            return walk(part[0], depth + 1), walk(part[1], depth + 1)
+        if not isinstance(part, Hashable) or part not in places:
             raise ConfigError(f"tree has {part!r}, which is not a class: choose from {classes}")
         seen.append(part)
         return places[part]
