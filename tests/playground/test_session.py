@@ -98,6 +98,18 @@ def test_every_neuron_is_a_map_of_its_activation() -> None:
     assert np.allclose((arrays["neurons"] / 127.5 - 1.0) * scales, expected, atol=1.01 * scales.max() / 255 + 1e-5)
 
 
+def test_inputs_are_maps_of_the_plane() -> None:
+    maps = Session(State(features=("x1", "x2^2"))).facts()["maps"]
+    across, up = (np.array(part).reshape(16, 16) for part in maps)
+    assert (across == across[:1]).all()
+    assert across[0, 0] == 0
+    assert across[0, -1] == 255
+    assert (up == up[:, :1]).all()
+    assert (up[:, 0] == up[::-1, 0]).all()
+    assert up[0, 0] == 255
+    assert Session(State(data="digits")).facts()["maps"] == []
+
+
 def test_training_is_what_sequential_does_however_it_is_sliced() -> None:
     state = State(data="spirals", layers=(Hidden(4), Hidden(3, "relu", 0.1)), batch=7, seed=3)
     stepped = Session(state)

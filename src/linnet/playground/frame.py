@@ -24,6 +24,7 @@ from linnet.playground.model import DTYPE, Model
 
 SURFACE = 80  # points of a side of the surface
 NEURON = 32  # and of a neuron's picture
+INPUT = 16  # and of an input's
 _MOST_CUTOFFS = 400
 _TYPES = {np.dtype(np.float32): "f4", np.dtype(np.uint16): "u2", np.dtype(np.uint8): "u1"}
 
@@ -48,6 +49,18 @@ def grid(ranges: tuple[tuple[float, float], tuple[float, float]], side: int) -> 
     (left, right), (bottom, top) = ranges
     x, y = np.meshgrid(left + (right - left) * middles, top - (top - bottom) * middles)
     return np.stack([x.ravel(), y.ravel()], axis=1)
+
+
+def as_bytes(maps: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Maps, one after the other, as bytes from -scale (0) to scale (255), and the scales: their largest sizes."""
+    scales = np.abs(maps).max(axis=(1, 2), initial=1e-6).astype(np.float32)
+    return np.rint(127.5 + 127.5 * maps / scales[:, None, None]).astype(np.uint8), scales
+
+
+def input_maps(data: Dataset) -> list[list[int]]:
+    """What each input is at the points of the plane, as bytes."""
+    maps = data.plane(grid(data.ranges, INPUT)).T.reshape(-1, INPUT, INPUT)
+    return [part.ravel().tolist() for part in as_bytes(maps)[0]]
 
 
 @dataclass(frozen=True)
@@ -117,12 +130,11 @@ class Scene:
         train, test = self.scores(theta, threshold)
         low, high = self.range
         surface = np.nan_to_num((self.surface(theta) - low) / (high - low), nan=0.0).clip(0, 1)
-        neurons = self.neurons(theta)
-        scales = np.abs(neurons).max(axis=(1, 2), initial=1e-6).astype(np.float32)
+        neurons, scales = as_bytes(self.neurons(theta))
         arrays: dict[str, NDArray[Any]] = {
             "theta": theta.astype(np.float32),
             "surface": np.rint(surface * 65535).astype(np.uint16),
-            "neurons": np.rint(127.5 + 127.5 * neurons / scales[:, None, None]).astype(np.uint8),
+            "neurons": neurons,
             "scales": scales,
         }
         header: dict[str, Any] = {

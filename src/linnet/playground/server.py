@@ -28,6 +28,7 @@ from linnet.model.initialise import INITIALISERS
 from linnet.playground import state
 from linnet.playground.approximate import FUNCTIONS
 from linnet.playground.datasets import make
+from linnet.playground.frame import input_maps
 from linnet.playground.guard import Guard
 from linnet.playground.player import Player
 from linnet.playground.presets import PRESETS
@@ -110,6 +111,7 @@ class Room:
             "presets": [{"title": each.title, "text": each.text, "state": each.state.to_dict()} for each in PRESETS],
             "table": None if self.table is None else self.table.facts(),
             "thumbnails": _thumbnails(),
+            "maps": dict(zip(state.FEATURES, input_maps(make("circle", features=state.FEATURES)), strict=True)),
             "functions": list(FUNCTIONS),
             "choices": {
                 "data": state.DATA,

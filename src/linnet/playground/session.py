@@ -18,7 +18,7 @@ from linnet.errors import ConfigError, FitError
 from linnet.fit.loop import ONE_STEP, Epoch, OptimizerState, Slice, Training
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
-from linnet.playground.frame import Scene
+from linnet.playground.frame import Scene, input_maps
 from linnet.playground.model import Model, heads_of
 from linnet.playground.state import State
 
@@ -29,6 +29,7 @@ BUDGET = 0.02  # seconds of training between two frames
 _PATIENCE = 5.0  # seconds for an epoch that is asked for
 _CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
 _MOST_SHOWN = 1500  # points
+_MOST_DRAWN = 16  # inputs; the page draws more as one block
 catching = threading.Lock()  # filters of warnings belong to the whole process
 
 
@@ -212,6 +213,7 @@ class Session:
             "metric": "accuracy" if data.classes else "R²",
             "classes": data.classes,
             "inputs": data.inputs,
+            "maps": input_maps(data) if len(data.inputs) <= _MOST_DRAWN else [],
             "axes": data.axes,
             "ranges": data.ranges,
             "range": self._scene.range,

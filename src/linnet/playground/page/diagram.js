@@ -3,13 +3,13 @@ import { byteColours, classColour, colour, css, drawCells, surfaceColours } from
 import { draw, make, short, tip } from "./dom.js";
 
 const HEAD = 90; // pixels above the units, for the controls of a layer
-const MOST_INPUTS = 16; // more are drawn as one block
 const MOST_GRABBED = 420; // more lines are too close to be pointed at
 
 export class Diagram {
-  constructor(root, choices, on) {
+  constructor(root, { choices, maps }, on) {
     this.root = root;
     this.choices = choices;
+    this.maps = maps; // of the features of toy sets
     this.on = on; // units(layer, count), layer(layer, changes), feature(name), look(unit or null), open(layer, unit, source)
     new ResizeObserver(() => this.facts && this.root.clientWidth !== this.width && this.layout(this.facts, this.state)).observe(root.parentElement);
   }
@@ -21,7 +21,7 @@ export class Diagram {
     this.state = state;
     const isToy = facts.inputs.every((name) => this.choices.features.includes(name));
     const names = isToy ? this.choices.features : facts.inputs;
-    this.block = !isToy && names.length > MOST_INPUTS;
+    this.block = !isToy && !facts.maps.length;
     const widths = [this.block ? 1 : names.length, ...facts.shapes.map(([, outputs]) => outputs)];
     const most = Math.max(...widths.slice(1), this.block ? 5 : names.length);
     this.size = most <= 8 ? 35 : most <= 12 ? 25 : 19;
@@ -93,15 +93,10 @@ export class Diagram {
         onclick: () => isToy && this.on.feature(name),
       }, canvas);
       this.#name(name, 0, k, labels - 10);
-      if (isToy) drawCells(canvas, 32, (cell) => this.#feature(name, cell));
+      const map = isToy ? this.maps[name] : this.facts.maps[k];
+      const colours = byteColours();
+      drawCells(canvas, Math.sqrt(map.length), (cell) => colours[map[cell]]);
     });
-  }
-
-  #feature(name, cell) {
-    const [x, y] = [((cell % 32) + 0.5) / 16 - 1, 1 - (Math.floor(cell / 32) + 0.5) / 16];
-    const value = { x1: x, x2: y, "x1^2": x * x, "x2^2": y * y, "x1*x2": x * y, "sin(x1)": Math.sin(6 * x), "sin(x2)": Math.sin(6 * y) }[name];
-    this.colours ??= byteColours();
-    return this.colours[Math.round(127.5 + 127.5 * value)];
   }
 
   #hidden(layer, count) {
@@ -182,7 +177,7 @@ export class Diagram {
   }
 
   /** Where the parameters of a layer begin in theta, and its shape. */
-  block_of(layer) {
+  blockOf(layer) {
     let start = 0;
     for (const [inputs, outputs] of this.facts.shapes.slice(0, layer)) start += (inputs + 1) * outputs;
     const [inputs, outputs] = this.facts.shapes[layer];
@@ -194,7 +189,7 @@ export class Diagram {
     const { theta, neurons, surface } = frame.arrays;
     if (neurons.shape[0] !== this.units.length || surface.shape[0] !== this.answers.length) return;
     this.colours = byteColours();
-    const blocks = this.facts.shapes.map((_, layer) => this.block_of(layer));
+    const blocks = this.facts.shapes.map((_, layer) => this.blockOf(layer));
     this.#paintEdges(theta, blocks);
     const side = neurons.shape[1];
     this.units.forEach(({ canvas, bias, layer, unit }, number) => {

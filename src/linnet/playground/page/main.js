@@ -65,7 +65,7 @@ function begin(hello) {
   app.wayOut = new WayOut(link);
   app.backprop = new Backprop(link);
   app.approximation = new Approximation(link, hello.functions);
-  app.diagram = new Diagram(of("diagram"), hello.choices, {
+  app.diagram = new Diagram(of("diagram"), hello, {
     units: (layer, units) => setLayer(layer, { units }),
     layer: setLayer,
     feature: (name) => {
@@ -79,7 +79,7 @@ function begin(hello) {
       app.unit = unit;
       request();
     },
-    open: (layer, unit, source, near) => app.weights.open(app.facts, app.diagram.block_of(layer), app.frame.arrays.theta, layer, unit, source, near),
+    open: (layer, unit, source, near) => app.weights.open(app.facts, app.diagram.blockOf(layer), app.frame.arrays.theta, layer, unit, source, near),
   });
   store.listeners.push(changed);
   store.opened = () => { // the same state may mean another table
