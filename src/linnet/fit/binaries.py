@@ -29,7 +29,7 @@ _NOTHING = 1e-15  # a gain this small is none
 _SHORTEST = 1e-6  # part of a step
 _THIN = 8  # one row in so many is enough to begin with
 _ROWS_LEFT = 20  # a column and a side, at least
-_ROUGH = 1e-3  # a gain this small, in units of the first objective, ends the search for a start
+_ROUGH = 2e-2  # a gain this small, in units of the first objective, ends the search for a start
 
 
 @dataclass(frozen=True)
