@@ -38,6 +38,8 @@ def ask(
     connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     given = dict(good_headers(server) if headers is None else headers)
+    if "Host" not in given:
+        body = b""  # no HTTP: it is refused unread, and what is unread cuts the line before the answer is here
     for name, value in {**given, "Content-Length": str(len(body))}.items():
         connection.putheader(name, value)
     connection.endheaders(body)
