@@ -90,8 +90,8 @@ def train(
     notices = [*notices, *schema.notices]
     if not some.is_all:
         notices.append(
-            f"the table is read as it is in {len(table):,} rows drawn at random; linear models learn from all "
-            f"{some.rows:,}, others from those"
+            f"the table is too large to hold: columns are judged by {len(table):,} rows drawn at random; linear models "
+            f"learn from all {some.rows:,}, other models from those"
         )
     suspects = leaks(table.select(columns), target, schema)
     _say_what_was_read(console, data, schema, notices, suspects)
@@ -109,18 +109,17 @@ def train(
         resume=resume is not None,
     )
     held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
-    with console.status("") as status, progress(not as_json) as tell:
-        whole = None if some.is_all else Whole(source, some.rows, out.parent, tell)
-        found, training, held = train_table(
-            table,
-            schema,
-            roles,
-            options,
-            valid=held_out,
-            numbers=some.numbers,
-            whole=whole,
-            begin=lambda name: status.update(f"training: {name}"),
-        )
+    whole = None if some.is_all else Whole(source, some.rows, out.parent, lambda: progress(not as_json, "Encoding"))
+    found, training, held = train_table(
+        table,
+        schema,
+        roles,
+        options,
+        valid=held_out,
+        numbers=some.numbers,
+        whole=whole,
+        begin=lambda name: _say_what_begins(console, name),
+    )
     if whole is not None:
         _say_notices(console, whole.notices)
         notices += whole.notices
@@ -220,6 +219,12 @@ def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices
     _say_notices(console, notices)
     for suspect in suspects:
         console.print(Line(f"warning: {suspect}", "yellow"))
+
+
+def _say_what_begins(console: "Console", name: str) -> None:
+    """A line above the bars that models and readers show by themselves."""
+    if console.is_terminal:
+        console.print(f"training: {name}", style="dim")
 
 
 def _say_notices(console: "Console", notices: list[str]) -> None:

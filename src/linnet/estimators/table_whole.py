@@ -2,6 +2,8 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +31,7 @@ class Whole:
     source: "Source"
     rows: int
     folder: Path
-    progress: "Progress | None" = None
+    progress: "Callable[[], AbstractContextManager[Progress | None]]" = nullcontext  # around the pass over all rows
     notices: list[str] = field(default_factory=list)  # what a user should know, after `examples`
 
     def examples(
@@ -44,15 +46,17 @@ class Whole:
         wanted = [*(column.name for column in schema.used), *roles.names]
         odd: Counter[str] = Counter()  # rows, by what is odd about them
         done = 0
-        for chunk in self.source.chunks(wanted, self.source.types(), self.progress):
-            kept = np.ones(len(chunk), np.bool_)
-            low, high = np.searchsorted(without, (done, done + len(chunk)))
-            kept[without[low:high] - done] = False
-            try:
-                odd += _append(store, encoder, with_target(chunk.filter(kept), roles.target), schema, roles, classes)
-            except DataError as error:
-                raise DataError(f"among the {len(chunk):,} rows from {done:,} on: {error}") from None
-            done += len(chunk)
+        with self.progress() as tell:
+            for chunk in self.source.chunks(wanted, self.source.types(), tell):
+                kept = np.ones(len(chunk), np.bool_)
+                low, high = np.searchsorted(without, (done, done + len(chunk)))
+                kept[without[low:high] - done] = False
+                rows = with_target(chunk.filter(kept), roles.target)
+                try:
+                    odd += _append(store, encoder, rows, schema, roles, classes)
+                except DataError as error:
+                    raise DataError(f"among the {len(chunk):,} rows from {done:,} on: {error}") from None
+                done += len(chunk)
         self.notices += [f"{count:,} rows {what}" for what, count in odd.items()]
         columns, given = store.read()
         target = given.pop("target")
