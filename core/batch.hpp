@@ -75,17 +75,19 @@ void point_at_rows(const T** rows, std::vector<T>& space, const Batch<T>& batch,
   }
 }
 
-// Asks for rows [r0..r1) of a batch to be brought into the cache while something else is computed. Inlined by force:
-// GCC takes a function that only prefetches for one that does nothing.
+// Asks for rows [r0..r1) of a batch to be brought into the cache while something else is computed: of each dense table
+// the columns [c0..c1), and the codes. Inlined by force: GCC takes a function that only prefetches for one that does
+// nothing.
 template <class T>
-LINNET_INLINE void prefetch_rows(const Batch<T>& batch, int r0, int r1) {
+LINNET_INLINE void prefetch_rows(const Batch<T>& batch, int r0, int r1, int c0, int c1) {
   const Columns& x = *batch.x;
   for (const Design& table : x.tables) {
     if (table.col_stride != 1 && table.cols != 1) continue;
     const std::ptrdiff_t size = table.kind == Design::Kind::f32 ? 4 : table.kind == Design::Kind::f64 ? 8 : 1;
+    const std::ptrdiff_t end = std::min(c1, table.cols) * size;
     for (int r = r0; r < r1; ++r) {
       const char* row = static_cast<const char*>(table.data) + batch.row(r) * table.row_stride * size;
-      for (std::ptrdiff_t at = 0; at < table.cols * size; at += cache_line) __builtin_prefetch(row + at, 0, 2);
+      for (std::ptrdiff_t at = c0 * size; at < end; at += cache_line) __builtin_prefetch(row + at, 0, 2);
     }
   }
   for (const CodeColumn& column : x.codes)

@@ -145,11 +145,16 @@ class Pass {
     return true;
   }
 
-  // Brings this member's rows of the next chunk into the cache, unless they would push out what is being used.
+  // Brings what this member will read of the next chunk into the cache, unless it would push out what is being used:
+  // its own rows, and of a thin layer also the others' where they meet the weights it updates.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
     if (by_entries_ || static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
     const Part mine = part_of(next.rows, row_grain, rank, threads_);
-    prefetch_rows(next, mine.first, mine.last);
+    prefetch_rows(next, mine.first, mine.last, 0, net_.inputs());
+    if (!thin()) return;
+    const Part inputs = owned_[rank][0];
+    prefetch_rows(next, 0, mine.first, inputs.first, inputs.last);
+    prefetch_rows(next, mine.last, next.rows, inputs.first, inputs.last);
   }
 
   // The gradient sums of this member's part of the parameters, as emit(layer, offset in packed, sums, count, is_bias):
