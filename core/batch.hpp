@@ -91,7 +91,7 @@ LINNET_INLINE void prefetch_rows(const Batch<T>& batch, int r0, int r1, int c0, 
     }
   }
   for (const CodeColumn& column : x.codes)
-    for (int r = r0; r < r1; ++r) __builtin_prefetch(column.code + batch.row(r), 0, 2);
+    for (int r = r0; r < r1; ++r) __builtin_prefetch(column.place(batch.row(r)), 0, 2);
 }
 
 }  // namespace linnet

@@ -21,6 +21,7 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
@@ -47,7 +48,7 @@ inline Design design_of(const Table& x) {
 // The same sparse matrix in any of its types.
 struct SparseArrays {
   Vector<std::int64_t> start;
-  nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> column, value;
+  AnyVector column, value;
 
   static SparseArrays of(const nb::tuple& parts) {
     return {nb::cast<decltype(start)>(parts[0]), nb::cast<decltype(column)>(parts[1]),
@@ -79,7 +80,7 @@ struct PyColumns {
   Columns x;
   std::vector<Table> tables;
   SparseArrays sparse;
-  std::vector<Vector<std::int32_t>> codes;
+  std::vector<AnyVector> codes;
 };
 
 // Asks Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.

@@ -8,7 +8,7 @@ namespace linnet {
 namespace {
 
 PyColumns columns_of(std::int64_t rows, std::vector<Table> tables, nb::object sparse, int sparse_cols,
-                     std::vector<Vector<std::int32_t>> codes, const std::vector<int>& levels) {
+                     std::vector<AnyVector> codes, const std::vector<int>& levels) {
   PyColumns columns{{}, std::move(tables), {}, std::move(codes)};
   Columns& x = columns.x;
   x.rows = rows;
@@ -26,7 +26,11 @@ PyColumns columns_of(std::int64_t rows, std::vector<Table> tables, nb::object sp
   require(columns.codes.size() == levels.size(), "levels: one a column of codes");
   for (std::size_t c = 0; c < levels.size(); ++c) {
     require(static_cast<std::int64_t>(columns.codes[c].size()) == rows, "codes: one a row");
-    x.codes.push_back({columns.codes[c].data(), levels[c]});
+    const AnyVector& codes = columns.codes[c];
+    const nb::dlpack::dtype type = codes.dtype();
+    require(type == nb::dtype<std::int8_t>() || type == nb::dtype<std::int16_t>() || type == nb::dtype<std::int32_t>(),
+            "codes: int8, int16 or int32");
+    x.codes.push_back({codes.data(), type.bits / 8, levels[c]});
     x.sparse_cols += levels[c];
   }
   return columns;
@@ -39,7 +43,7 @@ void bind_columns(nb::module_& m) {
       .def(
           "__init__",
           [](PyColumns* self, std::int64_t rows, std::vector<Table> tables, nb::object sparse, int sparse_cols,
-             std::vector<Vector<std::int32_t>> codes, const std::vector<int>& levels) {
+             std::vector<AnyVector> codes, const std::vector<int>& levels) {
             new (self) PyColumns(columns_of(rows, std::move(tables), sparse, sparse_cols, std::move(codes), levels));
           },
           nb::arg("rows"), nb::arg("tables"), nb::arg("sparse").none(), nb::arg("sparse_cols"), nb::arg("codes"),

@@ -39,10 +39,18 @@ inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
                        : look(static_cast<const std::int32_t*>(x.column));
 }
 
-// A code 0 .. levels - 1 a row; any other has no effect.
+// A code 0 .. levels - 1 a row, in as few bytes as hold it; any other has no effect.
 struct CodeColumn {
-  const std::int32_t* code = nullptr;
+  const void* code = nullptr;  // int8, int16 or int32
+  int bytes = 4;
   int levels = 0;
+
+  LINNET_INLINE const char* place(std::int64_t r) const { return static_cast<const char*>(code) + r * bytes; }
+  LINNET_INLINE int operator[](std::int64_t r) const {
+    if (bytes == 1) return static_cast<const std::int8_t*>(code)[r];
+    if (bytes == 2) return static_cast<const std::int16_t*>(code)[r];
+    return static_cast<const std::int32_t*>(code)[r];
+  }
 };
 
 // Rows of a block: neighbours from `first` on, or those that an index names.
@@ -90,7 +98,7 @@ struct Columns {
   LINNET_INLINE void each_level(std::int64_t r, F&& f) const {
     int first = sparse.cols;
     for (const CodeColumn& c : codes) {
-      const std::int32_t code = c.code[r];
+      const int code = c[r];
       if (code >= 0 && code < c.levels) f(first + code);
       first += c.levels;
     }

@@ -79,7 +79,7 @@ class Columns:
         tables: list[_Array],
         sparse: tuple[_Array, _Array, _Array] | None,
         sparse_cols: int,
-        codes: list[NDArray[np.int32]],
+        codes: list[NDArray[np.signedinteger[Any]]],
         levels: list[int],
     ) -> None: ...
 

@@ -39,7 +39,8 @@ def make_columns(layout: str, n: int, seed: int, kind: str = "C float64") -> tup
     order, dtype = kind.split()
     table = np.asarray(rng.integers(-8, 9, (n, dense)) / 4, dtype, order=order)  # type: ignore[call-overload]
     matrix = scipy.sparse.csr_array(rng.random((n, sparse)) * (rng.random((n, sparse)) < 0.3))
-    codes = tuple(rng.integers(-1, count, n).astype(np.int32) for count in levels)
+    types: tuple[type[np.signedinteger[Any]], ...] = (np.int8, np.int16, np.int32)
+    codes = tuple(rng.integers(-1, count, n).astype(types[(seed + i) % 3]) for i, count in enumerate(levels))
     hot = [(column[:, None] == np.arange(count)) * 1.0 for column, count in zip(codes, levels, strict=True)]
     columns = Columns(
         n,

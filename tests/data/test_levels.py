@@ -3,10 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from linnet.data import kinds
+from linnet.data.encoder import Encoder
 from linnet.data.schema import Schema
 
 
@@ -40,3 +42,24 @@ def test_a_level_may_be_long_without_a_model_of_its_size() -> None:
     assert len(set(made.to_pylist())) == 4
     assert max(map(len, made.to_pylist())) < 200
     assert made[0].as_py() == "red"
+
+
+@pytest.mark.parametrize(("count", "dtype"), [(2, "int8"), (127, "int8"), (128, "int16"), (40_000, "int32")])
+@pytest.mark.parametrize("kind", ["category", "object"])
+def test_codes_take_as_few_bytes_as_hold_them(count: int, dtype: str, kind: str) -> None:
+    names = [f"{i:05d}" for i in range(count)]
+    frame = pd.DataFrame({"a": pd.Series([*names, *names[::-1]], dtype=kind)})
+    encoder = Encoder()
+    codes = encoder.learn(frame).codes[0]
+    assert codes.dtype == dtype
+    assert codes.tolist() == [*range(count), *range(count - 1, -1, -1)]
+    few = encoder.encode(frame[::-2]).codes[0]
+    assert few.dtype == dtype
+    assert few.tolist() == codes[::-2].tolist()
+
+
+def test_other_categories_get_the_codes_of_their_names() -> None:
+    encoder = Encoder()
+    encoder.learn(pd.DataFrame({"a": pd.Categorical(["x", "y", "z"])}))
+    other = pd.DataFrame({"a": pd.Categorical(["z", "x", "y"], categories=["z", "y", "x"])})
+    assert encoder.encode(other).codes[0].tolist() == [2, 0, 1]

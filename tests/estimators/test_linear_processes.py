@@ -93,6 +93,31 @@ print(json.dumps(taken))
     assert max(taken.values()) < 1, taken
 
 
+CLAIMS = """
+rows = 600_000
+levels = [pd.Index([f"level {i}" for i in range(n)]) for n in (2, 6, 10, 10, 11, 12, 22)]
+x = pd.DataFrame(
+    {f"n{i}": rng.standard_normal(rows) for i in range(2)}
+    | {f"c{len(a)}{a[0]}": pd.Categorical.from_codes(rng.integers(0, len(a), rows, np.int8), a) for a in levels},
+    copy=False,
+)
+exposure = rng.uniform(0.1, 1, rows)
+y = rng.poisson(exposure / 10).astype(np.float64)
+size = int(x.memory_usage().sum()) + y.nbytes + exposure.nbytes
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+before = now()
+model = linnet.PoissonRegressor(alpha=1e-6).fit(x, y, exposure=exposure)
+print(json.dumps({"taken": (peak() - before) / size, "steps": model.n_iter_}))
+"""
+
+
+@linux
+def test_levels_of_a_byte_stay_of_a_byte() -> None:
+    result = run(MEMORY + CLAIMS)
+    assert result["steps"] > 1
+    assert result["taken"] < 1, result
+
+
 WORDS = """
 rows, columns, each = 12_000, 120_000, 200
 places = np.sort((columns * rng.random((rows, each)) ** 4).astype(np.int32))  # few words often, many once

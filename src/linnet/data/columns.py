@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.table import Array
 
-Codes = NDArray[np.int32]
+Codes = NDArray[np.signedinteger[Any]]  # int8, int16 or int32
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
 
 
@@ -119,7 +119,7 @@ class Columns:
         for column, count in zip(self.codes, self.levels, strict=True):
             mine = chosen[(chosen >= start) & (chosen < start + count)] - start
             if len(mine):
-                place = np.full(count + 1, -1, np.int32)  # one more for rows without a level
+                place = np.full(count + 1, -1, code_type(len(mine)))  # one more for rows without a level
                 place[mine] = np.arange(len(mine))
                 codes.append(place[column])
                 levels.append(len(mine))
@@ -142,6 +142,11 @@ class Columns:
         rows = max(32, min(most, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
         return [table[::step] for table in self.tables]
+
+
+def code_type(levels: int) -> "np.dtype[np.signedinteger[Any]]":
+    """The smallest type for codes -1 .. levels - 1; a code + 1 fits as well."""
+    return np.min_scalar_type(-levels - 1)
 
 
 def as_columns(x: Array | Columns) -> Columns:

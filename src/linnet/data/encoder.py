@@ -9,7 +9,7 @@ import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.data.columns import Codes, Columns
+from linnet.data.columns import Codes, Columns, code_type
 from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
 from linnet.data.table import Array, as_table, check_finite, describe, empty
 from linnet.errors import DataError, DataWarning, warn
@@ -104,7 +104,10 @@ class Encoder:
             if column not in {level.column for level in self.levels}
         ]
         codes = [
-            np.array([level.values.index(v) if v in level.values else -1 for v in by_column[level.column]], np.int32)
+            np.array(
+                [level.values.index(v) if v in level.values else -1 for v in by_column[level.column]],
+                code_type(len(level.values)),
+            )
             for level in self.levels
         ]
         counts = tuple(len(level.values) for level in self.levels)
@@ -247,19 +250,20 @@ class Encoder:
         places = {value: code for code, value in enumerate(level.values)}
         if (given := pandas_categories(series)) is not None:
             values, of_rows = given
-            code_of = np.array([places.get(value, -1) for value in (*values, None)], np.int32)
-            codes: Codes = code_of[of_rows]  # a gap is -1: the last
+            code_of = np.array([places.get(value, -1) for value in (*values, None)], code_type(len(places)))
+            known = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == of_rows.dtype
+            codes: Codes = np.ascontiguousarray(of_rows) if known else code_of[of_rows]  # a gap is -1: the last
         else:
-            codes = np.full(len(series), places.get(None, -1), np.int32)
-            known = series.drop_nulls()
-            if len(known):
-                codes[~series.is_null().to_numpy()] = self._codes_of_known(known, places, name)
+            codes = np.full(len(series), places.get(None, -1), code_type(len(places)))
+            present = series.drop_nulls()
+            if len(present):
+                codes[~series.is_null().to_numpy()] = self._codes_of_present(present, places, name)
         if unseen := int((codes < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0):
             self.unseen[series.name] = unseen
         return codes
 
     @staticmethod
-    def _codes_of_known(series: "nw.Series[Any]", places: dict[Any, int], name: str) -> Codes:
+    def _codes_of_present(series: "nw.Series[Any]", places: dict[Any, int], name: str) -> Codes:
         import narwhals.stable.v2 as nw  # loaded by now
 
         if series.dtype.is_nested():

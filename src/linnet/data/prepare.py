@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.columns import Columns
+from linnet.data.columns import Codes, Columns, code_type
 from linnet.data.encoder import Encoder
 from linnet.data.table import Array
 from linnet.errors import DataError
@@ -107,7 +107,7 @@ class Preparer:
     bins: int | None = None  # of a column of numbers; None: by the number of rows
     encoder: Encoder = field(default_factory=lambda: Encoder(gaps="keep"))
     numbers: Numbers | None = None
-    codes: tuple[NDArray[np.int32], ...] = ()  # for each column of levels: old code -> new, the last for none
+    codes: tuple[Codes, ...] = ()  # for each column of levels: old code -> new, the last for none
     largest: Array | None = None  # of the sparse columns
 
     def learn(self, x: object, name: str = "X") -> Columns:
@@ -189,7 +189,7 @@ def _joined(tables: tuple[Array, ...], name: str) -> Floats:
     return table
 
 
-def _common(codes: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
+def _common(codes: Codes, levels: int) -> Codes:
     """New numbers for the levels that are not rare, -1 for the others and, at the end, for rows without any."""
     often = np.bincount(codes + 1, minlength=levels + 1)[1:] >= _RARE
-    return np.append(np.where(often, np.cumsum(often) - 1, -1), -1).astype(np.int32)
+    return np.append(np.where(often, np.cumsum(often) - 1, -1), -1).astype(code_type(levels))

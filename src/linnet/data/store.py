@@ -56,7 +56,7 @@ class Store:
         widths = [(table.dtype, table.shape[1]) for table in like.tables]
         neighbours = groupby(widths, key=lambda width: width[0])  # of one type are one table
         self._dense = [self._place(dtype, sum(width for _, width in group)) for dtype, group in neighbours]
-        self._codes = [self._place(np.int32, 1) for _ in like.codes]
+        self._codes = [self._place(codes.dtype, 1) for codes in like.codes]
         self._levels = like.levels
         self._vectors = {name: self._place(dtype, 1) for name, dtype in vectors.items()}
 
