@@ -62,7 +62,7 @@ class Worker:
         with data.open("rb") as file:
             self.data = pickle.load(file)
         seconds, _, x = clocked(lambda: self.peer.prepare(self.workload, self.data))
-        return self.peer.note, self.peer.adjustable, seconds, size_mb(x)
+        return self.peer.note, self.peer.adjustable, seconds, size_mb((x, self.data.y, self.data.exposure))
 
     def check(self, tolerance: float) -> Check:
         """Fit once and look at the objective and at the memory."""
@@ -85,7 +85,7 @@ class Worker:
 
 
 def size_mb(x: object) -> float:
-    """The memory of a table's arrays."""
+    """The memory of the arrays in it."""
     buffers: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
     return (len(rest) + sum(buffer.raw().nbytes for buffer in buffers)) / 1e6
