@@ -1,0 +1,137 @@
+// The way back through a network (network.hpp): deltas from layer to layer, and the sums of the gradient.
+#pragma once
+
+#include "network.hpp"
+
+namespace linnet {
+
+template <class T>
+template <class Emit>
+void Pass<T>::gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
+  constexpr int V = lanes<T>, C = Tile<T>::panels;
+  T* tile = tile_[rank].get();
+  for (std::size_t l = 0; l < net_.layers.size(); ++l) {
+    const LayerSpec& layer = net_.layers[l];
+    const Part inputs = owned_[rank][l];
+    const LayerLayout<T>& place = layout_.layers[l];
+    const T* d = d_[l].get();
+    const int panels = panels_of<T>(layer.outputs);
+    if (layer.bias && inputs.last == layer.inputs && inputs.first < inputs.last) {
+      T* sums = lanes_[rank].get();
+      column_sums(sums, d, ld_, rows, panels);
+      for (int p = 0; p < panels; ++p)
+        emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
+    }
+    if (l == 0 && by_entries_) {
+      gradient_of_entries(place, entries_.data(), rows, inputs, d, ld_, by_block_[rank], tile, emit);
+      continue;
+    }
+    if constexpr (requires { emit.takes_row; }) {
+      if (place.thin && rows == 1 && emit.takes_row) {
+        for (int o = 0; o < layer.outputs; ++o)
+          emit.row(place.row(o) + inputs.first, rows_[0] + inputs.first, d[o / V * ld_ * V + o % V],
+                   inputs.last - inputs.first);
+        continue;
+      }
+    }
+    if (place.thin) {
+      for (int i = inputs.first; i < inputs.last; i += thin_gradient_inputs) {
+        const int n = std::min(thin_gradient_inputs, inputs.last - i);
+        thin_gradient(tile, thin_gradient_inputs, rows_.data(), d, ld_, rows, i, i + n, layer.outputs);
+        for (int o = 0; o < layer.outputs; ++o)
+          emit(l, place.row(o) + i, tile + o * thin_gradient_inputs, Thin<T>::padded(n), false);
+      }
+      continue;
+    }
+    const T* a = input_of(l, mode);
+    // blocks of a that stay in L2 while all of d passes by
+    const int block = std::max(gradient_rows, 131072 / (rows * vector_bytes) * V / gradient_rows * gradient_rows);
+    for (int ib = inputs.first; ib < inputs.last; ib += block) {
+      for (int p = 0; p < panels; p += C) {
+        const int count = std::min(C, panels - p);
+        for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {
+          const int n = std::min({gradient_rows, inputs.last - i, ib + block - i});
+          if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
+            for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
+          outer_product(tile, gradient_rows, a, ld_, d + p * ld_ * V, ld_, rows, i, n, count);
+          for (int c = 0; c < count; ++c)
+            emit(l, place.panel(p + c) + i * V, tile + c * gradient_rows * V, n * V, false);
+        }
+      }
+    }
+  }
+}
+
+// wt = the transposed weights of layer l: `inputs` panels, each with the outputs of `outputs` panels as rows.
+template <class T>
+void Pass<T>::transpose(T* wt, const T* packed, int l, Part inputs, Part outputs) {
+  constexpr int V = lanes<T>;
+  const LayerLayout<T>& layer = layout_.layers[l];
+  const std::ptrdiff_t ld = outputs.last - outputs.first;
+  for (int o = outputs.first; o < outputs.last; ++o) {
+    for (int p = inputs.first; p < inputs.last; ++p) {
+      const T* from = packed + layer.panel(o) + p * V * V;
+      T* to = wt + ((p - inputs.first) * ld + (o - outputs.first)) * V * V;
+      if ((p + 1) * V <= layer.inputs) {
+        transpose_square(to, from);
+      } else {
+        for (int i = 0; i < V; ++i)
+          for (int k = 0; k < V; ++k) to[k * V + i] = p * V + i < layer.inputs ? from[i * V + k] : T(0);
+      }
+    }
+  }
+}
+
+// dh of the layer below l = d W' in a large network: slabs of W' are transposed as they are needed, and the outputs
+// taken in blocks, so that a block of d stays in L2 while all slabs pass by.
+template <class T>
+void Pass<T>::backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels, Interrupt* interrupt) {
+  constexpr int V = lanes<T>, block = Tile<T>::depth_block;
+  const int outputs = net_.layers[l].outputs;
+  T* slab = transposed_[rank].get();
+  for (int o = 0; o < outputs; o += block) {
+    const int count = std::min(block, outputs - o);
+    for (int p = panels.first; p < panels.last; p += slab_panels) {
+      if (interrupt && interrupt->in_vain(rank)) return;
+      const int p1 = std::min(panels.last, p + slab_panels);
+      transpose(slab, packed, l, {p, p1}, {o / V, o / V + panels_of<T>(count)});
+      const T* mask = o + count == outputs ? relu_mask(l - 1) : nullptr;
+      product<T>(d_[l - 1].get() + p * ld_ * V, ld_, nullptr, 0, d_[l].get() + o * ld_, ld_, slab,
+                 panels_of<T>(count) * V, count, rows.first, rows.last, 0, p1 - p, o > 0,
+                 {false, mask ? mask + p * ld_ * V : nullptr});
+    }
+  }
+}
+
+// Dropout of layer l's inputs, on their gradient.
+template <class T>
+void Pass<T>::drop_gradient(int l, const PassMode& mode, Part rows, Part panels) {
+  if (!mode.dropout || net_.layers[l].dropout <= 0) return;
+  T* d = d_[l - 1].get();
+  dropout(d, d, ld_, net_.layers[l].dropout, mode.key + l, mode.position, rows.first, rows.last, panels.first,
+          panels.last);
+}
+
+// dz from dh, in place.
+template <class T>
+void Pass<T>::through_activation(int l, const LayerSpec& layer, Part rows, Part panels, int rank) {
+  constexpr int V = lanes<T>;
+  T *d = d_[l].get(), *z = z_[l].get();
+  const T* h = h_[l].get() ? h_[l].get() : z;
+  if (layer.activation == Activation::softmax) {
+    T* p = lanes_[rank].get() + panels_of<T>(layer.outputs) * V * V;
+    for_lanes(d, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int r) {
+      for (int q = 0; q < panels_of<T>(layer.outputs); ++q) transpose_square(p + q * V * V, h + (q * ld_ + r) * V);
+      softmax_backward_lanes(block, p, layer.outputs);
+      return true;
+    });
+    return;
+  }
+  for (int q = panels.first; q < panels.last; ++q) {
+    const std::ptrdiff_t at = (q * ld_ + rows.first) * V;
+    activation_backward(d + at, z + at, h + at, std::ptrdiff_t{rows.last - rows.first} * V, layer.activation,
+                        layer.leak);
+  }
+}
+
+}  // namespace linnet
