@@ -12,18 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
+from builder import BuildError
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import code, render
 from builder.page import ROOT, Entry, Section, below_block, frame, style
 from builder.reference import MODULES, reference
+from builder.results import fill
 
 DOCS = ROOT / "docs"
 SOURCES = {".py": "python", ".hpp": "cpp", ".cpp": "cpp"}
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-
-
-class BuildError(Exception):
-    """Links that lead nowhere, or blocks that fail."""
 
 
 def contents() -> dict[str, list[str]]:
@@ -40,6 +38,7 @@ def build(out: Path, run: Callable[[str], Ran] = run) -> int:
     """Write the site, its blocks run by `run`; return the number of pages."""
     listed = contents()
     texts = {page: (DOCS / page).read_text("utf-8") for pages in listed.values() for page in pages}
+    texts["benchmarks.md"] = fill(texts["benchmarks.md"])
     ran = run_all(texts, run)
     sections = [
         Section(name, tuple(Entry(html_path(page), plain_title(texts[page])) for page in pages))
