@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -76,6 +77,10 @@ def not_run(block: str) -> Ran:
     return Ran(0, "what it wrote\n", "", ())
 
 
+def up(page: Path, site: Path) -> str:
+    return "../" * (len(page.relative_to(site).parts) - 1)
+
+
 def test_the_site_is_whole(tmp_path: Path) -> None:
     """Without running blocks: each page is there, needs no network, and every link leads somewhere (build checks)."""
     count = build(tmp_path / "site", not_run)
@@ -83,7 +88,7 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert len(pages) == count
     for page in pages:
         text = page.read_text()
-        assert "<script" not in text
+        assert re.findall(r"<script[^>]*>", text) == [f'<script src="{up(page, tmp_path / "site")}search.js" defer>']
         assert not re.findall(r'(?:src|<link[^>]*href)="https?://', text)
         prose = re.sub(r"<(pre|code|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
         assert "$" not in prose, f"a formula on {page.name} was not understood: {prose[prose.index('$') :][:60]}"
@@ -92,6 +97,25 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert "<math" in chapter
     assert "<details>" in chapter
     assert "aria-current=page>Softmax regression" in chapter
+
+
+def test_the_index_of_the_search_has_every_heading_and_only_places_that_exist(tmp_path: Path) -> None:
+    build(tmp_path / "site", not_run)
+    places = json.loads((tmp_path / "site" / "search-index.js").read_text().removeprefix("linnetPlaces = ")[:-2])
+    by_address = {place[0]: place for place in places}
+    assert len(by_address) == len(places)
+    for address in by_address:
+        page, _, anchor = address.partition("#")
+        assert not anchor or f'id="{anchor}"' in (tmp_path / "site" / page).read_text(), address
+    for page in (tmp_path / "site" / "guide").glob("*.html"):
+        for anchor in re.findall(r'<h2 id="([^"]+)"', page.read_text()):
+            assert f"guide/{page.name}#{anchor}" in by_address
+    assert by_address["reference/linnet.html#MLPClassifier.fit"][2] == "MLPClassifier.fit"
+    _, title, heading, text = by_address["guide/sums.html#what-it-costs"]
+    assert (title, heading) == ("From one machine to many", "What it costs")
+    assert "around a ring each sends" in text
+    assert "<" not in text
+    assert "what it wrote" not in text
 
 
 def test_every_public_name_has_an_entry_and_a_docstring() -> None:

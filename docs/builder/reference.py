@@ -46,6 +46,16 @@ def public_names(module: ModuleType) -> list[str]:
     )
 
 
+def place(name: str) -> str | None:
+    """Where a name with its module, such as `linnet.evaluate.roc_curve`, has its entry; None if it has none."""
+    module, _, key = name.rpartition(".")
+    if name in MODULES:
+        return f"reference/{name}.html"
+    if module in MODULES and key in public_names(importlib.import_module(module)):
+        return f"reference/{module}.html#{key}"
+    return None
+
+
 def reference(name: str) -> str:
     """The HTML of a module's page."""
     module = importlib.import_module(name)
@@ -82,7 +92,8 @@ def _entry(value: Any, name: str) -> str:
         for key, member in inspect.getmembers(value):
             if not key.startswith("_") and _is_own(value, key) and inspect.getdoc(member):
                 text = ("" if isinstance(member, property) else _signature(member, key)) + documentation(member)
-                parts.append(f'<div class="member"><h3><code>{key}</code></h3>{text}</div>')
+                title = f'<h3 id="{name}.{key}"><code><span>{name}.</span>{key}</code></h3>'
+                parts.append(f'<div class="member">{title}{text}</div>')
     return "".join(parts)
 
 
