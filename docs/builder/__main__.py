@@ -105,7 +105,7 @@ def run_all(texts: dict[str, str], run: Callable[[str], Ran]) -> dict[str, list[
 
 
 def links(body: str, page: str, sources: set[str]) -> str:
-    """Links to pages of Markdown and source files as links to the site's; names with their module lead to their entry."""
+    """Links to pages of Markdown and to source files as links to the site's; names with a module lead to entries."""
 
     def target(found: re.Match[str]) -> str:
         link, _, anchor = html.unescape(found[1]).partition("#")
