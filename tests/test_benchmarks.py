@@ -57,7 +57,7 @@ def test_a_new_run_replaces_what_it_measured_again_and_nothing_else(bench: Any, 
 def test_figures_are_shown_as_they_were_kept(bench: Any, tmp_path: Path) -> None:
     bench.keep("kind", bench.run_facts([]), {"times": table(a="1 < 2 * 3 | 4")}, tmp_path)
     page = fill("<!-- results: times -->", tmp_path)
-    assert "<td>1 &lt; 2 * 3 | 4</td><td><b>3.5</b></td>" in page
+    assert '<td class="whole">1 &lt; 2 * 3 | 4</td><td class="whole"><b>3.5</b></td>' in page
     assert "<td>about a<small>a</small></td>" in page
 
 

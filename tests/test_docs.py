@@ -1,5 +1,6 @@
 """Every Python block of the README and the guide runs, and every link leads somewhere; the site is built of them."""
 
+import ast
 import doctest
 import importlib
 import json
@@ -14,7 +15,7 @@ from builder.__main__ import BuildError, build, check_links, contents
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import render, slug
 from builder.page import picture, style
-from builder.reference import MODULES, public_names
+from builder.reference import MODULES, place, public_names
 
 import linnet
 
@@ -125,6 +126,26 @@ def test_every_public_name_has_an_entry_and_a_docstring() -> None:
             value = getattr(module, key)
             if callable(value):
                 assert (value.__doc__ or "").strip(), f"{name}.{key}"
+
+
+def test_what_the_pages_import_is_in_the_reference() -> None:
+    for page in PAGES:
+        for block in python_blocks(page.read_text()):
+            for node in ast.walk(ast.parse(block)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "linnet":
+                    for name in node.names:
+                        assert place(f"{node.module}.{name.name}"), f"{page.name}: {node.module}.{name.name}"
+
+
+def test_public_packages_are_in_the_reference() -> None:
+    with_list = [path for path in SOURCE.rglob("*.py") if "\n__all__ = " in path.read_text()]
+    names = {".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in with_list}
+    assert {name.removesuffix(".__init__") for name in names if "._" not in name.removesuffix(".__init__")} <= {
+        *MODULES
+    }
+    assert place("linnet.multiclass.compare") == "reference/linnet.multiclass.html#compare"
+    assert place("linnet.LogisticRegression.sample") == "reference/linnet.html#LogisticRegression.sample"
+    assert place("linnet.LogisticRegression.no_such") is None
 
 
 def test_a_dead_link_fails_the_build() -> None:

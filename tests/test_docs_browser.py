@@ -108,7 +108,7 @@ def test_the_search_finds_and_leads_there_by_keyboard(browser: Any, site: Path, 
     assert page.locator("#search").get_attribute("aria-activedescendant") == f"found-{last}"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/reference/linnet.theory.approximation.html#relu_interpolant")
+    page.wait_for_url("**/reference/linnet.theory.html#relu_interpolant")
     assert page.locator("#found").is_hidden()
     assert {url.partition(":")[0] for url in asked} == {"file"}
     assert wrong == []

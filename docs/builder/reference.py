@@ -11,6 +11,7 @@ from builder.markdown import code, render
 MODULES = (  # public modules, a page each
     "linnet",
     "linnet.evaluate",
+    "linnet.multiclass",
     "linnet.theory",
     "linnet.theory.graph",
     "linnet.theory.approximation",
@@ -19,12 +20,18 @@ MODULES = (  # public modules, a page each
     "linnet.theory.maxent",
     "linnet.theory.likelihood",
     "linnet.theory.depth",
+    "linnet.theory.certificate",
     "linnet.model.heads",
     "linnet.model.activations",
     "linnet.model.initialise",
+    "linnet.model.network",
+    "linnet.fit.objective",
+    "linnet.fit.loop",
+    "linnet.data.rows",
     "linnet.data.sources",
     "linnet.data.schema",
     "linnet.data.leaks",
+    "linnet.playground.datasets",
     "linnet.report",
     "linnet.errors",
 )
@@ -48,11 +55,14 @@ def public_names(module: ModuleType) -> list[str]:
 
 def place(name: str) -> str | None:
     """Where a name with its module, such as `linnet.evaluate.roc_curve`, has its entry; None if it has none."""
-    module, _, key = name.rpartition(".")
     if name in MODULES:
         return f"reference/{name}.html"
-    if module in MODULES and key in public_names(importlib.import_module(module)):
-        return f"reference/{module}.html#{key}"
+    home, _, key = name.rpartition(".")
+    if home in MODULES and key in public_names(importlib.import_module(home)):
+        return f"reference/{home}.html#{key}"
+    module, _, owner = home.rpartition(".")
+    if module in MODULES and key in _members(getattr(importlib.import_module(module), owner, None)):
+        return f"reference/{module}.html#{owner}.{key}"
     return None
 
 
@@ -88,13 +98,22 @@ def _entry(value: Any, name: str) -> str:
     if not callable(value):
         return ""
     parts = [_signature(value, name), documentation(value)]
-    if inspect.isclass(value):
-        for key, member in inspect.getmembers(value):
-            if not key.startswith("_") and _is_own(value, key) and inspect.getdoc(member):
-                text = ("" if isinstance(member, property) else _signature(member, key)) + documentation(member)
-                title = f'<h3 id="{name}.{key}"><code><span>{name}.</span>{key}</code></h3>'
-                parts.append(f'<div class="member">{title}{text}</div>')
+    for key, member in _members(value).items():
+        text = ("" if isinstance(member, property) else _signature(member, key)) + documentation(member)
+        title = f'<h3 id="{name}.{key}"><code><span>{name}.</span>{key}</code></h3>'
+        parts.append(f'<div class="member">{title}{text}</div>')
     return "".join(parts)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    """What a class has that is told about."""
+    if not inspect.isclass(value):
+        return {}
+    return {
+        key: member
+        for key, member in inspect.getmembers(value)
+        if not key.startswith("_") and _is_own(value, key) and inspect.getdoc(member)
+    }
 
 
 def _is_own(value: type, key: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from builder import BuildError
 
 RESULTS = Path(__file__).parents[1] / "results"
+_SHORT = 24  # characters: such a cell stays on one line
 _PLACE = re.compile(r"^<!-- results: ([\w-]+) -->$", re.MULTILINE)
 
 
@@ -43,7 +44,9 @@ def _cells(columns: list[str], row: list[str], titled: bool) -> Iterator[str]:
     if titled:
         yield f"<td>{texts[1]}<small>{texts[0]}</small></td>"
     for column, text in list(zip(columns, texts, strict=True))[2 if titled else 0 :]:
-        yield f"<td><b>{text}</b></td>" if column == "ratio" else f"<td>{text}</td>"
+        kept = ' class="whole"' if len(text) < _SHORT else ""
+        text = re.sub(r"^(.+) (\(.+\))$", r"\1<small>\2</small>", text)
+        yield f"<td{kept}><b>{text}</b></td>" if column == "ratio" else f"<td{kept}>{text}</td>"
 
 
 def told(run: dict[str, Any]) -> str:

@@ -32,5 +32,6 @@ def parts(body: str) -> list[tuple[str, str, str]]:
 
 
 def plain(text: str) -> str:
-    """HTML without its tags."""
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", text.replace("</", " </"))).split())
+    """HTML without its tags; what stands in different blocks stays apart."""
+    apart = re.sub(r"</(?:p|li|td|th|pre|summary)>", " ", text)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", apart)).split())
