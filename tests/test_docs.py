@@ -15,7 +15,7 @@ from builder.__main__ import BuildError, build, check_links, contents
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import render, slug
 from builder.page import picture, style
-from builder.reference import MODULES, place, public_names
+from builder.reference import MODULES, place, public_names, reference
 
 import linnet
 
@@ -146,6 +146,13 @@ def test_public_packages_are_in_the_reference() -> None:
     assert place("linnet.multiclass.compare") == "reference/linnet.multiclass.html#compare"
     assert place("linnet.LogisticRegression.sample") == "reference/linnet.html#LogisticRegression.sample"
     assert place("linnet.LogisticRegression.no_such") is None
+
+
+def test_signatures_are_written_as_they_are_read() -> None:
+    page = reference("linnet.theory.likelihood")
+    assert "_typing" not in page
+    assert "ArrayLike" in page
+    assert "_typing" not in reference("linnet.theory.graph")
 
 
 def test_a_dead_link_fails_the_build() -> None:

@@ -6,6 +6,8 @@ import re
 from types import ModuleType
 from typing import Any
 
+from numpy.typing import ArrayLike, DTypeLike
+
 from builder.markdown import code, render
 
 MODULES = (  # public modules, a page each
@@ -127,6 +129,9 @@ def _signature(value: Any, name: str) -> str:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return ""
+    for name_of, annotation in (("ArrayLike", ArrayLike), ("DTypeLike", DTypeLike)):  # which Python writes out in full
+        whole = inspect.formatannotation(annotation)
+        text = text.replace(whole, name_of).replace(whole.removeprefix("Union[").removesuffix("]"), name_of)
     text = re.sub(r"<(?:function|object|class)[^>]*>", "...", text)
     text = re.sub(r"\b(?:numpy|typing|collections\.abc|linnet(?:\.\w+)+)\.", "", text)
     text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([^\]]*)\]\]", r"NDArray[\1]", text)
