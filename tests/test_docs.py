@@ -11,7 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from builder.__main__ import BuildError, build, check_links, contents
+from builder import BuildError
+from builder.__main__ import build, check_links, contents, links
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import render, slug
 from builder.page import picture, style
@@ -183,6 +184,38 @@ def test_formulas_are_made_when_the_page_is() -> None:
     page = render("Code `$x$`, and $x^2$:\n\n$$\\sum_i w_i$$\n")
     assert page.count("<math") == 2
     assert "<code>$x$</code>" in page
+
+
+def test_formulas_keep_their_punctuation_and_their_spaces() -> None:
+    page = render("of $x$, of $\\log p$ and $\\log(p)$, of $|x|$; $7{,}850$ in all")
+    assert '<span class="whole"><math' in page
+    assert "</math>,</span>" in page
+    assert '<mi>log</mi><mspace width="0.17em"/><mi>p</mi>' in page
+    assert page.count("<mspace") == 1
+    assert page.count('lspace="0" rspace="0"') == 3
+
+
+def test_long_names_break_at_their_joints_and_lead_to_the_reference() -> None:
+    body = render("`linnet.theory.likelihood.poisson_limit`, `linnet.nothing`, [`linnet.load`](index.md), `short_name`")
+    assert "<code>linnet.<wbr>theory.<wbr>likelihood.<wbr>poisson_<wbr>limit</code>" in body
+    assert "<code>short_name</code>" in body
+    linked = links(body, "guide/softmax.md", set())
+    assert '<a href="../reference/linnet.theory.likelihood.html#poisson_limit"><code>' in linked
+    assert linked.count("<a ") == 2  # not what has a link or is no name
+
+
+@pytest.mark.parametrize("page", contents()["The guide"])
+def test_a_chapter_has_all_its_parts(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    assert python_blocks(text)
+    assert "$" in re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert re.search(r"## Where it lives\n.*\.\./src/linnet/", text, re.DOTALL)
+    exercises = text[text.index("## Exercises") :]
+    assert (
+        len(re.findall(r"^\d+\. ", exercises, re.MULTILINE))
+        == exercises.count("<details><summary>Answer</summary>")
+        >= 2
+    )
 
 
 def test_headings_have_the_anchors_of_github() -> None:
