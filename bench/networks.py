@@ -106,7 +106,12 @@ def cell(result: Trained | None, workload: Workload) -> str:
         return "-"
     star = "*" if result.rows < workload.rows else ""
     step = result.best / workload.steps * 1e6
-    return f"{result.best * 1e3:.2f} ms{star} ({step:.1f} us)"
+    return f"{short(result.best * 1e3)} ms{star} ({short(step)} us)"
+
+
+def short(number: float) -> str:
+    """A number with three digits or more."""
+    return f"{number:.2f}" if number < 10 else f"{number:.1f}" if number < 100 else f"{number:,.0f}"
 
 
 def row(workload: Workload, results: dict[str, Trained], names: list[str]) -> list[str]:

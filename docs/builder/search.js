@@ -18,7 +18,8 @@ function load() {
 
 function score([, title, heading, text], words) {
   const [inTitle, inHeading, inText] = [title, heading, text].map((part) => part.toLowerCase());
-  let total = 0;
+  const phrase = words.join(" ");
+  let total = (inHeading.includes(phrase) ? 15 : 0) + (inText.includes(phrase) ? 10 : 0);
   for (const word of words) {
     const points =
       (inHeading === word ? 100 : 0) + (inHeading.includes(word) ? 20 : 0) +
@@ -30,7 +31,8 @@ function score([, title, heading, text], words) {
 }
 
 function around(text, words) { // a part of the text, with the words marked; text nodes only
-  const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0);
+  const whole = text.toLowerCase().indexOf(words.join(" "));
+  const places = whole >= 0 ? [whole] : words.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0);
   const first = Math.max(0, Math.min(...places, text.length) - 40);
   const cut = (first ? "… " : "") + text.slice(first, first + 130) + (text.length > first + 130 ? " …" : "");
   const pattern = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
