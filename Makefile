@@ -61,7 +61,7 @@ docs: .venv/$(installed) .venv/.group-docs
 
 bench: .venv-bench/$(installed) .venv-bench/.peers
 	$(call step,benchmarks)
-	@.venv-bench/bin/python bench/run.py $(ARGS)
+	@.venv-bench/bin/python bench/run.py --keep $(ARGS)
 
 # The sanitizers must be loaded before Python; libstdc++ with them, or they miss its exceptions. Leaks are not looked
 # for: the interpreter itself never frees all it has.

@@ -189,11 +189,10 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
         for side in sides.values():
             side.close()
         lines.append(_line(name, call.title, call.quality, call.target, results, found))
-        facts["workloads"][name] = {
-            side: {"seconds": results[side].seconds, call.quality: found[side]} for side in SIDES
-        }
-    show(["workload", "", "linnet", "scikit-learn", "ratio", "target", "loss or score: linnet, scikit-learn"], lines)
-    return facts
+        facts["workloads"][name] = {side: {**vars(results[side]), call.quality: found[side]} for side in SIDES}
+    header = ["workload", "", "linnet", "scikit-learn", "ratio", "target", "loss or score: linnet, scikit-learn"]
+    show(header, lines)
+    return {**facts, "tables": {"estimators": (header, lines)}}
 
 
 def _turn(side: Side, found: dict[str, float]) -> tuple[float, float]:

@@ -140,9 +140,10 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
                 f"{report.target:g}",
             ]
         )
-        facts["workloads"][name] = {side: {"seconds": results[side].seconds, "found": found[side]} for side in SIDES}
-    show(["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target"], lines)
-    return facts
+        facts["workloads"][name] = {side: {**vars(results[side]), "found": found[side]} for side in SIDES}
+    header = ["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target"]
+    show(header, lines)
+    return {**facts, "tables": {"evaluate": (header, lines)}}
 
 
 def _turn(side: Side, found: dict[str, dict[str, float]]) -> tuple[float, float]:

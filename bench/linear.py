@@ -277,9 +277,13 @@ def run(
         summaries.append(summary(workload, results))
         facts[workload.name] = {name: vars(r) if r.seconds else {"fault": r.fault} for name, r in results.items()}
         print(f"{workload.name} done (load {os.getloadavg()[0]:.1f})", flush=True)
+    columns = ["time", "of linnet's", "gap", "tolerance", "iterations", "input MB", "extra MB", "note"]
+    tables = {
+        "linear": (["workload", "", "linnet", "best peer", "its time", "ratio", "target", "extra memory"], summaries),
+        "linear-sides": (["workload", "side", *columns], details),
+    }
     if details:
-        columns = ["time", "of linnet's", "gap", "tolerance", "iterations", "input MB", "extra MB", "note"]
-        show(["workload", "side", *columns], details)
-        show(["workload", "", "linnet", "best peer", "its time", "ratio", "target", "extra memory"], summaries)
+        for header, rows in reversed(tables.values()):
+            show(header, rows)
         print("Best fit. Gap: of the objective, relative to the best value that any side found.")
-    return {"workloads": facts}
+    return {"workloads": facts, "tables": tables}

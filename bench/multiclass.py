@@ -158,19 +158,22 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
                 f"{found['linnet']:.4f} / {found['sklearn']:.4f}",
             ]
         )
-        facts["workloads"][name] = {side: {"seconds": results[side].seconds, "found": found[side]} for side in SIDES}
+        facts["workloads"][name] = {side: {**vars(results[side]), "found": found[side]} for side in SIDES}
+    header = ["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target", "accuracy"]
+    tree_header = ["label trees", "predict, a row", "over log2 K", "one-vs-rest, a row"]
+    tree_lines: list[list[str]] = []
     if lines:
-        show(["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target", "accuracy"], lines)
+        show(header, lines)
     for name in (name for name in names if name in TREES):
         side = Side("linnet", TreeWorker)
         times = {classes: side.ask("predict_seconds", classes) for classes in TREES[name]}
         side.close()
-        show(
-            ["label trees", "predict, a row", "over log2 K", "one-vs-rest, a row"],
-            [[f"{k} classes", f"{a:.3g} µs", f"{a / log:.3g} µs", f"{b:.3g} µs"] for k, (a, b, log) in times.items()],
-        )
+        tree_lines += [
+            [f"{k} classes", f"{a:.3g} µs", f"{a / log:.3g} µs", f"{b:.3g} µs"] for k, (a, b, log) in times.items()
+        ]
+        show(tree_header, tree_lines)
         facts["workloads"][name] = {str(k): {"tree": a, "rest": b} for k, (a, b, _) in times.items()}
-    return facts
+    return {**facts, "tables": {"multiclass": (header, lines), "label-trees": (tree_header, tree_lines)}}
 
 
 def _turn(side: Side, found: dict[str, float]) -> tuple[float, float]:

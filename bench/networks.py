@@ -106,12 +106,17 @@ def cell(result: Trained | None, workload: Workload) -> str:
         return "-"
     star = "*" if result.rows < workload.rows else ""
     step = result.best / workload.steps * 1e6
-    return f"{result.best * 1e3:.2f} ms{star} ({step:.1f} us)"
+    return f"{short(result.best * 1e3)} ms{star} ({short(step)} us)"
+
+
+def short(number: float) -> str:
+    """A number with three digits or more."""
+    return f"{number:.2f}" if number < 10 else f"{number:.1f}" if number < 100 else f"{number:,.0f}"
 
 
 def row(workload: Workload, results: dict[str, Trained], names: list[str]) -> list[str]:
     """One line of the report."""
-    cells = [workload.name, *(cell(results.get(name), workload) for name in names)]
+    cells = [workload.name, workload.title, *(cell(results.get(name), workload) for name in names)]
     jax = results.get("jax")
     cells.append(f"{jax.compile_seconds:.2f} s" if jax else "-")
     peers = {name: results[name].best for name in PEERS if name in results}
@@ -162,10 +167,10 @@ def run(workloads: list[str], names: list[str], *, rounds: int, turn_seconds: fl
     rates = next((side.ask("sgemm") for side in sides if side.name == "torch" and side.name in trained), None)
     for side in sides:
         side.close()
-    header = ["workload", *names, "jax compile", "best peer", "ratio", "target"]
-    show([*header, f"loss after {CHECKED_EPOCHS}"], rows)
+    header = ["workload", "", *names, "jax compile", "best peer", "ratio", "target", f"loss after {CHECKED_EPOCHS}"]
+    show(header, rows)
     print("Best epoch (per update). * timed on fewer rows and scaled up.")
     if rates and (share := machine_share(record, rates)):
         print(share)
     facts = {w: {name: vars(r) for name, r in results.items()} for w, results in record.items()}
-    return {"workloads": facts, "sgemm": rates}
+    return {"workloads": facts, "sgemm": rates, "tables": {"networks": (header, rows)}}

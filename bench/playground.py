@@ -2,8 +2,9 @@
 
     python bench/playground.py
 
-Prints for several networks the frames and epochs a second, and the part of a core that the server and the browser use.
-Needs playwright and a Chromium on this machine. Figures of a busy machine mean little: the load is printed, too.
+Prints for several networks the frames and epochs a second, and the part of a core that the server and the browser use;
+with --keep also into docs/results, for docs/benchmarks.md. Needs playwright and a Chromium on this machine. Figures of
+a busy machine mean little: what is kept tells the load, too.
 """
 
 import json
@@ -15,6 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from harness import show
+from results import keep, run_facts
 
 SECONDS = 5
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -58,13 +62,13 @@ def processor_seconds(root: int) -> float:
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
+    where = run_facts(["playwright"])
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     command = [sys.executable, "-m", "linnet", "play", "--no-browser", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     address = server.stdout.readline().split()[1]
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"{'':34}{'frames/s':>10}{'epochs/s':>10}{'server':>9}{'browser':>9}")
+    rows = []
     try:
         for name, case in CASES.items():
             with sync_playwright() as playwright:
@@ -82,11 +86,16 @@ def main() -> None:
                 of_server = processor_seconds(server.pid) - costs[0]
                 of_browser = processor_seconds(os.getpid()) - costs[1] - of_server
                 rates = [(new - old) / seconds for new, old in zip(after, before, strict=True)]
-                print(f"{name:34}{rates[0]:10.1f}{rates[1]:10.1f}{of_server / seconds:9.0%}{of_browser / seconds:9.0%}")
+                parts = [f"{cost / seconds:.0%} of a core" for cost in (of_server, of_browser)]
+                rows.append([name, *(f"{rate:,.0f}" for rate in rates), *parts])
                 browser.close()
     finally:
         server.terminate()
         server.wait()
+    table = ["network", "frames a second", "epochs a second", "server", "browser"], rows
+    show(*table)
+    if "--keep" in sys.argv:
+        keep("playground", where, {"playground": table})
 
 
 if __name__ == "__main__":

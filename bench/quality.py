@@ -25,7 +25,9 @@ from typing import Any
 
 import numpy as np
 from harness import Side, clocked, show
-from quality_tables import BY_NAME, MOST_ROWS, TABLES, Table
+from quality_tables import BY_NAME, MOST_ROWS, TABLES
+from quality_tables import Table as DataTable
+from results import Table, Tables, keep, run_facts, when
 
 SIDES = ("linnet", "lightgbm", "linear", "sklearn-mlp", "keras")
 HIDDEN, DROPOUT = (128, 128), 0.1  # the preset's, for Keras
@@ -84,7 +86,7 @@ def loss_of(predicted: Any, y: Any, classes: bool) -> float:
     return float(np.sqrt(np.square(predicted - y).mean()))
 
 
-def make(side: str, table: Table, x: Any, threads: int | None = None) -> Any:
+def make(side: str, table: DataTable, x: Any, threads: int | None = None) -> Any:
     """A model of a side with its defaults."""
     if side == "linnet":
         import linnet
@@ -106,7 +108,7 @@ def make(side: str, table: Table, x: Any, threads: int | None = None) -> Any:
     return prepared(KerasModel(table.classes), table, x)
 
 
-def prepared(model: Any, table: Table, x: Any) -> Any:
+def prepared(model: Any, table: DataTable, x: Any) -> Any:
     """The model behind the usual preparation."""
     from sklearn.compose import TransformedTargetRegressor, make_column_transformer
     from sklearn.impute import SimpleImputer
@@ -164,7 +166,7 @@ class KerasModel:
         return self.model.predict(np.asarray(x, np.float32), batch_size=1024, verbose=0)
 
 
-def measure(tables: list[Table], sides: list[str], folds: int, file: Path | None) -> Results:
+def measure(tables: list[DataTable], sides: list[str], folds: int, file: Path | None) -> Results:
     """Run all sides in turns, all tables before the next fold, writing what is known after every table.
 
     What the file has from a run that was cut short is not run again.
@@ -197,7 +199,7 @@ def mean(runs: Any, index: int) -> float:
     return float(np.mean([run[index] for run in runs]))
 
 
-def report(results: Results) -> None:
+def report(results: Results) -> Tables:
     """Print losses and seconds table by table, then how the sides compare on all and on tables never chosen on."""
     sides = [side for side in SIDES if any(found.get(side) for found in results.values())]
     folds = {name: min(len(found.get(side, ())) for side in sides) for name, found in results.items()}
@@ -210,20 +212,27 @@ def report(results: Results) -> None:
     rows = [
         [name, "classes" if BY_NAME[name].classes else "numbers", "chosen on" if BY_NAME[name].chosen_on else "new"]
         + [f"{mean(found[side], 0):.4g} ({mean(found[side], 1):.2f} s)" for side in sides]
+        + [min(sides, key=lambda side: mean(found[side], 0))]
         for name, found in results.items()
     ]
     print("\nMean log loss or root mean squared error (mean seconds) of a fold")
     print(f"{' or '.join(map(str, counts))} of 5 folds; at most {MOST_ROWS:,} rows a table")
-    show(["table", "kind", "settings", *sides], rows)
-    for title, chosen in (("all tables", (True, False)), ("tables the settings were not chosen on", (False,))):
+    tables: Tables = {"quality-tables": (["table", "kind", "settings", *sides, "best"], rows)}
+    show(*tables["quality-tables"])
+    for key, title, chosen in (
+        ("quality", "all tables", (True, False)),
+        ("quality-new", "tables the settings were not chosen on", (False,)),
+    ):
         names = [name for name in results if BY_NAME[name].chosen_on in chosen]
         if names:
             print(f"\n{len(names)} tables: {title}")
-            summary({name: results[name] for name in names}, sides)
+            tables[key] = summary({name: results[name] for name in names}, sides)
+            show(*tables[key])
+    return tables
 
 
-def summary(results: Results, sides: list[str]) -> None:
-    """Print mean ranks, relative losses and times."""
+def summary(results: Results, sides: list[str]) -> Table:
+    """Mean ranks, relative losses and times."""
     names = list(results)
     losses = np.array([[mean(results[name][side], 0) for side in sides] for name in names])
     times = np.array([[mean(results[name][side], 1) for side in sides] for name in names])
@@ -240,7 +249,7 @@ def summary(results: Results, sides: list[str]) -> None:
                 side,
                 f"{ranks[:, index].mean():.2f}",
                 f"{int((ratio < 1).sum())} of {len(names)}",
-                f"{np.exp(np.log(ratio).mean()):.3f}",
+                f"{np.exp(np.log(ratio).mean()):.3f} ({np.median(ratio):.3f})",
                 f"{names[worst]} {ratio[worst]:.2f}",
                 f"{times[:, index].sum():.1f} s",
                 f"{times[:, index].sum() / times[:, against].sum():.1f}",
@@ -249,8 +258,15 @@ def summary(results: Results, sides: list[str]) -> None:
             ]
         )
     to = sides[against]
-    columns = ["side", "mean rank", f"better than {to}", f"loss / {to}'s", "worst table", "time of one fold, summed"]
-    show([*columns, f"/ {to}'s", "typical table's", "the same, of all threads"], rows)
+    columns = [
+        "side",
+        "mean rank",
+        f"better than {to}",
+        f"loss / {to}'s: mean (median)",
+        "worst table",
+        "time of one fold, summed",
+    ]
+    return [*columns, f"/ {to}'s", "typical table's", "the same, of all threads"], rows
 
 
 def main() -> None:
@@ -261,14 +277,21 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5, choices=range(1, 6))
     parser.add_argument("--json", type=Path, help="write every loss and time here, and go on from there")
     parser.add_argument("--show", type=Path, nargs="+", help="print the tables of such files instead of measuring")
+    parser.add_argument("--keep", action="store_true", help="keep the tables in docs/results, for docs/benchmarks.md")
     options = parser.parse_args()
+    where = run_facts(["scikit-learn", "lightgbm", "keras", "jax"])
     if options.show:
         files = [json.loads(path.read_text()) for path in options.show]
         names = [name for name in files[0] if all(name in file for file in files)]
-        report({name: {side: runs for file in files for side, runs in file[name].items()} for name in names})
-        return
-    tables = [table for table in TABLES if not options.table or table.name in options.table]
-    report(measure(tables, options.side or list(SIDES), options.folds, options.json))
+        found = report({name: {side: runs for file in files for side, runs in file[name].items()} for name in names})
+        newest = max(path.stat().st_mtime for path in options.show)  # how busy the machine was then is not known
+        del where["load"]
+        where["date"] = when(newest)
+    else:
+        tables = [table for table in TABLES if not options.table or table.name in options.table]
+        found = report(measure(tables, options.side or list(SIDES), options.folds, options.json))
+    if options.keep:
+        keep("quality", where, found)
 
 
 if __name__ == "__main__":

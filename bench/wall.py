@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from harness import show
+from results import keep, run_facts
 from workloads import digits
 
 IMPORTS = {
@@ -69,7 +71,9 @@ def main() -> None:
     parser.add_argument("--only", choices=tuple(IMPORTS))
     parser.add_argument("--epochs", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keep", action="store_true", help="keep the table in docs/results, for docs/benchmarks.md")
     options = parser.parse_args()
+    where = run_facts(["keras", "jax"])
     sides = [options.only] if options.only else list(IMPORTS)
     best: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -85,7 +89,12 @@ def main() -> None:
                 best[side] = min(seconds, best.get(side, np.inf))
                 print(f"{side:7s} {seconds:8.3f} s  loss, accuracy: {said}", flush=True)
     if len(best) == len(IMPORTS):
-        print(f"keras / linnet: {best['keras'] / best['linnet']:.1f}")
+        title = f"784-10-10, 5,000 digits, {options.epochs} epochs with validation"
+        row = ["program", title, *(f"{best[side]:.2f} s" for side in IMPORTS), f"{best['keras'] / best['linnet']:.1f}"]
+        table = ["workload", "", *IMPORTS, "ratio"], [row]
+        show(*table)
+        if options.keep:
+            keep("wall", where, {"wall": table})
 
 
 if __name__ == "__main__":

@@ -43,6 +43,11 @@ class Workload:
         """Updates per epoch; rows are a multiple of the batch."""
         return self.rows // self.batch
 
+    @property
+    def title(self) -> str:
+        """Its units from input to output, its optimizer and its batch."""
+        return f"{'-'.join(map(str, self.layers))}, {self.optimizer}, batch {self.batch}"
+
 
 # The rates for batch 1 are lower because 0.1 makes single-row steps diverge, and
 # a diverging loss says nothing about whether the sides compute the same.

@@ -1,7 +1,9 @@
 """Every Python block of the README and the guide runs, and every link leads somewhere; the site is built of them."""
 
+import ast
 import doctest
 import importlib
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -9,11 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from builder.__main__ import BuildError, build, check_links, contents
+from builder import BuildError
+from builder.__main__ import build, check_links, contents, links
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import render, slug
 from builder.page import picture, style
-from builder.reference import MODULES, public_names
+from builder.reference import MODULES, place, public_names, reference
 
 import linnet
 
@@ -76,6 +79,10 @@ def not_run(block: str) -> Ran:
     return Ran(0, "what it wrote\n", "", ())
 
 
+def up(page: Path, site: Path) -> str:
+    return "../" * (len(page.relative_to(site).parts) - 1)
+
+
 def test_the_site_is_whole(tmp_path: Path) -> None:
     """Without running blocks: each page is there, needs no network, and every link leads somewhere (build checks)."""
     count = build(tmp_path / "site", not_run)
@@ -83,7 +90,7 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert len(pages) == count
     for page in pages:
         text = page.read_text()
-        assert "<script" not in text
+        assert re.findall(r"<script[^>]*>", text) == [f'<script src="{up(page, tmp_path / "site")}search.js" defer>']
         assert not re.findall(r'(?:src|<link[^>]*href)="https?://', text)
         prose = re.sub(r"<(pre|code|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
         assert "$" not in prose, f"a formula on {page.name} was not understood: {prose[prose.index('$') :][:60]}"
@@ -94,6 +101,25 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert "aria-current=page>Softmax regression" in chapter
 
 
+def test_the_index_of_the_search_has_every_heading_and_only_places_that_exist(tmp_path: Path) -> None:
+    build(tmp_path / "site", not_run)
+    places = json.loads((tmp_path / "site" / "search-index.js").read_text().removeprefix("linnetPlaces = ")[:-2])
+    by_address = {place[0]: place for place in places}
+    assert len(by_address) == len(places)
+    for address in by_address:
+        page, _, anchor = address.partition("#")
+        assert not anchor or f'id="{anchor}"' in (tmp_path / "site" / page).read_text(), address
+    for page in (tmp_path / "site" / "guide").glob("*.html"):
+        for anchor in re.findall(r'<h2 id="([^"]+)"', page.read_text()):
+            assert f"guide/{page.name}#{anchor}" in by_address
+    assert by_address["reference/linnet.html#MLPClassifier.fit"][2] == "MLPClassifier.fit"
+    _, title, heading, text = by_address["guide/sums.html#what-it-costs"]
+    assert (title, heading) == ("From one machine to many", "What it costs")
+    assert "around a ring each sends" in text
+    assert "<" not in text
+    assert "what it wrote" not in text
+
+
 def test_every_public_name_has_an_entry_and_a_docstring() -> None:
     for name in MODULES:
         module = importlib.import_module(name)
@@ -101,6 +127,33 @@ def test_every_public_name_has_an_entry_and_a_docstring() -> None:
             value = getattr(module, key)
             if callable(value):
                 assert (value.__doc__ or "").strip(), f"{name}.{key}"
+
+
+def test_what_the_pages_import_is_in_the_reference() -> None:
+    for page in PAGES:
+        for block in python_blocks(page.read_text()):
+            for node in ast.walk(ast.parse(block)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "linnet":
+                    for name in node.names:
+                        assert place(f"{node.module}.{name.name}"), f"{page.name}: {node.module}.{name.name}"
+
+
+def test_public_packages_are_in_the_reference() -> None:
+    with_list = [path for path in SOURCE.rglob("*.py") if "\n__all__ = " in path.read_text()]
+    names = {".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in with_list}
+    assert {name.removesuffix(".__init__") for name in names if "._" not in name.removesuffix(".__init__")} <= {
+        *MODULES
+    }
+    assert place("linnet.multiclass.compare") == "reference/linnet.multiclass.html#compare"
+    assert place("linnet.LogisticRegression.sample") == "reference/linnet.html#LogisticRegression.sample"
+    assert place("linnet.LogisticRegression.no_such") is None
+
+
+def test_signatures_are_written_as_they_are_read() -> None:
+    page = reference("linnet.theory.likelihood")
+    assert "_typing" not in page
+    assert "ArrayLike" in page
+    assert "_typing" not in reference("linnet.theory.graph")
 
 
 def test_a_dead_link_fails_the_build() -> None:
@@ -131,6 +184,38 @@ def test_formulas_are_made_when_the_page_is() -> None:
     page = render("Code `$x$`, and $x^2$:\n\n$$\\sum_i w_i$$\n")
     assert page.count("<math") == 2
     assert "<code>$x$</code>" in page
+
+
+def test_formulas_keep_their_punctuation_and_their_spaces() -> None:
+    page = render("of $x$, of $\\log p$ and $\\log(p)$, of $|x|$; $7{,}850$ in all")
+    assert '<span class="whole"><math' in page
+    assert "</math>,</span>" in page
+    assert '<mi>log</mi><mspace width="0.17em"/><mi>p</mi>' in page
+    assert page.count("<mspace") == 1
+    assert page.count('lspace="0" rspace="0"') == 3
+
+
+def test_long_names_break_at_their_joints_and_lead_to_the_reference() -> None:
+    body = render("`linnet.theory.likelihood.poisson_limit`, `linnet.nothing`, [`linnet.load`](index.md), `short_name`")
+    assert "<code>linnet.<wbr>theory.<wbr>likelihood.<wbr>poisson_<wbr>limit</code>" in body
+    assert "<code>short_name</code>" in body
+    linked = links(body, "guide/softmax.md", set())
+    assert '<a href="../reference/linnet.theory.likelihood.html#poisson_limit"><code>' in linked
+    assert linked.count("<a ") == 2  # not what has a link or is no name
+
+
+@pytest.mark.parametrize("page", contents()["The guide"])
+def test_a_chapter_has_all_its_parts(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    assert python_blocks(text)
+    assert "$" in re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert re.search(r"## Where it lives\n.*\.\./src/linnet/", text, re.DOTALL)
+    exercises = text[text.index("## Exercises") :]
+    assert (
+        len(re.findall(r"^\d+\. ", exercises, re.MULTILINE))
+        == exercises.count("<details><summary>Answer</summary>")
+        >= 2
+    )
 
 
 def test_headings_have_the_anchors_of_github() -> None:

@@ -84,3 +84,63 @@ def test_answers_are_hidden_until_asked_for(browser: Any, site: Path) -> None:
     assert answer.locator("p").is_visible()
     assert page.locator("math").count() > 20
     page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_search_finds_and_leads_there_by_keyboard(browser: Any, site: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    asked, wrong = list[str](), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto((site / "guide" / "poisson.html").as_uri())
+    assert not any(url.endswith("search-index.js") for url in asked)  # only when it is needed
+    page.keyboard.press("/")
+    page.keyboard.type("relu_interpolant")
+    options = page.locator("#found [role=option]")
+    options.first.wait_for()
+    assert "relu_interpolant" in options.first.inner_text()
+    box = page.locator("#found").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    page.keyboard.press("ArrowUp")  # from none to the last
+    last = options.count() - 1
+    assert options.nth(last).get_attribute("aria-selected") == "true"
+    assert page.locator("#search").get_attribute("aria-activedescendant") == f"found-{last}"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/reference/linnet.theory.html#relu_interpolant")
+    assert page.locator("#found").is_hidden()
+    assert {url.partition(":")[0] for url in asked} == {"file"}
+    assert wrong == []
+    page.close()
+
+
+def test_the_search_takes_all_words_and_says_when_there_is_nothing(browser: Any, site: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto((site / "index.html").as_uri())
+    box, found = page.locator("#search"), page.locator("#found")
+    box.fill("Entropy CLASSIFIER")
+    found.locator("a").first.wait_for()
+    for text in found.locator("a").all_inner_texts():
+        assert "entropy" in text.lower() or "classifier" in text.lower()
+    found.locator("a mark").first.wait_for()
+    box.fill("entropy <b>zzz</b> (")  # neither HTML nor a pattern
+    assert found.locator("a, b").count() == 0
+    assert found.inner_text() == "Nothing has all of these words"
+    box.press("Escape")
+    assert found.is_hidden()
+    assert box.input_value() == ""
+    box.fill("the")
+    assert found.locator("a").count() == 12
+    assert "more words find fewer" in found.inner_text()
+    page.mouse.click(5, 700)
+    assert found.is_hidden()
+    page.close()
+
+
+def test_without_scripts_there_is_no_search_box(browser: Any, site: Path) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto((site / "index.html").as_uri())
+    assert page.locator("#search").is_hidden()
+    assert page.locator("h1").is_visible()
+    page.close()

@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
+from builder import BuildError
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import code, render
-from builder.page import ROOT, Entry, Section, below_block, frame, style
-from builder.reference import MODULES, reference
+from builder.page import HERE, ROOT, Entry, Section, below_block, frame, style
+from builder.reference import MODULES, place, reference
+from builder.results import fill
+from builder.search import index
 
 DOCS = ROOT / "docs"
 SOURCES = {".py": "python", ".hpp": "cpp", ".cpp": "cpp"}
+ASSETS = ("style.css", "search.js")  # of every page
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-
-
-class BuildError(Exception):
-    """Links that lead nowhere, or blocks that fail."""
 
 
 def contents() -> dict[str, list[str]]:
@@ -40,28 +40,30 @@ def build(out: Path, run: Callable[[str], Ran] = run) -> int:
     """Write the site, its blocks run by `run`; return the number of pages."""
     listed = contents()
     texts = {page: (DOCS / page).read_text("utf-8") for pages in listed.values() for page in pages}
+    texts["benchmarks.md"] = fill(texts["benchmarks.md"])
     ran = run_all(texts, run)
     sections = [
         Section(name, tuple(Entry(html_path(page), plain_title(texts[page])) for page in pages))
         for name, pages in listed.items()
     ]
     sections.insert(-1, Section("Reference", tuple(Entry(f"reference/{name}.html", name) for name in MODULES)))
-    pages = dict[str, str]()
+    bodies = dict[str, str]()
     sources = set[str]()
     for page, text in texts.items():
-        body = render(text, below(page, ran[page]), raw=True)
-        pages[html_path(page)] = frame(plain_title(text), links(body, page, sources), html_path(page), sections)
+        bodies[html_path(page)] = links(render(text, below(page, ran[page]), raw=True), page, sources)
     for name in MODULES:
-        path = f"reference/{name}.html"
-        pages[path] = frame(name, reference(name), path, sections)
+        bodies[f"reference/{name}.html"] = reference(name)
+    titles = {entry.path: entry.title for section in sections for entry in section.entries}
     for source in sorted(sources):
-        pages[f"source/{source}.html"] = frame(source, listing(source), f"source/{source}.html", sections)
+        bodies[f"source/{source}.html"] = listing(source)
+        titles[f"source/{source}.html"] = source
+    pages = {path: frame(titles[path], body, path, sections) for path, body in bodies.items()}
     check_links(pages)
     shutil.rmtree(out, ignore_errors=True)
-    for path, text in pages.items():
+    scripts = {"search.js": (HERE / "search.js").read_text("utf-8"), "search-index.js": index(bodies, sections)}
+    for path, text in {**pages, **scripts, "style.css": style()}.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text, "utf-8")
-    (out / "style.css").write_text(style(), "utf-8")
     return len(pages)
 
 
@@ -103,7 +105,7 @@ def run_all(texts: dict[str, str], run: Callable[[str], Ran]) -> dict[str, list[
 
 
 def links(body: str, page: str, sources: set[str]) -> str:
-    """Links to pages of Markdown and to source files, as links to the site's pages of them."""
+    """Links to pages of Markdown and to source files as links to the site's; names with a module lead to entries."""
 
     def target(found: re.Match[str]) -> str:
         link, _, anchor = html.unescape(found[1]).partition("#")
@@ -123,7 +125,12 @@ def links(body: str, page: str, sources: set[str]) -> str:
             new = link  # leads nowhere: told by check_links
         return f'href="{html.escape(new + ("#" + anchor if anchor else ""))}"'
 
-    return re.sub(r'href="([^"]*)"', target, body)
+    def entry(found: re.Match[str]) -> str:
+        to = place(found[1].replace("<wbr>", ""))
+        return f'<a href="{"../" * page.count("/")}{to}">{found[0]}</a>' if to else found[0]
+
+    body = re.sub(r'href="([^"]*)"', target, body)
+    return re.sub(r'(?<!">)<code>(linnet(?:[\w.]|<wbr>)*)</code>', entry, body)
 
 
 def listing(source: str) -> str:
@@ -139,7 +146,7 @@ def check_links(pages: dict[str, str]) -> None:
     for path, text in pages.items():
         for found in re.findall(r'(?:href|src)="([^"]*)"', text):
             link, _, anchor = html.unescape(found).partition("#")
-            if "://" in link or link.startswith(("mailto:", "data:")) or link.endswith("style.css"):
+            if "://" in link or link.startswith(("mailto:", "data:")) or Path(link).name in ASSETS:
                 continue
             to = os.path.normpath(Path(path).parent / link) if link else path
             if to not in anchors or (anchor and anchor not in anchors[to]):

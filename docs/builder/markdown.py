@@ -29,10 +29,26 @@ def code(text: str, language: str = "python") -> str:
     return f'<pre class="code"><code>{inside}</code></pre>'
 
 
+_SPACING = (  # what the converter leaves to chance
+    (r"<mi>(log|ln)</mi>(?!<mo)", r'<mi>\1</mi><mspace width="0.17em"/>'),  # log p, but log(p)
+    (r'<mo stretchy="false">&#x0007C;</mo>', '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>'),  # |x|
+    (r"<mrow><mo>&#x0002C;</mo></mrow>", '<mo lspace="0" rspace="0" separator="false">&#x0002C;</mo>'),  # 1{,}000
+)
+
+
 def math(text: str, options: dict[str, Any]) -> str:
     """LaTeX as MathML, made now: a browser needs nothing else to show it."""
     display = bool(options.get("display_mode"))
-    return str(convert(text, display="block" if display else "inline"))
+    made = str(convert(text, display="block" if display else "inline"))
+    for pattern, better in _SPACING:
+        made = re.sub(pattern, better, made)
+    return made
+
+
+def inline_code(text: str) -> str:
+    """Code within a line; a long name may go on in the next line after a dot or an underscore."""
+    shown = html.escape(text)
+    return f"<code>{re.sub(r'(?<=[._])(?=[a-zA-Z])', '<wbr>', shown) if len(text) > 20 else shown}</code>"
 
 
 def render(text: str, below: Block = lambda block: "", *, raw: bool = False) -> str:
@@ -55,6 +71,7 @@ def render(text: str, below: Block = lambda block: "", *, raw: bool = False) -> 
 
     renderer.rules |= {
         "fence": fence,
+        "code_inline": lambda tokens, index, options, env: inline_code(tokens[index].content),
         "code_block": lambda tokens, index, options, env: code(tokens[index].content, ""),
         "heading_open": heading,
         "table_open": lambda *_: '<div class="scroll"><table>',
@@ -65,4 +82,6 @@ def render(text: str, below: Block = lambda block: "", *, raw: bool = False) -> 
             f'<div class="formula scroll">{math(tokens[index].content, {"display_mode": True})}</div>'
         ),
     }
-    return str(parser.render(text))
+    made = str(parser.render(text))
+    # No line begins with the comma after a formula.
+    return re.sub(r"(<math[^>]*inline(?:(?!<math).)*?</math>)([,.;:!?)]+)", r'<span class="whole">\1\2</span>', made)

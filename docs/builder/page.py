@@ -93,11 +93,15 @@ def frame(title: str, body: str, here: str, sections: list[Section]) -> str:
 <meta name="color-scheme" content="light dark">
 <title>{html.escape(title)} · linnet</title>
 <link rel="stylesheet" href="{up}style.css">
+<script src="{up}search.js" defer></script>
 </head>
-<body>
+<body data-up="{up}">
 <a class="skip" href="#text">To the text</a>
 <div class="page">
 <header><a class="brand" href="{up}index.html">linnet</a> <span>from linear models to neural nets</span>
+<div class="search" hidden><input id="search" type="search" placeholder="Search, or press /" aria-label="Search"
+ role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" autocomplete="off">
+<div id="found" role="listbox" aria-label="Found" hidden></div></div>
 <a class="jump" href="#contents">Contents</a></header>
 <main id="text">
 {body}

@@ -6,11 +6,14 @@ import re
 from types import ModuleType
 from typing import Any
 
+from numpy.typing import ArrayLike, DTypeLike
+
 from builder.markdown import code, render
 
 MODULES = (  # public modules, a page each
     "linnet",
     "linnet.evaluate",
+    "linnet.multiclass",
     "linnet.theory",
     "linnet.theory.graph",
     "linnet.theory.approximation",
@@ -19,12 +22,18 @@ MODULES = (  # public modules, a page each
     "linnet.theory.maxent",
     "linnet.theory.likelihood",
     "linnet.theory.depth",
+    "linnet.theory.certificate",
     "linnet.model.heads",
     "linnet.model.activations",
     "linnet.model.initialise",
+    "linnet.model.network",
+    "linnet.fit.objective",
+    "linnet.fit.loop",
+    "linnet.data.rows",
     "linnet.data.sources",
     "linnet.data.schema",
     "linnet.data.leaks",
+    "linnet.playground.datasets",
     "linnet.report",
     "linnet.errors",
 )
@@ -44,6 +53,19 @@ def public_names(module: ModuleType) -> list[str]:
         and (inspect.isclass(value) or inspect.isfunction(value))
         and value.__module__ == module.__name__
     )
+
+
+def place(name: str) -> str | None:
+    """Where a name with its module, such as `linnet.evaluate.roc_curve`, has its entry; None if it has none."""
+    if name in MODULES:
+        return f"reference/{name}.html"
+    home, _, key = name.rpartition(".")
+    if home in MODULES and key in public_names(importlib.import_module(home)):
+        return f"reference/{home}.html#{key}"
+    module, _, owner = home.rpartition(".")
+    if module in MODULES and key in _members(getattr(importlib.import_module(module), owner, None)):
+        return f"reference/{module}.html#{owner}.{key}"
+    return None
 
 
 def reference(name: str) -> str:
@@ -78,12 +100,22 @@ def _entry(value: Any, name: str) -> str:
     if not callable(value):
         return ""
     parts = [_signature(value, name), documentation(value)]
-    if inspect.isclass(value):
-        for key, member in inspect.getmembers(value):
-            if not key.startswith("_") and _is_own(value, key) and inspect.getdoc(member):
-                text = ("" if isinstance(member, property) else _signature(member, key)) + documentation(member)
-                parts.append(f'<div class="member"><h3><code>{key}</code></h3>{text}</div>')
+    for key, member in _members(value).items():
+        text = ("" if isinstance(member, property) else _signature(member, key)) + documentation(member)
+        title = f'<h3 id="{name}.{key}"><code><span>{name}.</span>{key}</code></h3>'
+        parts.append(f'<div class="member">{title}{text}</div>')
     return "".join(parts)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    """What a class has that is told about."""
+    if not inspect.isclass(value):
+        return {}
+    return {
+        key: member
+        for key, member in inspect.getmembers(value)
+        if not key.startswith("_") and _is_own(value, key) and inspect.getdoc(member)
+    }
 
 
 def _is_own(value: type, key: str) -> bool:
@@ -97,6 +129,9 @@ def _signature(value: Any, name: str) -> str:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return ""
+    for name_of, annotation in (("ArrayLike", ArrayLike), ("DTypeLike", DTypeLike)):  # which Python writes out in full
+        whole = inspect.formatannotation(annotation)
+        text = text.replace(whole, name_of).replace(whole.removeprefix("Union[").removesuffix("]"), name_of)
     text = re.sub(r"<(?:function|object|class)[^>]*>", "...", text)
     text = re.sub(r"\b(?:numpy|typing|collections\.abc|linnet(?:\.\w+)+)\.", "", text)
     text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([^\]]*)\]\]", r"NDArray[\1]", text)

@@ -167,8 +167,29 @@ def test_what_is_not_finite_is_refused(build: Any) -> None:
         build(lambda x: 1 / x if x else 1 // 0, -1, 1, 0.1)
     with pytest.raises(DataError, match="real numbers"):
         build(lambda x: x + 1j, -1, 1, 0.1)
-    with pytest.raises(DataError, match="a pole"):
-        build(lambda x: 1 / (x - 0.3), -1, 1, 0.1)
+    for how in ({"eps": 0.1}, {"units": 5}):  # a pole that no sample hits
+        with pytest.raises(DataError, match=r"finite on the whole interval: towards x = 0\.3 it grows without end"):
+            build(lambda x: 1 / (x - 0.3), -1, 1, **how)
+    spike = build(lambda x: 1e-8 / (1e-8 + (x - 0.3) ** 2), -1, 1, units=6)  # steep, and finite
+    assert spike.jump == 0
+    assert spike.error < 0.2
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_very_large_and_very_small_functions_are_followed_as_well_as_others(build: Any) -> None:
+    error = build(np.sin, -4, 4, units=5).error
+    for size in (1e280, 1e-280):
+        assert build(lambda x: size * np.sin(x), -4, 4, units=5).error / size == pytest.approx(error, rel=1e-6)  # noqa: B023
+    with pytest.raises(DataError, match="scale it"):
+        build(lambda x: 1.7e308 * np.sin(x), -4, 4, units=5)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_what_is_no_function_of_a_number_is_refused(build: Any) -> None:
+    with pytest.raises(ConfigError, match="must be a function"):
+        build(3, 0, 1, 0.1)
+    with pytest.raises(DataError, match="one number for each x"):
+        build(lambda x: np.stack([x, x]), 0, 1, 0.1)
 
 
 @pytest.mark.parametrize("build", BUILDERS)

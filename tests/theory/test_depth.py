@@ -48,6 +48,13 @@ def test_of_another_function_only_one_layer_is_built() -> None:
         shallow_vs_deep(a=0.0, b=2.0)
 
 
+def test_odd_arguments_are_named() -> None:
+    lists: list[tuple[str, object]] = [("units", ()), ("depths", ()), ("units", 4), ("units", (0,))]
+    for name, odd in [*lists, ("max_iter", 0), ("seed", -1), ("starts", 0)]:
+        with pytest.raises(ConfigError, match=f"^{name} must be"):
+            shallow_vs_deep(**{name: odd})  # type: ignore[arg-type]
+
+
 def test_it_draws_a_line_a_kind() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -67,3 +67,19 @@ def test_what_has_no_largest_entropy_is_said() -> None:
         softmax_by_entropy(np.ones((300, 1)), np.arange(300) % 2)
     with pytest.raises(DataError, match="one class a row"):
         softmax_by_entropy([[1.0], [2.0]], [0])
+
+
+def test_constraints_that_follow_from_the_rest_are_counted() -> None:
+    rng = np.random.default_rng(0)
+    x, t = np.column_stack([np.ones(12), rng.normal(size=12)]), np.arange(12) % 3
+    assert "2 x 3 feature sums (2 follow from the rest)" in str(softmax_by_entropy(x, t))
+    twice = np.column_stack([x, x[:, 1]])
+    assert "3 x 3 feature sums (5 follow from the rest)" in str(softmax_by_entropy(twice, t))
+
+
+def test_the_weights_are_the_multipliers_themselves() -> None:
+    rng = np.random.default_rng(0)
+    x, t = np.column_stack([np.ones(12), rng.normal(size=12)]), np.arange(12) % 3
+    found = softmax_by_entropy(x, t)
+    multipliers = found.stationary.multipliers[:6].reshape(2, 3)
+    np.testing.assert_allclose(multipliers - multipliers.mean(axis=1, keepdims=True), found.weights, atol=1e-9)

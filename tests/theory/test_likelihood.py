@@ -115,3 +115,18 @@ def test_wrong_counts_and_probabilities_are_refused() -> None:
 
 def test_the_docstrings_are_true() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_odd_arguments_are_named() -> None:
+    p = [[0.5, 0.5], [0.1, 0.9]]
+    for labels in ([0, 2], [0, -1], [0.5, 1], [0]):
+        with pytest.raises(DataError, match="labels must be 2 whole numbers from 0 to 1"):
+            module.cross_entropy_is_multinomial(labels, p)
+        with pytest.raises(DataError, match="labels must be 2 whole numbers from 0 to 1"):
+            module.zero_one_and_log_loss(p, labels)
+    for z in (np.ones(2), np.ones((1, 0)), np.array([[1.0, np.nan]]), np.array([[1.0, np.inf]])):
+        with pytest.raises(DataError, match="z must be a finite table"):
+            module.logsumexp_between(z)
+    for one in ([1.0], [1.0, np.nan]):
+        with pytest.raises(DataError, match="as many of each"):
+            module.squared_error_is_normal([1.0, 2.0], one, [2.0, 3.0])

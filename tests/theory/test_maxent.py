@@ -219,3 +219,11 @@ def test_two_moments_of_very_different_sizes() -> None:
     np.testing.assert_allclose(found.moments, [3, 0.5], rtol=1e-8)
     with pytest.raises(DataError, match="could not be reached"):  # rather than a distribution with other moments
         maxent(np.column_stack([[0, 0, 1e15, 5], [0, 1, 1e-15, 3]]), [3, 0.5])
+
+
+def test_at_the_edge_multipliers_are_infinite_on_the_side_of_what_is_left() -> None:
+    for moment, sign in ((3.0, 1.0), (1.0, -1.0)):
+        found = maxent([1, 2, 3], moment)
+        assert found.multipliers[0] == sign * np.inf
+        assert found.probabilities.tolist() == [float(number == moment) for number in (1, 2, 3)]
+        assert str(found.entropy) == "0.0"

@@ -84,7 +84,9 @@ def test_without_further_constraint_the_largest_entropy_is_uniform() -> None:
 def test_a_saddle_and_a_flat_place_are_called_so() -> None:
     plane = [lambda x: x[2]]
     assert lagrange(lambda x: x[0] ** 2 - x[1] ** 2 + x[2], plane, [0.3, 0.2, 0.1]).kind == "saddle"
-    assert lagrange(lambda x: x[0] ** 2 + x[2] + 0 * x[1], plane, [0.3, 0.2, 0.1]).kind == "flat"
+    flat = lagrange(lambda x: x[0] ** 2 + x[2] + 0 * x[1], plane, [0.3, 0.2, 0.1])
+    assert flat.kind == "flat"
+    assert str(flat).startswith("flat point of f at")
     assert lagrange(lambda x: x**2, lambda x: x - 2.0, 5.0).kind == "only point"
 
 
@@ -109,6 +111,16 @@ def test_what_cannot_be_solved_is_said() -> None:
         lagrange(lambda x: np.log(x[0]) + x[1], circle, [0.0, 1.0])
     with pytest.raises(DataError, match="x0 must be finite"):
         lagrange(both, circle, [np.nan, 1.0])
+    with pytest.raises(DataError, match="x0 must be numbers"):
+        lagrange(both, circle, ["one", "two"])
+    with pytest.raises(DataError, match="a number at least"):
+        lagrange(both, circle, [])
+    with pytest.raises(ConfigError, match="f must be a function"):
+        lagrange(3, circle, [1.0, 0.0])  # type: ignore[arg-type]
+    with pytest.raises(FitError, match=r"all 0 at x0.*start elsewhere"):
+        lagrange(both, circle, [0.0, 0.0])
+    with pytest.raises(FitError, match="after 1 steps, which is max_iter=1, x"):
+        lagrange(both, circle, [1.0, 0.0], max_iter=1)
 
 
 def test_the_docstring_is_true() -> None:

@@ -37,6 +37,7 @@ from linnet.theory.sampling import Sampled, jump_of, sample, sample_by_height, s
 
 Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
+Maybe = float | None  # a number that need not be given
 Reach = Callable[[Floats, Floats, float], int]
 
 _MOST_UNITS = 20_000
@@ -74,8 +75,8 @@ class Interpolant:
 
     def __str__(self) -> str:
         hidden = self.network.layers[0].activation.name
-        text = f"{self.units} {hidden} units, largest error found on {self.points:,} points: {self.error:.3g}"
-        text += f" at x = {self.error_at:.6g}"
+        text = f"{self.units} {hidden} unit{'s' * (self.units > 1)}, largest error found on {self.points:,} points: "
+        text += f"{self.error:.3g} at x = {self.error_at:.6g}"
         return text if self.bound is None else f"{text}; never more than {self.bound:.3g}"
 
 
@@ -90,13 +91,7 @@ class _Built:
 
 
 def relu_interpolant(
-    f: Function,
-    a: float,
-    b: float,
-    eps: float | None = None,
-    units: int | None = None,
-    *,
-    lipschitz: float | None = None,
+    f: Function, a: float, b: float, eps: Maybe = None, units: int | None = None, *, lipschitz: Maybe = None
 ) -> Interpolant:
     """Build a one-hidden-layer ReLU network that follows f on [a, b] within `eps`, or with `units` as well as it can.
 
@@ -114,13 +109,7 @@ def relu_interpolant(
 
 
 def squash_interpolant(
-    f: Function,
-    a: float,
-    b: float,
-    eps: float | None = None,
-    units: int | None = None,
-    *,
-    lipschitz: float | None = None,
+    f: Function, a: float, b: float, eps: Maybe = None, units: int | None = None, *, lipschitz: Maybe = None
 ) -> Interpolant:
     """Build a network of steep sigmoids that follows f on [a, b] as a staircase; arguments as in `relu_interpolant`.
 
@@ -219,7 +208,7 @@ class _Construction:
         if pieces is not None:
             return low, pieces
         while high > 1.02 * low:
-            middle = (low * high) ** 0.5
+            middle = low**0.5 * high**0.5  # their product may be too large, or too small, for a number
             pieces = self._pieces(sampled, middle, units)
             if pieces is None:
                 low = middle

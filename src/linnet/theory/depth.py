@@ -133,9 +133,13 @@ def shallow_vs_deep(
     Without f it is x² on [0, 1], of which deep networks are built as well. Units are shared out evenly over the layers.
     """
     for name, numbers in (("units", units), ("depths", depths)):
+        if not np.ndim(numbers) or len(numbers) == 0:
+            raise ConfigError(f"{name} must be a list of numbers, such as ({numbers or 4!r},)")
         for number in numbers:
             check_whole(number, name, at_least=1)
     check_whole(starts, "starts", at_least=1)
+    check_whole(max_iter, "max_iter", at_least=1)
+    check_whole(seed, "seed")
     if f is None and (a, b) != (0.0, 1.0):
         raise ConfigError(f"without f it is the square on [0, 1]: give f for the interval from {a:g} to {b:g}")
     function = start(np.square if f is None else f, a, b).f

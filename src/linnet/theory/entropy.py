@@ -8,7 +8,7 @@ feature sums are those of the data,
 A table of the right answers meets that, and is useless. Of all that do, take the one that claims least: of the largest
 entropy -Σ π log π. The Lagrangian of this,
 
-    -Σ π_ik log π_ik + Σ_k λ_k · (Σ_i π_ik x_i - Σ_i [t_i = k] x_i) + Σ_i β_i (Σ_k π_ik - 1)
+    -Σ π_ik log π_ik - Σ_k λ_k · (Σ_i [t_i = k] x_i - Σ_i π_ik x_i) - Σ_i β_i (1 - Σ_k π_ik)
 
 is stationary in π_ik where -log π_ik - 1 + λ_k · x_i + β_i = 0, so π_ik = e^(x_i · λ_k) / e^(1 - β_i): softmax of
 x_i λ. The multipliers of the feature sums are the weights, 1 - β_i is the logarithm of the normaliser. The constraints
@@ -48,11 +48,13 @@ class EntropySolution:
     def __str__(self) -> str:
         rows, classes = self.probabilities.shape
         inputs = len(self.weights)
+        constraints = self.stationary.constraint_gradients
+        extra = len(constraints) - int(np.linalg.matrix_rank(constraints))
         uniform = rows * np.log(classes)
         met = np.abs(self.expected - self.observed).max()
         lines = [
             f"1. unknowns      {rows} rows x {classes} classes = {rows * classes} probabilities",
-            f"2. constraints   {rows} sums to 1, {inputs} x {classes} feature sums ({inputs} follow from the rest)",
+            f"2. constraints   {rows} sums to 1, {inputs} x {classes} feature sums ({extra} follow from the rest)",
             *_table("   demanded", self.observed),
             f"3. Lagrangian    stationary after {self.stationary.iterations} steps of Newton's method: "
             f"a {self.stationary.kind}",
@@ -91,19 +93,19 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
         raise DataError(
             "there is no largest entropy with all probabilities above 0: a plane tells some classes apart without error"
         ) from error
-    factors = -found.multipliers[: observed.size].reshape(observed.shape)
+    factors = found.multipliers[: observed.size].reshape(observed.shape)
     shift = factors.mean(axis=1, keepdims=True)  # what is added to all classes is not determined
-    log_normaliser = 1 + found.multipliers[observed.size :] - table @ shift[:, 0]
+    log_normaliser = 1 - found.multipliers[observed.size :] - table @ shift[:, 0]
     p = found.x
     return EntropySolution(p, factors - shift, log_normaliser, observed, table.T @ p, found.value, found)
 
 
 def _feature_sum(feature: Floats, k: int, demanded: float) -> Callable[[Any], Any]:
-    return lambda p: np.sum(p[:, k] * feature) - demanded
+    return lambda p: demanded - np.sum(p[:, k] * feature)
 
 
 def _row_sum(i: int) -> Callable[[Any], Any]:
-    return lambda p: np.sum(p[i]) - 1
+    return lambda p: 1 - np.sum(p[i])
 
 
 def _table(name: str, numbers: Floats) -> list[str]:

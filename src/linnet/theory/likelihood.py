@@ -68,6 +68,9 @@ def squared_error_is_normal(
     the difference of squared errors, whatever σ. So whoever maximises one minimises the other.
     """
     truth, first, second = (np.asarray(numbers, np.float64) for numbers in (t, one, other))
+    if not truth.shape == first.shape == second.shape or not np.isfinite([truth, first, second]).all():
+        shapes = ", ".join(str(numbers.shape) for numbers in (truth, first, second))
+        raise DataError(f"t and both predictions must be finite numbers, as many of each, got shapes {shapes}")
     squares = float(np.square(truth - second).sum() - np.square(truth - first).sum())
     rows = []
     for sigma in sigmas:
@@ -79,7 +82,8 @@ def squared_error_is_normal(
 
 def cross_entropy_is_multinomial(labels: ArrayLike, p: ArrayLike) -> Demonstration:
     """Row by row -log of the likelihood of a one-hot target, and the head's loss of the same row."""
-    of_class, t = np.asarray(p, np.float64), np.asarray(labels, np.int32)
+    of_class = _table(p, "p")
+    t = _classes(labels, of_class)
     if not (of_class > 0).all():
         raise DataError("p must be above 0: softmax is, and a class of probability 0 that comes has no likelihood")
     onehot = np.eye(of_class.shape[1])[t]
@@ -120,7 +124,7 @@ def logsumexp_between(z: ArrayLike) -> tuple[Floats, Floats, Floats]:
     >>> [float(round(number[0], 4)) for number in logsumexp_between([[1.0, 2.0, 3.0]])]
     [3.0, 3.4076, 4.0986]
     """
-    table = np.asarray(z, np.float64)
+    table = _table(z, "z")
     top = table.argmax(axis=1)
     largest = table.max(axis=1)
     return largest, largest + Categorical().loss(table, top.astype(np.int32)), largest + np.log(table.shape[1])
@@ -132,7 +136,23 @@ def zero_one_and_log_loss(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floa
     log2(1 + Σ_{k≠t} e^(z_k - z_t)) >= log2(1 + 1) = 1 wherever some z_k >= z_t: the loss is above the number of
     mistakes, and training it down brings them down.
     """
-    table, t = np.asarray(z, np.float64), np.asarray(labels, np.int32)
+    table = _table(z, "z")
+    t = _classes(labels, table)
     own = np.take_along_axis(table, t[:, None], axis=1)
     others = (table >= own).sum(axis=1) > 1
     return others.astype(np.float64), Categorical().loss(table, t) / np.log(2)
+
+
+def _table(numbers: ArrayLike, name: str) -> Floats:
+    table = np.asarray(numbers, np.float64)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise DataError(f"{name} must be a finite table, a column a class, got shape {table.shape}")
+    return table
+
+
+def _classes(labels: ArrayLike, table: Floats) -> NDArray[np.int32]:
+    rows, classes = table.shape
+    t = np.asarray(labels)
+    if t.shape != (rows,) or not np.isin(t, np.arange(classes)).all():
+        raise DataError(f"labels must be {rows} whole numbers from 0 to {classes - 1}, one a row")
+    return t.astype(np.int32)

@@ -31,7 +31,7 @@ class MaxEnt:
     """A distribution of largest entropy."""
 
     probabilities: Floats
-    multipliers: Floats  # λ; infinite where the moments leave outcomes no probability at all
+    multipliers: Floats  # λ; infinite, away from them, where the moments leave outcomes no probability at all
     entropy: float  # in nats
     gap: float  # dual minus primal: how far the entropy can be from the largest
     moments: Floats  # reached
@@ -98,9 +98,9 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     p = np.zeros(len(f))
     p[possible] = np.exp(log_p)
     multipliers = theta / scale
-    entropy = -float(p[possible] @ log_p)
+    entropy = 0.0 - float(p[possible] @ log_p)
     if not possible.all():
-        multipliers = np.full_like(multipliers, np.inf)
+        multipliers = np.copysign(np.inf, -centered[~possible].sum(axis=0))
     return MaxEnt(p, multipliers, entropy, dual - entropy, m + (p[possible] @ inside) * scale)
 
 

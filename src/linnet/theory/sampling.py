@@ -1,7 +1,8 @@
 """A function of one variable as samples that are dense where it bends.
 
 Between two samples f is asked once more; where it is further from the straight line between them than wished, both
-halves are looked at again. So corners are found to a billionth of the interval, and jumps are known by never ending.
+halves are looked at again. So corners are found to a billionth of the interval, and jumps and poles are known by never
+ending.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.errors import DataError, FitError
+from linnet.errors import ConfigError, DataError, FitError
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +20,8 @@ _FIRST = 1024  # cells to begin with
 _MOST = 200_000
 _SPLIT = (3 - 5**0.5) / 2  # the golden section: no periodic f has all samples at the same place of its period
 _NARROWEST = 2.0**-36  # of the interval: cells are not split further
+_LARGEST = 1e290  # the largest |f|: slopes must be numbers, too
+_POLE = 1000.0  # times the largest |f| of the first samples, where f does not become straight: no end is in sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Sampled:
 
 def start(f: Callable[[Any], Any], a: float, b: float) -> Sampled:
     """The first samples, evenly spaced; a DataError if f is not a finite number at any of them."""
+    if not callable(f):
+        raise ConfigError(f"f must be a function of one number, got {f!r}")
     x = np.linspace(a, b, _FIRST + 1)
     if len(np.unique(x)) <= _FIRST:
         raise DataError(f"the interval from {a:g} to {b:g} is too short for float64")
@@ -50,7 +55,7 @@ def sample(begun: Sampled, fine: float) -> Sampled:
         width = np.diff(sampled.x)
         cells = np.flatnonzero(open_ & (width > _NARROWEST * (sampled.x[-1] - sampled.x[0])))
         if len(cells) == 0:
-            return replace(sampled, rough=open_)
+            return _without_pole(replace(sampled, rough=open_))
         start, rise = sampled.y[cells], sampled.y[cells + 1] - sampled.y[cells]
         sampled = _with(sampled, sampled.x[cells] + _SPLIT * width[cells], fine)
         off = np.zeros(len(sampled.x) - 1, np.bool_)
@@ -59,6 +64,18 @@ def sample(begun: Sampled, fine: float) -> Sampled:
         # what is too narrow to split stays as it was
         narrow = np.insert(open_ & (width <= _NARROWEST * (sampled.x[-1] - sampled.x[0])), cells + 1, False)
         open_ = off | narrow
+
+
+def _without_pole(sampled: Sampled) -> Sampled:
+    """The samples; a DataError if f grows beyond all others towards a cell too narrow to split."""
+    height = np.where(sampled.rough, np.maximum(np.abs(sampled.y[:-1]), np.abs(sampled.y[1:])), 0.0)
+    cell = int(np.argmax(height))
+    if height[cell] > _POLE * sampled.scale:
+        raise DataError(
+            f"f must be finite on the whole interval: towards x = {sampled.x[cell]:.10g} it grows without end, to "
+            f"{height[cell]:.3g} at least: take an interval without that place"
+        )
+    return sampled
 
 
 def sample_by_height(sampled: Sampled, most: float) -> Sampled:
@@ -111,10 +128,14 @@ def _finite(f: Callable[[Floats], Any]) -> Callable[[Floats], Floats]:
             raise DataError(f"f failed on the interval: {type(error).__name__}: {error}") from error
         if found.dtype.kind not in "fiub":
             raise DataError(f"f must give real numbers, got {found.ravel()[:1]!r} of type {found.dtype}")
+        if found.shape != x.shape:
+            raise DataError(f"f must give one number for each x, got shape {found.shape} for {len(x)} of them")
         y = found.astype(np.float64)
         if not np.isfinite(y).all():
             place = int(np.flatnonzero(~np.isfinite(y))[0])
             raise DataError(f"f must be finite on the whole interval: f({x[place]:.10g}) is {y[place]:g}")
+        if (most := np.abs(y).max(initial=0.0)) > _LARGEST:
+            raise DataError(f"f reaches {most:.3g}, and no more than {_LARGEST:g} can be followed: scale it")
         return y
 
     return values

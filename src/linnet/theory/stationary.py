@@ -49,7 +49,8 @@ class Stationary:
         return float(np.linalg.norm(self.gradient - self.multipliers @ self.constraint_gradients))
 
     def __str__(self) -> str:
-        lines = [f"{self.kind} of f at x = {_numbers(self.x)}, f = {self.value:.6g}"]
+        what = f"{self.kind} point" if self.kind in ("flat", "saddle") else self.kind
+        lines = [f"{what} of f at x = {_numbers(self.x)}, f = {self.value:.6g}"]
         lines.append(f"gradient of f      {_numbers(self.gradient)}")
         for i, (factor, row) in enumerate(zip(self.multipliers, self.constraint_gradients, strict=True), 1):
             lines.append(f"gradient of g_{i}    {_numbers(row)}   multiplier {factor:.6g}")
@@ -75,7 +76,14 @@ def lagrange(
     given = [constraints] if callable(constraints) else list(constraints)
     if not given or not all(callable(g) for g in given):
         raise ConfigError("constraints must be a function g with g(x) = 0, or a list of them")
-    start = np.asarray(x0, np.float64)
+    if not callable(f):
+        raise ConfigError(f"f must be a function of x, got {f!r}")
+    try:
+        start = np.asarray(x0, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"x0 must be numbers: {error}") from error
+    if start.size == 0:
+        raise DataError("x0 must have a number at least")
     if not np.isfinite(start).all():
         raise DataError("x0 must be finite")
     system = _System(f, given, start.shape)
@@ -98,7 +106,8 @@ def lagrange(
         else:
             break
         x, multipliers, equations = *trial, there
-    raise FitError(system.why_not(start.ravel(), x, iteration))
+    used = f"{iteration} steps" + (f", which is max_iter={max_iter}," if iteration == max_iter else "")
+    raise FitError(system.why_not(start.ravel(), x, used))
 
 
 class _System:
@@ -165,10 +174,15 @@ class _System:
         at = x.reshape(self.shape)
         return Stationary(at, value, multipliers, gradient, rows, rank == len(rows), kind, iterations)
 
-    def why_not(self, start: Floats, x: Floats, iterations: int) -> str:
+    def why_not(self, start: Floats, x: Floats, steps: str) -> str:
         g, rows = self.gradients(x)[2:]
-        text = f"no stationary point was found from x0: after {iterations} steps x = {_numbers(x)}, g = {_numbers(g)}"
+        text = f"no stationary point was found from x0: after {steps} x = {_numbers(x)}, g = {_numbers(g)}"
         first, last = (np.linalg.svd(here, compute_uv=False) for here in (self.gradients(start)[3], rows))
+        if first[0] == 0:
+            return (
+                f"{text}; the gradients of the constraints are all 0 at x0, so that no direction leads towards them: "
+                "start elsewhere, or see whether they can hold at all"
+            )
         if (np.abs(g) > 1e-3 * (1 + np.abs(x).max())).any():
             return f"{text}; there may be no x where all constraints hold"
         if last[-1] <= 1e-2 * first[0]:
