@@ -14,6 +14,7 @@ from linnet.errors import DataError, unknown_name
 Task = Literal["two classes", "many classes", "counts", "a number"]
 
 _MOST_CLASSES = 30  # of whole numbers
+_MANY_DIGITS = 1e15
 _NAMED_CLASS = re.compile(r"(?i).*(class|target|label|type|category|species|group|digit|letter).*")
 _NAMED_COUNT = re.compile(
     r"(?i).*(count|cnt|visits|claims|number|trips|events|incidents).*|(n|nb|num)[_. ].*|.*([a-z]Nb|_n)"
@@ -45,7 +46,7 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     if not (values == np.floor(values)).all():
         return "a number", f"{name!r} has numbers with decimals"
     low, high = values.min(), values.max()
-    span = f"{name!r} has {distinct:,} whole numbers from {low:,.0f} to {high:,.0f}"
+    span = f"{name!r} has {distinct:,} whole numbers from {_whole(low)} to {_whole(high)}"
     if distinct <= _MOST_CLASSES and _NAMED_CLASS.fullmatch(name):
         return "many classes", f"{span}, and is called like a class"
     if low < 0:
@@ -70,6 +71,10 @@ def check_task(task: str) -> Task:
 
 def _two(column: pa.ChunkedArray) -> list[str]:
     return [str(value) for value in pc.unique(column).to_pylist() if value is not None and value == value]
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) < _MANY_DIGITS else f"{number:.3g}"
 
 
 def _one_peak(values: NDArray[np.float64]) -> bool:

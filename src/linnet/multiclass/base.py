@@ -157,7 +157,8 @@ class Reduction(Classifier):
 
         if not isinstance(self.learners_, StackedLogistic):
             raise ConfigError(
-                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not {self.estimator!r}"
+                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not a "
+                f"{type(self.estimator).__module__.split('.')[0]}.{type(self.estimator).__name__}"
             )
         graph = inputs.graph
         if len(self.classes_) == 1:
