@@ -152,7 +152,7 @@ def fastest(variants: Iterable[Variant], trial: Callable[[Variant], Callable[[],
 def compared(
     name: str, title: str, results: Mapping[str, Result], target: float, *, differs: str | None = None
 ) -> list[str]:
-    """A row of linnet and scikit-learn: best times, their ratio (bracketed if something `differs`), of processor time."""
+    """A row of linnet and scikit-learn: best times, their ratio (bracketed if something `differs`), processor times."""
     ours, theirs = results["linnet"], results["sklearn"]
     ratio = f"{theirs.best / ours.best:.1f}"
     used = min(theirs.cpu_seconds) / min(ours.cpu_seconds)
