@@ -79,6 +79,8 @@ def train(
         raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
     run = checkpoint or resume
     held_out_file = [] if _is_number(valid) else [valid]
+    if Path(valid).resolve() in {Path(name).resolve() for name in data}:
+        raise ConfigError(f"--valid {valid}: these rows are learned from, so they say nothing about others")
     check_out(out, report, run, data=[*data, *held_out_file])
     console = Console(highlight=False, quiet=as_json)
     roles = Roles(target, exposure, offset, weights)

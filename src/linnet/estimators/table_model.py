@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linnet.persist.onnx_columns import Inputs
 
 Array = NDArray[Any]
+Table = Any  # of pyarrow, or a data frame that narwhals knows
 
 _LONGEST_CLASS = 10_000  # characters
 
@@ -110,6 +111,8 @@ class TableModel(Saved):
 
     def _columns(self, table: "pa.Table") -> "pa.Table":
         """The columns as the estimator takes them; a warning counts levels never seen, as the estimator's own does."""
+        if len(table) == 0:
+            raise DataError("the table has no rows")
         columns = self.schema.apply(table)
         if counts := self.schema.never_seen(table):
             rows = ", ".join(f"{count} in column {name!r}" for name, count in counts.items())
@@ -121,8 +124,9 @@ class TableModel(Saved):
     def _given(self, table: "pa.Table") -> tuple["pa.Table", dict[str, Array]]:
         return self._columns(table), {name: numbers_of(table, role) for name, role in self.roles.shifts.items()}
 
-    def predict(self, table: "pa.Table") -> Array:
+    def predict(self, table: Table) -> Array:
         """The class, mean count or number of each row."""
+        table = as_arrow(table)
         if self.classes is None:
             x, given = self._given(table)
             return np.asarray(self.estimator.predict(x, **given))
@@ -131,16 +135,18 @@ class TableModel(Saved):
             return np.asarray(self.classes[positive.astype(np.intp)])
         return np.asarray(self.estimator.predict(self._columns(table)))
 
-    def predict_proba(self, table: "pa.Table") -> Array:
+    def predict_proba(self, table: Table) -> Array:
         """The probability of each class, rows x classes."""
+        table = as_arrow(table)
         if self.classes is None:
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
         if not self.has_proba:
             raise ConfigError(f"{type(self.estimator).__name__} has no probabilities: train --model logistic or mlp")
         return np.asarray(self.estimator.predict_proba(self._columns(table)))
 
-    def sample(self, table: "pa.Table", random_state: int | None = None) -> Array:
+    def sample(self, table: Table, random_state: int | None = None) -> Array:
         """Draw from the predicted distribution of each row."""
+        table = as_arrow(table)
         if hasattr(self.estimator, "sample"):
             x, given = self._given(table)
             return np.asarray(self.estimator.sample(x, random_state=random_state, **given))
@@ -151,12 +157,13 @@ class TableModel(Saved):
         random = np.random.RandomState(random_state)
         return np.asarray(intervals.draw(*self._distribution(table), random)[:, 0])
 
-    def predict_interval(self, table: "pa.Table", level: float = 0.95) -> tuple[Array, Array]:
+    def predict_interval(self, table: Table, level: float = 0.95) -> tuple[Array, Array]:
         """Limits between which a new value of each row lies with the given probability.
 
         A network has a distribution of its own. Around other models' counts it is Poisson's, and around their numbers a
         normal one, whose variance is that of the residuals of the held-out rows.
         """
+        table = as_arrow(table)
         if self.classes is not None:
             raise ConfigError(f"intervals are of numbers, and the task is {self.task!r}: --proba says how sure it is")
         if hasattr(self.estimator, "predict_interval"):
@@ -196,6 +203,18 @@ class TableModel(Saved):
             reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
             answers["label"] = labels(graph, if_yes(graph, reached), self.classes)
         return answers
+
+
+def as_arrow(table: Table) -> "pa.Table":
+    """A table of pyarrow, or a data frame of any library as one."""
+    from linnet.data.frames import as_frame
+
+    if hasattr(table, "column_names") and hasattr(table, "schema") and hasattr(table, "filter"):
+        return table
+    frame = None if table is None or isinstance(table, dict) else as_frame(table, "the table")
+    if frame is None:
+        raise DataError(f"a model of a table takes data frames, or tables of pyarrow, not {type(table).__name__}")
+    return frame.to_arrow()
 
 
 def numbers_of(table: "pa.Table", name: str) -> Array:

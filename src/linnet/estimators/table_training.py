@@ -122,6 +122,7 @@ def train(
     if some.x.shape[1] == 0:
         raise DataError("no column is left to learn from: " + ("; ".join(schema.notices) or "there is no other one"))
     named = np.unique(target_of(table, schema, task)) if classes else None
+    _check_held(valid, schema, roles, named)
     every: Examples | None = None  # row, for the models that read them from a file
     blank = TableModel(schema, roles, task, None, named, metric=chooser.name)
     tried: list[Tried] = []
@@ -163,10 +164,20 @@ def train(
             best = value, model, rows
             tried = [replace(one, chosen=one is tried[-1]) for one in tried]
     if best is None:
-        raise DataError("; ".join(one.failed for one in tried if one.failed))
+        raise DataError("; ".join(dict.fromkeys(one.failed for one in tried if one.failed)))
     model = replace(best[1], tried=tuple(tried))
     model.facts = {"rows": len(best[2]), "held_out": len(valid), "seed": options.seed}
     return model, best[2], valid
+
+
+def _check_held(valid: "pa.Table", schema: Schema, roles: Roles, classes: Array | None) -> None:
+    """Refuse held-out rows that no candidate could be measured by."""
+    assert schema.task is not None
+    try:
+        schema.apply(valid.slice(0, 1))
+        target_of(valid, schema, schema.task, classes)
+    except DataError as error:
+        raise DataError(f"the held-out rows: {error}") from None
 
 
 def _line(task: str, roles: Roles, options: Options) -> list[Candidate]:
