@@ -1,15 +1,19 @@
 """What the command refuses, and in which words: before any work, with the way out, and nothing written."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
 
 import linnet
+from linnet.errors import DataError
 from linnet.estimators.table_model import TableModel
 
 from .in_process import Said, call
@@ -200,3 +204,53 @@ def test_a_constant_draws_classes_by_their_shares(folder: Path) -> None:
     found = linnet.load(folder / "s.linnet")
     drawn = np.concatenate([found.sample(TABLE, seed) for seed in range(30)])
     assert abs((drawn == "yes").mean() - found.predict_proba(TABLE)[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--target", "sold", "--task", "a number"), "the target 'sold' holds no numbers, but category such as"),
+        (("--target", "sold", "--task", "counts"), "the task 'counts' needs them"),
+        (("--target", "price", "--task", "two classes"), "the task 'two classes' needs 2: ask for 'many classes'"),
+        (("--target", "sold", "--valid", "data.csv"), "these rows are learned from"),
+        (("--target", "sold", "--valid", "alone.csv"), "the held-out rows: the table does not fit the model: column"),
+    ],
+)
+def test_tasks_and_held_out_rows_that_cannot_be(folder: Path, words: tuple[str, ...], what: str) -> None:
+    said = refused(folder, "train", "data.csv", *words)
+    assert what in said
+    assert said.count("does not fit") <= 1  # not once for every candidate
+
+
+def test_frames_of_any_library(folder: Path) -> None:
+    model = linnet.load(folder / "sold.linnet")
+    expected = model.predict_proba(TABLE)
+    for frame in (TABLE.to_pandas(), pl.from_arrow(TABLE)):
+        assert (model.predict_proba(frame) == expected).all()
+        assert (model.predict(frame) == model.predict(TABLE)).all()
+        assert (model.sample(frame, 1) == model.sample(TABLE, 1)).all()
+    low, _ = linnet.load(folder / "price.linnet").predict_interval(TABLE.to_pandas())
+    assert np.isfinite(low).all()
+    for nothing in (None, {"size": [1.0]}, np.zeros((2, 2))):
+        with pytest.raises(DataError, match="takes data frames, or tables of pyarrow, not"):
+            model.predict(nothing)
+    with pytest.raises(DataError, match="no rows"):
+        model.predict(TABLE.slice(0, 0).to_pandas())
+
+
+def test_a_full_disk_is_told_by_the_name_of_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    words = ("train", "data.csv", "--target", "sold", "--model", "constant", "-o", "big.linnet")
+    said = call(*words, cwd=folder)
+    assert (said.code, said.err) == (2, f"error: big.linnet: {os.strerror(errno.ENOSPC)}\n")
+    assert not [path for path in folder.iterdir() if "big" in path.name]
+
+
+def test_the_result_is_told_before_the_page_is_made(folder: Path) -> None:
+    words: tuple[str, ...] = ("train", "data.csv", "--target", "sold", "--model", "logistic", *DROP)
+    lines = call(*words, "-o", "r.linnet", "--report", "r.html", cwd=folder).out.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("saved")] == ["r.linnet", "r.html"]
+    assert (folder / "r.html").stat().st_size > 10_000
