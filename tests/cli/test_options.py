@@ -234,6 +234,10 @@ def test_frames_of_any_library(folder: Path) -> None:
     for nothing in (None, {"size": [1.0]}, np.zeros((2, 2))):
         with pytest.raises(DataError, match="takes data frames, or tables of pyarrow, not"):
             model.predict(nothing)
+    assert (model.predict(TABLE.to_batches()[0]) == model.predict(TABLE)).all()
+    mixed = TABLE.to_pandas().assign(size=["1", 2, 3.0, b"x"] * (ROWS // 4))
+    with pytest.raises(DataError, match=r"cannot be read as a table: .*size"):
+        model.predict(mixed)
     with pytest.raises(DataError, match="no rows"):
         model.predict(TABLE.slice(0, 0).to_pandas())
 

@@ -207,14 +207,19 @@ class TableModel(Saved):
 
 def as_arrow(table: Table) -> "pa.Table":
     """A table of pyarrow, or a data frame of any library as one."""
+    import pyarrow as pa
+
     from linnet.data.frames import as_frame
 
-    if hasattr(table, "column_names") and hasattr(table, "schema") and hasattr(table, "filter"):
+    if isinstance(table, pa.Table):
         return table
     frame = None if table is None or isinstance(table, dict) else as_frame(table, "the table")
     if frame is None:
         raise DataError(f"a model of a table takes data frames, or tables of pyarrow, not {type(table).__name__}")
-    return frame.to_arrow()
+    try:
+        return frame.to_arrow()
+    except (pa.ArrowException, TypeError) as error:  # such as numbers and text in one column
+        raise DataError(f"the data frame cannot be read as a table: {' '.join(map(str, error.args))}") from None
 
 
 def numbers_of(table: "pa.Table", name: str) -> Array:
