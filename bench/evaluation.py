@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from harness import Result, Side, clocked, show, take_turns
+from harness import Result, Side, clocked, compared, show, take_turns
 
 SIDES = ("linnet", "sklearn")
 AVERAGES = ("micro", "macro", "weighted")
@@ -127,19 +127,7 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
             side.close()
         ours, theirs = found["linnet"], found["sklearn"]
         good = all(abs(ours[key] - theirs[key]) <= 1e-9 * abs(theirs[key]) for key in theirs)
-        ratio = results["sklearn"].best / results["linnet"].best
-        used = min(results["sklearn"].cpu_seconds) / min(results["linnet"].cpu_seconds)
-        lines.append(
-            [
-                name,
-                report.title,
-                f"{results['linnet'].best:.3g} s",
-                f"{results['sklearn'].best:.3g} s",
-                f"{ratio:.1f}" if good else f"({ratio:.1f}: other numbers)",
-                f"{used:.1f}",
-                f"{report.target:g}",
-            ]
-        )
+        lines.append(compared(name, report.title, results, report.target, differs=None if good else "other numbers"))
         facts["workloads"][name] = {side: {**vars(results[side]), "found": found[side]} for side in SIDES}
     header = ["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target"]
     show(header, lines)

@@ -149,6 +149,17 @@ def fastest(variants: Iterable[Variant], trial: Callable[[Variant], Callable[[],
     return runs[best.index(min(best))][0]
 
 
+def compared(
+    name: str, title: str, results: Mapping[str, Result], target: float, *, differs: str | None = None
+) -> list[str]:
+    """A row of linnet and scikit-learn: best times, their ratio (bracketed if something `differs`), processor times."""
+    ours, theirs = results["linnet"], results["sklearn"]
+    ratio = f"{theirs.best / ours.best:.1f}"
+    used = min(theirs.cpu_seconds) / min(ours.cpu_seconds)
+    times = [f"{ours.best:.3g} s", f"{theirs.best:.3g} s"]
+    return [name, title, *times, f"({ratio}: {differs})" if differs else ratio, f"{used:.1f}", f"{target:g}"]
+
+
 def show(header: list[str], rows: list[list[str]]) -> None:
     """Print a table, with rich where it is installed."""
     try:

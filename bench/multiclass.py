@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Result, Side, clocked, show, take_turns
+from harness import Result, Side, clocked, compared, show, take_turns
 from threadpoolctl import threadpool_limits
 
 SIDES = ("linnet", "sklearn")
@@ -144,20 +144,8 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
             side.close()
         good = found["linnet"] >= found["sklearn"] - 0.005
         good = good and ("codes" in name or found["linnet"] <= found["sklearn"] + 0.005)
-        ratio = results["sklearn"].best / results["linnet"].best
-        used = min(results["sklearn"].cpu_seconds) / min(results["linnet"].cpu_seconds)
-        lines.append(
-            [
-                name,
-                task.title,
-                f"{results['linnet'].best:.3g} s",
-                f"{results['sklearn'].best:.3g} s",
-                f"{ratio:.1f}" if good else f"({ratio:.1f}: other answers)",
-                f"{used:.1f}",
-                f"{task.target:g}",
-                f"{found['linnet']:.4f} / {found['sklearn']:.4f}",
-            ]
-        )
+        row = compared(name, task.title, results, task.target, differs=None if good else "other answers")
+        lines.append([*row, f"{found['linnet']:.4f} / {found['sklearn']:.4f}"])
         facts["workloads"][name] = {side: {**vars(results[side]), "found": found[side]} for side in SIDES}
     header = ["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target", "accuracy"]
     tree_header = ["label trees", "predict, a row", "over log2 K", "one-vs-rest, a row"]

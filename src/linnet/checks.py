@@ -44,6 +44,13 @@ def check_random(value: object, name: str = "random_state") -> np.random.RandomS
     raise ConfigError(f"{name} must be None, a whole number below 2^32 or a numpy.random.RandomState, got {value!r}")
 
 
+def check_seed(value: object, name: str = "seed") -> int:
+    """Return value, a whole number that generators take as a seed; anything else is a ConfigError that says so."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**32:
+        return int(value)
+    raise ConfigError(f"{name} must be a whole number from 0 to {2**32 - 1}, got {value!r}")
+
+
 def check_flag(value: object, name: str) -> bool:
     """Return value, which is True or False; anything else is a ConfigError that says so."""
     if isinstance(value, bool | np.bool_):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 def write_whole(path: Path, parts: Iterable[bytes], *, keep: Path | None = None) -> None:
     """Write a file under another name, flush it to the disk, and only then let it take its place, so that at any moment
-    the old or the new one is there, whole, also if the process is killed or the disk is full.
+    the old or the new one is there, whole, also if the process is killed or the disk is full. An OSError is of `path`.
 
     `keep`: the name that the file now at `path` gets, if there is one.
     """
@@ -25,9 +25,11 @@ def write_whole(path: Path, parts: Iterable[bytes], *, keep: Path | None = None)
                 path.replace(keep)
         temporary.replace(path)
         _sync_folder(path.parent)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
 
 

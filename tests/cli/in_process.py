@@ -18,7 +18,7 @@ class Said(NamedTuple):
 
 def call(*words: object, cwd: Path) -> Said:
     """What `linnet words` says; an exception that the command lets out comes out of here."""
-    out, err, argv = io.StringIO(), io.StringIO(), sys.argv
+    out, err, argv = io.TextIOWrapper(io.BytesIO(), "utf8", write_through=True), io.StringIO(), sys.argv
     sys.argv = ["linnet", *map(str, words)]
     try:
         with (
@@ -36,4 +36,5 @@ def call(*words: object, cwd: Path) -> Said:
     finally:
         sys.argv = argv
     assert isinstance(code, int)
-    return Said(code, out.getvalue(), err.getvalue())
+    out.seek(0)
+    return Said(code, out.read(), err.getvalue())

@@ -238,11 +238,13 @@ def test_output_may_be_cut_short(folder: Path) -> None:
 
 
 def test_a_constant_may_be_the_best(folder: Path) -> None:
-    noise = pa.table({"x": RNG.normal(size=60), "y": RNG.choice(["a", "b"], 60, p=[0.9, 0.1])})
+    noise = pa.table({"x": RNG.normal(size=60), "y": np.where(np.arange(60) % 10, "a", "b")})
     csv.write_csv(noise, folder / "noise.csv")
-    done = run("train", "noise.csv", "--target", "y", "--model", "constant", "-o", "n.linnet", cwd=folder)
-    assert "no model predicts better" in done.stdout
+    done = run("train", "noise.csv", "--target", "y", "--metric", "accuracy", "-o", "n.linnet", cwd=folder)
+    assert "constant is kept, by accuracy\nwarning: no model predicts better" in done.stdout
     assert set(linnet.load(folder / "n.linnet").predict(noise)) == {"a"}
+    done = run("train", "noise.csv", "--target", "y", "--model", "constant", "-o", "n.linnet", cwd=folder)
+    assert "constant is kept\nsaved" in done.stdout  # no other one was tried
 
 
 def test_unseen_levels_are_counted(folder: Path) -> None:
@@ -272,7 +274,11 @@ def test_levels_never_seen_are_counted(folder: Path) -> None:
 
 def test_a_perceptron_takes_the_whole_table(folder: Path) -> None:
     words = ("--target", "sold", "--model", "perceptron", "-o", "p.linnet", "--report", "p.html")
-    assert "perceptron is kept" in run("train", "data.csv", *words, cwd=folder).stdout
+    said = run("train", "data.csv", *words, cwd=folder).stdout
+    assert "perceptron is kept" in said
+    assert "log_loss" not in said
+    assert "accuracy *" in said
+    assert linnet.load(folder / "p.linnet").metric == "accuracy"
     said = run("evaluate", "p.linnet", "data.csv", "--json", cwd=folder).stdout
     assert json.loads(said)["metrics"]["accuracy"]["value"] > 0.6
 

@@ -26,7 +26,7 @@ BATCH = 50
 
 def words_of(case: Case, name: str) -> list[str]:
     words = ["train", name, "--target", case.target, "--model", case.model, "-o", "model.linnet"]
-    return [*words, "--epochs", "1", "--hidden", "4"]
+    return [*words, "--epochs", "1", "--hidden", "4"] if case.model in ("auto", "mlp") else words
 
 
 def check(case: str, said: Said, folder: Path) -> bool:

@@ -1,7 +1,5 @@
 """Checkpoints of a multilayer perceptron, and linnet.resume after a kill."""
 
-import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -15,6 +13,8 @@ from sklearn.datasets import load_digits
 import linnet
 from linnet import SGD, Checkpoint, Cosine, LeakyReLU, MLPClassifier, MLPRegressor
 from linnet.errors import ConfigError, DataError
+
+from .killed import leave_behind
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -123,31 +123,21 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     params: dict[str, Any] = {"hidden_layer_sizes": (30,), "dropout": 0.2, "max_iter": 60, "random_state": 0}
     params |= {"tol": 0.0, "n_iter_no_change": 1000, "threads": 1}
+    began = time.perf_counter()
     expected = MLPClassifier(**params).fit(X, Y).predict_proba(X)
-    rng, kills = np.random.default_rng(0), 0
-    while True:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                if path.exists():
-                    linnet.resume(path, X, Y)
-                else:
-                    MLPClassifier(**params, checkpoint=Checkpoint(path, epochs=1)).fit(X, Y)
-                status = 0
-            finally:
-                os._exit(status)
-        time.sleep(float(rng.uniform(0.005, 0.08 + 0.01 * kills)))  # a busy machine needs longer for an epoch
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status):
-            assert os.WEXITSTATUS(status) == 0
-            break
-        kills += 1
-        assert kills < 500
-    assert kills > 0
-    np.testing.assert_array_equal(linnet.resume(path, X, Y).predict_proba(X), expected)
-    assert {entry.name for entry in tmp_path.iterdir()} <= {"run.ckpt", "run.ckpt.previous"}
+    longest = time.perf_counter() - began
+
+    def whole() -> None:
+        np.testing.assert_array_equal(linnet.resume(path, X, Y).predict_proba(X), expected)
+
+    leave_behind(
+        path,
+        lambda: MLPClassifier(**params, checkpoint=Checkpoint(path, epochs=1)).fit(X, Y),
+        lambda: linnet.resume(path, X, Y),
+        whole,
+        longest,
+    )
+    whole()
 
 
 def test_the_run_goes_on_in_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

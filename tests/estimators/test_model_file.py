@@ -179,7 +179,7 @@ def test_a_threshold_is_saved_with_its_model(objective: Any, tmp_path: Path) -> 
     assert read.cv == 5
     assert isinstance(model.cv, StratifiedKFold)
     foreign = ThresholdClassifier(GaussianNB()).fit(ARRAY, WORDS)
-    with pytest.raises(ConfigError, match=r"ThresholdClassifier\.estimator is of type GaussianNB, which a model file"):
+    with pytest.raises(ConfigError, match=r"ThresholdClassifier\.estimator is of type sklearn\.GaussianNB, which"):
         foreign.save(tmp_path / "b.linnet")
 
 

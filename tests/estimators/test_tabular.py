@@ -262,3 +262,16 @@ def test_scikit_learns_checks(kind: Any) -> None:
         "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data",
     }
+
+
+def test_parameters_that_a_preset_leaves_alone() -> None:
+    """Those named stay at their defaults, where else the preset chooses."""
+    X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
+    own = linnet.MLPClassifier(preset=("tabular", "hidden_layer_sizes"), max_iter=1, random_state=0).fit(X, y)
+    chosen = linnet.MLPClassifier(preset="tabular", max_iter=1, random_state=0).fit(X, y)
+    assert [len(biases) for biases in own.intercepts_] == [100, 1]
+    assert len(chosen.intercepts_) == 3
+    with pytest.raises(ConfigError, match="unknown parameter in preset 'solvr': did you mean 'solver'"):
+        linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
+    with pytest.raises(ConfigError, match="unknown preset 'tables'"):
+        linnet.MLPClassifier(preset=("tables", "solver")).fit(X, y)

@@ -1,7 +1,5 @@
 """Checkpoints of an ensemble: left, killed and resumed, it ends with the bytes of one that was left alone."""
 
-import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -15,6 +13,8 @@ import linnet
 from linnet import Checkpoint, MLPClassifier, MLPRegressor
 from linnet.errors import ConfigError, DataError
 from linnet.fit.checkpoint import read_checkpoint
+
+from .killed import leave_behind
 
 RNG = np.random.default_rng(3)
 ROWS = 300
@@ -108,31 +108,15 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     began = time.perf_counter()
     expected = MLPClassifier(**params).fit(X, CLASS)
     longest = (time.perf_counter() - began) / 4
-    rng, kills = np.random.default_rng(0), 0
-    epochs: set[int] = set()
-    while len(epochs) < 4:  # moments of a run that were left behind
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                if path.exists():
-                    linnet.resume(path, X, CLASS)
-                else:
-                    MLPClassifier(**params, checkpoint=Checkpoint(path, epochs=1)).fit(X, CLASS)
-                status = 0
-            finally:
-                os._exit(status)
-        time.sleep(float(rng.uniform(0, longest * (1 + 0.05 * kills))))  # a busy machine needs longer for an epoch
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status):  # it was done before: once more
-            assert os.WEXITSTATUS(status) == 0
-            assert told(linnet.resume(path, X, CLASS)) == told(expected)
-            for file in tmp_path.iterdir():
-                file.unlink()
-        elif path.exists():
-            epochs.add(len(read_checkpoint(path).history))
-        kills += 1
-        assert kills < 500
-    assert told(linnet.resume(path, X, CLASS)) == told(expected)
-    assert {entry.name for entry in tmp_path.iterdir()} <= {"run.ckpt", "run.ckpt.previous"}
+
+    def whole() -> None:
+        assert told(linnet.resume(path, X, CLASS)) == told(expected)
+
+    leave_behind(
+        path,
+        lambda: MLPClassifier(**params, checkpoint=Checkpoint(path, epochs=1)).fit(X, CLASS),
+        lambda: linnet.resume(path, X, CLASS),
+        whole,
+        longest,
+    )
+    whole()

@@ -51,6 +51,16 @@ def test_a_file_agrees(name: str, classes: int, tmp_path: Path) -> None:
     assert np.allclose(out["probabilities"], model.predict_proba(far), rtol=0, atol=1e-5)
 
 
+def test_several_labels_a_row(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    labels = X @ np.random.default_rng(1).normal(size=(4, 3)) + np.random.default_rng(2).normal(size=(300, 3)) > 0
+    model = linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(X, labels)
+    model.to_onnx(tmp_path / "model.onnx")
+    out = run(tmp_path / "model.onnx", X)
+    assert (out["label"] == model.predict(X)).all()
+    assert np.allclose(out["probabilities"], model.predict_proba(X), rtol=0, atol=1e-5)
+
+
 def test_levels_of_a_frame(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=300), "level": np.array(["p", "q", "r"], object)[np.arange(300) % 3]})
@@ -64,7 +74,10 @@ def test_levels_of_a_frame(tmp_path: Path) -> None:
 def test_what_has_no_form_in_onnx_is_named(tmp_path: Path) -> None:
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 3
     for model, what in (
-        (linnet.OneVsRestClassifier(linnet.Perceptron()), "needs a linnet.LogisticRegression in it, not Perceptron"),
+        (
+            linnet.OneVsRestClassifier(linnet.Perceptron()),
+            "LogisticRegression in it, not a linnet.Perceptron",
+        ),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random"), "needs tie_break='score'"),
     ):
         with pytest.raises(ConfigError, match=what):

@@ -221,7 +221,7 @@ def test_a_file_gives_the_same_bytes(name: str, learner: str, tmp_path: Path) ->
 def test_a_foreign_learner_is_refused_by_name(tmp_path: Path) -> None:
     X, y = noisy(60, 3)
     model = linnet.OneVsRestClassifier(TheirLogistic()).fit(X, y)
-    with pytest.raises(ConfigError, match=r"estimator is of type LogisticRegression"):
+    with pytest.raises(ConfigError, match=r"estimator is of type sklearn\.LogisticRegression"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
     with pytest.raises(ConfigError, match="to_onnx"):
@@ -355,3 +355,15 @@ def test_agreement_over_the_same_foreign_learners() -> None:
         assert np.allclose(ours.decision_function(X), other.decision_function(X), rtol=0, atol=1e-12)
         mine, rest = (kind.OneVsRestClassifier(learner).fit(X, y) for kind in (linnet, theirs))
         assert (mine.predict(X) == rest.predict(X)).all()
+
+
+def test_lists_of_labels_are_told_how_to_become_columns() -> None:
+    X = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(DataError, match="MultiLabelBinarizer"):
+        linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(X, [["a"], ["b", "c"], []])
+
+
+def test_weights_for_a_classifier_that_takes_none() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ConfigError, match=r"Perceptron.fit takes no sample_weight: use a classifier that does"):
+        linnet.OneVsRestClassifier(linnet.Perceptron()).fit(X, y, sample_weight=np.ones(len(y)))

@@ -34,6 +34,13 @@ CODES = np.array(
 )
 
 
+def fitted_alone(column: int, X: Any, y: Any, w: Any, options: dict[str, Any]) -> linnet.LogisticRegression:
+    """The binary problem of a column of the codes, by itself."""
+    rows = CODES[y, column] != 0
+    weights = None if w is None else w[rows]
+    return linnet.LogisticRegression(**options).fit(X[rows], CODES[y[rows], column], sample_weight=weights)
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"C": 0.01}, {"C": 1e4}, {"fit_intercept": False}, {"class_weight": "balanced"}]
 )
@@ -43,9 +50,7 @@ def test_coefficients_are_those_of_separate_fits(options: dict[str, Any], weighe
     w = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighed else None
     model = linnet.OutputCodeClassifier(linnet.LogisticRegression(**options), code=CODES).fit(X, y, sample_weight=w)
     for column, found in enumerate(model.estimators_):
-        rows = CODES[y, column] != 0
-        alone = linnet.LogisticRegression(**options)
-        alone.fit(X[rows], CODES[y[rows], column], sample_weight=None if w is None else w[rows])
+        alone = fitted_alone(column, X, y, w, options)
         assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
         assert np.allclose(found.intercept_, alone.intercept_, rtol=0, atol=1e-5)  # at columns of about 100
         assert (found.predict(X) == (alone.predict(X) > 0)).all()
@@ -91,9 +96,7 @@ def test_a_start_from_fewer_rows_ends_in_the_same_place(options: dict[str, Any],
     assert Together(Columns(2500, (X,)), sides, np.ones(3))._thinned()[1].sum() == 4  # not the one of two classes
     model = linnet.OutputCodeClassifier(linnet.LogisticRegression(**options), code=CODES).fit(X, y, sample_weight=w)
     for column, found in enumerate(model.estimators_):
-        rows = CODES[y, column] != 0
-        alone = linnet.LogisticRegression(**options)
-        alone.fit(X[rows], CODES[y[rows], column], sample_weight=None if w is None else w[rows])
+        alone = fitted_alone(column, X, y, w, options)
         assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
 
 

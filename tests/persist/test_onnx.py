@@ -13,23 +13,10 @@ import scipy.sparse
 from sklearn.naive_bayes import GaussianNB
 
 import linnet
-from linnet import (
-    Dense,
-    Dropout,
-    GammaRegressor,
-    LeakyReLU,
-    LinearRegression,
-    LogisticRegression,
-    MLPClassifier,
-    MLPRegressor,
-    Perceptron,
-    PoissonRegressor,
-    Ridge,
-    Sequential,
-    ThresholdClassifier,
-    TweedieRegressor,
-)
+from linnet import Dense, Dropout, LeakyReLU, LogisticRegression, MLPClassifier, MLPRegressor, Perceptron, Sequential
 from linnet.errors import ConfigError
+from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
+from linnet.estimators.threshold import ThresholdClassifier
 from linnet.model.activations import ACTIVATIONS
 
 onnx = pytest.importorskip("onnx", reason="the test group has onnx")

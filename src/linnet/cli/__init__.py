@@ -22,6 +22,8 @@ from linnet.cli.report import report
 from linnet.cli.train import train
 from linnet.errors import LinnetError
 
+_INTERRUPTED = 130  # the exit code after Ctrl-C
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(config)
 app.command()(demo)
@@ -74,6 +76,10 @@ def main() -> None:
         app()
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.exit(1)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            print("interrupted", file=sys.stderr)
+        raise
     except (LinnetError, OSError) as error:
         what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
         print(f"error: {_line(what)}", file=sys.stderr)

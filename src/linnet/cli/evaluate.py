@@ -1,6 +1,5 @@
 """`linnet evaluate`: how well a model does on rows with a target, and whether that is enough."""
 
-import json
 import re
 import warnings
 from pathlib import Path
@@ -8,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linnet.checks import check_number
 from linnet.cli.reading import character, read_known, read_model
+from linnet.cli.writing import json_text
 from linnet.errors import ConfigError, DataWarning
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def evaluate(
     """
     from linnet.estimators.table_answers import Answers
 
+    check_number(level, "--level", above=0, below=1)
     found = read_model(model)
     wanted = [_read(text) for text in require or ()]
     table = read_known(found, data, character(delimiter), quiet=as_json)
@@ -51,7 +53,7 @@ def evaluate(
     failed = [f"{name} {sign} {limit:g}" for name, sign, limit in wanted if not _MEETS[sign](_known(rows, name), limit)]
     if as_json:
         numbers = {name: {"value": one.value, "low": one.low, "high": one.high} for name, one in rows.items()}
-        print(json.dumps({"rows": len(answers.y), "level": level, "metrics": numbers, "failed": failed}, indent=2))
+        print(json_text({"rows": len(answers.y), "level": level, "metrics": numbers, "failed": failed}))
     else:
         _show(found.task, len(answers.y), rows, level)
         for text in failed:

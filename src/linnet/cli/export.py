@@ -5,10 +5,13 @@ from typing import Annotated
 
 import typer
 
+from linnet.cli.writing import check_out, json_text
+
 
 def export(
     model: Annotated[Path, typer.Argument(help="The model file.")],
     out: Annotated[Path, typer.Argument(help="The ONNX file to write.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print what it takes and gives as JSON.")] = False,
 ) -> None:
     """Write a model with all that it does to raw columns as an ONNX file, for onnxruntime and others.
 
@@ -16,20 +19,33 @@ def export(
     """
     import linnet
 
+    check_out(out, data=[str(model)])
     linnet.load(model).to_onnx(out)
+    values = _values(out)
+    if as_json:
+        print(json_text({"file": str(out), "bytes": out.stat().st_size, "values": values}))
+        return
     print(f"{out} ({out.stat().st_size:,} bytes) takes and gives")
-    _show(out)
+    for value in values:
+        told = f" ({value['note']})" if value["note"] else ""
+        print(f"  {value['side']:<6} {value['name']}: {value['type']}, {value['shape']}{told}")
 
 
-def _show(path: Path) -> None:
+def _values(path: Path) -> list[dict[str, str]]:
+    """What goes in and comes out."""
     import onnx
 
-    graph = onnx.load(path).graph
-    for title, values in (("input", graph.input), ("output", graph.output)):
+    graph, found = onnx.load(path).graph, []
+    for side, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
             tensor = value.type.tensor_type
-            kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
-            shape = " x ".join(dim.dim_param or str(dim.dim_value) for dim in tensor.shape.dim)
-            print(
-                f"  {title:<6} {value.name}: {kind}, {shape}" + (f" ({value.doc_string})" if value.doc_string else "")
+            found.append(
+                {
+                    "side": side,
+                    "name": value.name,
+                    "type": onnx.TensorProto.DataType.Name(tensor.elem_type).lower(),
+                    "shape": " x ".join(dim.dim_param or str(dim.dim_value) for dim in tensor.shape.dim),
+                    "note": value.doc_string,
+                }
             )
+    return found

@@ -1,6 +1,5 @@
 """`linnet inspect`: how a table is read, before any training."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,12 +100,12 @@ def _printable(text: str) -> str:
 
 def _print_json(schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:
     import dataclasses
-    import json
+
+    from linnet.cli.writing import json_text
 
     facts: dict[str, Any] = {
         **schema.to_dict(),
         "notices": [*notices, *schema.notices],
         "leaks": [dataclasses.asdict(leak) for leak in suspects],
     }
-    json.dump(facts, sys.stdout, indent=2, ensure_ascii=False)
-    print()
+    print(json_text(facts))

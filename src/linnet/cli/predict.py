@@ -1,6 +1,5 @@
 """`linnet predict`: answers for the rows of files of any size."""
 
-import json
 import os
 import sys
 import warnings
@@ -12,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linnet.checks import check_number, check_seed
 from linnet.cli.reading import character, progress, read_model
+from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError, DataError, DataWarning
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def predict(
     keep: Annotated[list[str] | None, typer.Option(help="Column to pass on; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON; with --out.")] = False,
 ) -> None:
     """Predict rows, in chunks, in order: files may be larger than memory, and columns in any order.
 
@@ -41,26 +43,37 @@ def predict(
 
     from linnet.data.sources import open_source
 
+    check_number(level, "--level", above=0, below=1)
+    check_seed(seed, "--seed")
+    if as_json and out is None:
+        raise ConfigError("--json tells what was done, and the answers are printed: name a file for them with --out")
+    check_out(out, data=[str(model), *data])
     found = read_model(model)
     kept = keep or []
     unseen: Counter[str] = Counter()
     rare: Counter[str] = Counter()
     rows = 0
-    with progress(out is not None, "Writing") as tell, _writer(out) as write:
+    with progress(out is not None and not as_json, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
-        absent = [name for name in (*found.needed, *kept) if name not in source.names]
-        if absent:
-            raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which the model needs")
+        for names, why in ((found.needed, "the model needs"), (kept, "--keep names")):
+            if absent := [name for name in names if name not in source.names]:
+                raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which {why}")
         types = {name: kind for name, kind in found.schema.types.items() if name in found.needed}
         for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
+            if len(table) == 0:
+                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
-                columns = {name: table[name] for name in kept}
-                columns |= _answers(found, table, proba, sample, level if interval else None, seed + rows)
+                answers = _answers(found, table, proba, sample, level if interval else None, (seed + rows) % 2**32)
+            if both := [name for name in kept if name in answers]:
+                raise ConfigError(f"--keep {both[0]}: an answer is called so too; call the column something else")
             unseen.update(_unseen(found))
             rare.update(found.schema.never_seen(table))
             rows += len(table)
-            write(pa.table(columns))
+            write(pa.table({**{name: table[name] for name in kept}, **answers}))
+    if as_json:
+        print(json_text({"file": str(out), "rows": rows, "never_seen": {**rare, **unseen}}))
+        return
     for counts, what in ((unseen, "it has no effect"), (rare, "it counts as one of the rare levels")):
         for name, count in counts.items():
             print(f"note: {count:,} rows have a level of {name!r} never seen in training: {what}", file=sys.stderr)
@@ -96,6 +109,11 @@ def _unseen(model: Any) -> dict[str, int]:
     return dict(getattr(encoder, "unseen", {}))
 
 
+def _reason(error: OSError) -> str:
+    """What the system says, without the way there that pyarrow tells."""
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
 class _JsonLines:
     """An object a line."""
 
@@ -103,7 +121,7 @@ class _JsonLines:
         self._file = Path(path).open("w", encoding="utf8")  # noqa: SIM115 - closed with this
 
     def write_table(self, table: "pa.Table") -> None:
-        self._file.writelines(json.dumps(row, default=str) + "\n" for row in table.to_pylist())
+        self._file.writelines(json_text(row, indent=None) + "\n" for row in table.to_pylist())
 
     def close(self) -> None:
         self._file.close()
@@ -142,12 +160,13 @@ def _writer(out: Path | None) -> Iterator[Any]:
         yield write
         for file in opened:
             file.close()
+        if not opened:
+            raise DataError("the table has no rows: there is nothing to predict")
         if out is not None:
-            if not opened:
-                raise ConfigError("the table has no rows: nothing was written")
             Path(temporary).replace(out)
     except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error.strerror or error}") from None
+        where = "to standard output" if out is None else out
+        raise ConfigError(f"cannot write {where}: {_reason(error)}") from None
     finally:
         if out is not None:
             with suppress(OSError):

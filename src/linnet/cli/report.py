@@ -1,12 +1,12 @@
 """`linnet report`: one page about a model on rows with a target."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from linnet.cli.reading import character, read_known, read_model
+from linnet.cli.writing import check_out, json_text
 
 
 def report(
@@ -22,10 +22,11 @@ def report(
     """
     from linnet.report import facts_of, write_report
 
+    check_out(None if as_json else out, data=[str(model), *data])
     found = read_model(model)
     facts = facts_of(found, read_known(found, data, character(delimiter), quiet=as_json))
     if as_json:
-        print(json.dumps(facts.to_dict(), indent=2))
+        print(json_text(facts.to_dict()))
         return
     write_report(out, facts)
     print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")

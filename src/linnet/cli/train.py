@@ -1,6 +1,6 @@
 """`linnet train`: a table in, a model file and a report out."""
 
-import json
+import math
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linnet.cli.reading import character, progress, read_some, read_table
+from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linnet.estimators.table_model import TableModel
+    from linnet.estimators.table_model import TableModel, Tried
+    from linnet.estimators.table_training import Options
 
 Text = str | None
 _MOST_HELD = 1 << 28  # bytes of a table; of a larger one only some rows are held
@@ -76,11 +78,27 @@ def train(
     if checkpoint is not None and resume is not None:
         raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
     run = checkpoint or resume
-    for path in (path for path in (out, report, run) if path is not None):
-        if not path.parent.is_dir():
-            raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
+    held_out_file = [] if _is_number(valid) else [valid]
+    if Path(valid).resolve() in {Path(name).resolve() for name in data}:
+        raise ConfigError(f"--valid {valid}: these rows are learned from, so they say nothing about others")
+    check_out(out, report, run, data=[*data, *held_out_file])
     console = Console(highlight=False, quiet=as_json)
     roles = Roles(target, exposure, offset, weights)
+    if both := [name for name in drop or () if name in roles.names]:
+        raise ConfigError(f"--drop {both[0]}: the column has a task, so it is not learned from anyway")
+    options = Options(
+        model=model,
+        params=_params(hidden, activation, dropout, optimizer, learning_rate, batch_size, epochs, patience),
+        valid=_part(valid),
+        metric=metric,
+        threshold=threshold,
+        class_weight=_class_weight(class_weight),
+        seed=seed,
+        threads=threads,
+        verbose=int(sys.stderr.isatty() and not as_json),
+        checkpoint=None if run is None else str(run),
+        resume=resume is not None,
+    )
     source, some = read_some(data, character(delimiter), _MOST_HELD, quiet=as_json)
     table, notices = _without(some.table, drop or ()), list(source.notices)
     columns = [name for name in table.column_names if name == target or name not in roles.names]
@@ -95,20 +113,10 @@ def train(
         )
     suspects = leaks(table.select(columns), target, schema)
     _say_what_was_read(console, data, schema, notices, suspects)
-    options = Options(
-        model=model,
-        params=_params(hidden, activation, dropout, optimizer, learning_rate, batch_size, epochs, patience),
-        valid=_part(valid),
-        metric=metric,
-        threshold=threshold,
-        class_weight=_class_weight(class_weight),
-        seed=seed,
-        threads=threads,
-        verbose=int(sys.stderr.isatty() and not as_json),
-        checkpoint=None if run is None else str(run),
-        resume=resume is not None,
-    )
-    held_out = None if _is_number(valid) else read_table([valid], character(delimiter), quiet=as_json)[0]
+    held_out = None
+    if held_out_file:
+        held_out, _ = read_table(held_out_file, character(delimiter), quiet=as_json)
+        _check_columns(held_out.column_names, roles.names[:1])
     whole = None if some.is_all else Whole(source, some.rows, out.parent, lambda: progress(not as_json, "Encoding"))
     found, training, held = train_table(
         table,
@@ -126,15 +134,13 @@ def train(
     found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
     found.facts["command"] = _command()
     found.save(out)
+    _say_result(console, found, out, options)
     if report is not None:
         with console.status("writing the report"):
             _write_report(report, found, training, held, notices)
+        console.print(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)")
     if as_json:
-        print(json.dumps(_as_json(found, out), indent=2))
-    else:
-        _say_result(console, found, out)
-        if report is not None:
-            console.print(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)")
+        print(json_text(_as_json(found, out)))
 
 
 def _write_report(path: Path, model: "TableModel", training: Any, held: Any, notices: list[str]) -> None:
@@ -234,29 +240,47 @@ def _say_notices(console: "Console", notices: list[str]) -> None:
         console.print(Line(f"note: {notice}", "dim"))
 
 
-def _say_result(console: "Console", model: "TableModel", out: Path) -> None:
+def _say_result(console: "Console", model: "TableModel", out: Path, options: "Options") -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text as Line
 
-    shown = list(next(one.scores for one in model.tried if one.chosen))[:5]
+    if not console.is_terminal:
+        console.width = max(console.width, 120)
+    chosen = next(one for one in model.tried if one.chosen)
+    shown = [name for name, value in chosen.scores.items() if value == value][:5]
     table = Table(box=box.SIMPLE_HEAD, title=f"on {model.facts['held_out']:,} held-out rows", title_justify="left")
     table.add_column("model")
     for name in shown:
         table.add_column(name + (" *" if name == model.metric else ""), justify="right")
     table.add_column("seconds", justify="right")
-    for one in model.tried:
+    for one in (one for one in model.tried if not one.failed):
         values = [f"{one.scores[name]:.4g}" if name in one.scores else "" for name in shown]
-        row = [one.name, *values, f"{one.seconds:.2f}"]
-        table.add_row(
-            *(row if not one.failed else [one.name, f"failed: {one.failed}"]), style="bold" if one.chosen else ""
-        )
+        table.add_row(one.name, *values, f"{one.seconds:.2f}", style="bold" if one.chosen else "")
     console.print(table)
-    chosen = next(one for one in model.tried if one.chosen)
-    console.print(f"{chosen.name} is kept, by {model.metric}", end="")
-    console.print("" if model.threshold is None else f"; threshold {model.threshold:.4g}")
-    if chosen.name == "constant":
+    for one in (one for one in model.tried if one.failed):
+        console.print(Line(f"{one.name} failed: {one.failed}", "yellow"))
+    console.print(Line(_kept(model, chosen, options)))
+    rivals = [one for one in model.tried if not one.failed and one is not chosen]
+    if not math.isfinite(chosen.scores[model.metric]):
+        told = f"warning: {model.metric} is finite for no model: scale the target, or choose by another --metric"
+        console.print(told, style="yellow")
+    elif chosen.name == "constant" and rivals:
         console.print("warning: no model predicts better than the same answer for every row", style="yellow")
+    elif chosen.name == "constant" and options.model == "auto":
+        console.print("warning: it gives the same answer for every row; nothing else was fitted", style="yellow")
     console.print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")
+
+
+def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
+    """Which model is kept, why, and from where on it says yes."""
+    from linnet.estimators.table_training import tuned_for
+
+    said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
+    if model.threshold is None:
+        return said
+    tuned = f", tuned for {tuned_for(options.metric)} on these rows" if options.threshold == "tune" else ""
+    return f"{said}; threshold {model.threshold:.4g}{tuned}"
 
 
 def _as_json(model: "TableModel", out: Path) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Schema:
         if task is None:
             task, reason = read_task(found, table[target])
         else:
-            task = check_task(task)
+            task = check_task(task, found)
         return cls(len(table), tuple(columns), found, task, reason)
 
     @property

@@ -227,12 +227,16 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
             notices.append(text)
 
     parts: list[Part] = []
+    seen: set[Path] = set()
     for given in paths:
         if str(given) == "-":
             spool = spool or _Spool()
             parts.append(_open("standard input", spool.path, delimiter, notice))
             continue
         for file in _files_of(Path(given)):
+            if file.resolve() in seen:
+                raise DataError(f"{file} is given twice, and its rows would count twice: name it once")
+            seen.add(file.resolve())
             part = _open(str(file), file, delimiter, notice)
             parts.append(partitioned(part, folder_values(file, Path(given)), notice))
     if not parts:

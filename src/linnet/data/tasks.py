@@ -14,6 +14,7 @@ from linnet.errors import DataError, unknown_name
 Task = Literal["two classes", "many classes", "counts", "a number"]
 
 _MOST_CLASSES = 30  # of whole numbers
+_MANY_DIGITS = 1e15
 _NAMED_CLASS = re.compile(r"(?i).*(class|target|label|type|category|species|group|digit|letter).*")
 _NAMED_COUNT = re.compile(
     r"(?i).*(count|cnt|visits|claims|number|trips|events|incidents).*|(n|nb|num)[_. ].*|.*([a-z]Nb|_n)"
@@ -23,10 +24,7 @@ _NAMED_COUNT = re.compile(
 def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     """Return the task and the reason for it; a DataError if the column cannot be predicted."""
     name, distinct = target.name, target.distinct
-    if target.kind == "empty":
-        raise DataError(f"the target {name!r} has no value at all")
-    if distinct < 2:
-        raise DataError(f"the target {name!r} has one value only ({target.examples[0]}): there is nothing to learn")
+    _check_varied(target)
     if target.kind == "date":
         raise DataError(f"the target {name!r} holds dates: make a number of it, such as the days until then")
     if distinct == 2:
@@ -45,7 +43,7 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     if not (values == np.floor(values)).all():
         return "a number", f"{name!r} has numbers with decimals"
     low, high = values.min(), values.max()
-    span = f"{name!r} has {distinct:,} whole numbers from {low:,.0f} to {high:,.0f}"
+    span = f"{name!r} has {distinct:,} whole numbers from {_whole(low)} to {_whole(high)}"
     if distinct <= _MOST_CLASSES and _NAMED_CLASS.fullmatch(name):
         return "many classes", f"{span}, and is called like a class"
     if low < 0:
@@ -61,15 +59,38 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     return "a number", span
 
 
-def check_task(task: str) -> Task:
-    """Return the task that a user asks for."""
+def check_task(task: str, target: Column) -> Task:
+    """Return the task that a user asks for; a DataError if the target is not made for it."""
     if task not in get_args(Task):
         raise unknown_name("task", task, get_args(Task))
+    _check_varied(target)
+    if task == "two classes" and target.distinct != 2:
+        raise DataError(
+            f"the target {target.name!r} has {target.distinct:,} values, and the task 'two classes' needs 2: ask for "
+            "'many classes'"
+        )
+    if task in ("counts", "a number") and target.kind != "number":
+        raise DataError(
+            f"the target {target.name!r} holds no numbers, but {target.kind} such as {target.examples[0]!r}: the task "
+            f"{task!r} needs them"
+        )
     return cast("Task", task)
+
+
+def _check_varied(target: Column) -> None:
+    if target.kind == "empty":
+        raise DataError(f"the target {target.name!r} has no value at all")
+    if target.distinct < 2:
+        only = target.examples[0]
+        raise DataError(f"the target {target.name!r} has one value only ({only}): there is nothing to learn")
 
 
 def _two(column: pa.ChunkedArray) -> list[str]:
     return [str(value) for value in pc.unique(column).to_pylist() if value is not None and value == value]
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) < _MANY_DIGITS else f"{number:.3g}"
 
 
 def _one_peak(values: NDArray[np.float64]) -> bool:

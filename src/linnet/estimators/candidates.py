@@ -18,6 +18,17 @@ Array = NDArray[Any]
 MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp")
 
 
+_OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
+_OPTIONS = {  # by parameter of the network: what the command calls it, if not by the same name
+    "hidden_layer_sizes": "hidden",
+    "solver": "optimizer",
+    "learning_rate_init": "learning-rate",
+    "batch_size": "batch-size",
+    "max_iter": "epochs",
+    "n_iter_no_change": "patience",
+}
+
+
 class ConstantModel:
     """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure."""
 
@@ -65,6 +76,7 @@ class Candidate:
     make: Callable[[], Any]
     takes: tuple[str, ...] = ("sample_weight",)
     from_file: bool = False  # whether its rows may lie in a file, encoded
+    proba: bool = True  # whether it has probabilities, if there are classes
 
 
 def candidates(
@@ -83,6 +95,7 @@ def candidates(
 
     `checkpoint`: the file that the network, whose name is "mlp", keeps its run in.
     """
+    from linnet.estimators.base import parameters
     from linnet.estimators.linear import PoissonRegressor, Ridge
     from linnet.estimators.logistic import LogisticRegression
     from linnet.estimators.mlp_classifier import MLPClassifier
@@ -98,7 +111,10 @@ def candidates(
         )
     common: dict[str, Any] = {"threads": threads, "verbose": verbose}
     exact: dict[str, Any] = {"gaps": "fill", **common}
-    net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, "checkpoint": checkpoint, **common}
+    defaults = parameters(MLPClassifier)
+    asked = [name for name in params if params[name] == defaults[name]]  # for what is the default: it stays
+    net: dict[str, Any] = {**params, "preset": ("tabular", *asked) if asked else "tabular", **common}
+    net |= {"random_state": seed, "checkpoint": checkpoint}
     everything = ("sample_weight", "exposure", "offset")
     found = []
     if not shifts or task == "counts":
@@ -110,8 +126,9 @@ def candidates(
         name = "logistic" if task == "two classes" else "softmax"
         weighted = {"class_weight": class_weight}
         rule: dict[str, Any] = {"random_state": seed, "gaps": "fill", "threads": threads}
+        rule |= {name: params[name] for name in _OF_PERCEPTRON if name in params}
         found += [
-            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(**weighted, **rule), ()),
+            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(**weighted, **rule), (), proba=False),
             Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact), from_file=True),
             Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
         ]
@@ -133,4 +150,8 @@ def candidates(
     if not chosen:
         known = ", ".join(each.name for each in found)
         raise ConfigError(f"--model {model} does not suit the task {task!r}: choose from auto, {known}, or set --task")
+    known_to = {"mlp": tuple(params), "perceptron": _OF_PERCEPTRON}.get(model, ())
+    if unused := [name for name in params if name not in known_to]:
+        option = f"--{_OPTIONS.get(unused[0], unused[0])}"
+        raise ConfigError(f"{option} is for the network, and --model {model} has no such thing: use auto or mlp")
     return chosen

@@ -114,6 +114,13 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
     )
 
 
+def drawn(p: Any, classes: Any, random_state: int | np.random.Generator | None) -> Any:
+    """A class for each row, drawn with the row's probabilities."""
+    shares = np.cumsum(p, axis=1)
+    places = (np.random.default_rng(random_state).random((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
+    return classes[np.minimum(places, len(classes) - 1)]
+
+
 class LogisticRegression(Classifier, LinearModel):
     """Two classes: P(second) = 1 / (1 + e^-z). More: P(k) = e^z_k / Σ_l e^z_l.
 
@@ -272,10 +279,7 @@ class LogisticRegression(Classifier, LinearModel):
 
     def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
         """Draw a class for each row from its predicted distribution."""
-        rng = np.random.default_rng(random_state)
-        shares = np.cumsum(self.predict_proba(X, offset=offset), axis=1)
-        drawn = (rng.random((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
-        return self.classes_[np.minimum(drawn, len(self.classes_) - 1)]
+        return drawn(self.predict_proba(X, offset=offset), self.classes_, random_state)
 
     def certificate(
         self,

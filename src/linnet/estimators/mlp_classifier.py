@@ -44,7 +44,8 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
 
     `preset="tabular"` takes the place of parameters left at their defaults by what is best for most tables: robustly
     scaled columns with gaps filled in, an ensemble of small networks that hold out different rows, calibrated
-    probabilities (see linnet.estimators.tabular). `members_` has its networks; `coefs_` are the first one's.
+    probabilities (see linnet.estimators.tabular). `members_` has its networks; `coefs_` are the first one's. With
+    `preset=("tabular", "solver")` the parameters named stay as they are, at their defaults too.
 
     X may be an array, a sparse matrix or a data frame with numbers, categories, text, booleans and missing values.
     Learned: `coefs_`, `intercepts_`, `classes_`, `loss_curve_`, `validation_scores_`, `history_` (every number of every
@@ -87,7 +88,7 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         label_smoothing: float = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-        preset: str | None = None,
+        preset: str | Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes

@@ -1,6 +1,7 @@
 """A fitted network behind an estimator: its parameters as scikit-learn shows them, its predictions, its inside."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ _NOT_KEPT = ("_ready", "_run", "_views", "coefs_", "intercepts_")  # in files: m
 class FittedNetwork(Estimator):
     """Parameters, predictions and derivatives of a network that was trained."""
 
-    preset: str | None
+    preset: str | Sequence[str] | None
     threads: int | None
     n_outputs_: int
     _encoder: Encoder | Preparer

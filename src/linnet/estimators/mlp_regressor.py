@@ -96,7 +96,7 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-        preset: str | None = None,
+        preset: str | Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
         self.loss = loss

@@ -11,7 +11,7 @@ from linnet.errors import ConfigError, unknown_name, warn
 from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
 from linnet.model.activations import as_activation
-from linnet.model.heads import Head
+from linnet.model.heads import Head, Normal
 from linnet.model.network import Layer, Network
 
 SOLVERS = ("adam", "sgd", "lbfgs", "adamw", "rmsprop", "adagrad")
@@ -72,6 +72,16 @@ def make_optimizer(params: Params, rows: int) -> Optimizer:
     if solver == "adagrad":
         return Adagrad(schedule, clip_norm=clip)
     raise unknown_name("solver", solver, SOLVERS)
+
+
+def check_settings(params: Params) -> None:
+    """Raise now what would be raised when there are rows."""
+    make_network(params, 1, 1, Normal(), 1.0)
+    make_optimizer(params, 1)
+    check_whole(params["max_iter"], "max_iter", at_least=1)
+    check_whole(params["n_iter_no_change"], "n_iter_no_change", at_least=1)
+    if params["batch_size"] != "auto":
+        check_whole(params["batch_size"], "batch_size", at_least=1)
 
 
 def is_adaptive(params: Params) -> bool:

@@ -61,7 +61,9 @@ class Answers:
 
     def scores(self, wanted: Sequence[Measure]) -> dict[str, float]:
         """Those metrics that these predictions have."""
-        return {measure.name: self.value(measure) for measure in self._possible(wanted)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a class without rows: what cannot be computed is NaN
+            return {measure.name: self.value(measure) for measure in self._possible(wanted)}
 
     def _possible(self, wanted: Sequence[Measure]) -> list[Measure]:
         return [measure for measure in wanted if self.proba is not None or not measure.needs_proba]

@@ -10,6 +10,8 @@ from linnet.data.schema import Schema
 from linnet.data.targets import Labelled
 from linnet.errors import ConfigError, DataError, DataWarning, warn
 from linnet.estimators.saved import Saved
+from linnet.inference import intervals
+from linnet.model.heads import Head, Normal, Poisson
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from linnet.persist.onnx_columns import Inputs
 
 Array = NDArray[Any]
+Table = Any  # of pyarrow, or a data frame that narwhals knows
 
 _LONGEST_CLASS = 10_000  # characters
 
@@ -31,6 +34,13 @@ class Roles:
     exposure: str | None = None
     offset: str | None = None
     weights: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [(role, name) for role in self.__slots__ if (name := getattr(self, role)) is not None]
+        for place, (role, name) in enumerate(given):
+            for other, same in given[:place]:
+                if name == same:
+                    raise ConfigError(f"column {name!r} is given as {other} and as {role}: it can be one of them")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,6 +96,7 @@ class TableModel(Saved):
     threshold: float | None = None  # on the probability of the positive class
     tried: tuple[Tried, ...] = ()
     metric: str = ""  # that chose
+    variance: float | None = None  # of numbers around what is predicted, on the held-out rows
     facts: dict[str, Any] = field(default_factory=dict)  # files, rows, command, versions
 
     @property
@@ -100,6 +111,8 @@ class TableModel(Saved):
 
     def _columns(self, table: "pa.Table") -> "pa.Table":
         """The columns as the estimator takes them; a warning counts levels never seen, as the estimator's own does."""
+        if len(table) == 0:
+            raise DataError("the table has no rows")
         columns = self.schema.apply(table)
         if counts := self.schema.never_seen(table):
             rows = ", ".join(f"{count} in column {name!r}" for name, count in counts.items())
@@ -111,8 +124,9 @@ class TableModel(Saved):
     def _given(self, table: "pa.Table") -> tuple["pa.Table", dict[str, Array]]:
         return self._columns(table), {name: numbers_of(table, role) for name, role in self.roles.shifts.items()}
 
-    def predict(self, table: "pa.Table") -> Array:
+    def predict(self, table: Table) -> Array:
         """The class, mean count or number of each row."""
+        table = as_arrow(table)
         if self.classes is None:
             x, given = self._given(table)
             return np.asarray(self.estimator.predict(x, **given))
@@ -121,28 +135,58 @@ class TableModel(Saved):
             return np.asarray(self.classes[positive.astype(np.intp)])
         return np.asarray(self.estimator.predict(self._columns(table)))
 
-    def predict_proba(self, table: "pa.Table") -> Array:
+    def predict_proba(self, table: Table) -> Array:
         """The probability of each class, rows x classes."""
+        table = as_arrow(table)
         if self.classes is None:
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
         if not self.has_proba:
             raise ConfigError(f"{type(self.estimator).__name__} has no probabilities: train --model logistic or mlp")
         return np.asarray(self.estimator.predict_proba(self._columns(table)))
 
-    def sample(self, table: "pa.Table", random_state: int | None = None) -> Array:
+    def sample(self, table: Table, random_state: int | None = None) -> Array:
         """Draw from the predicted distribution of each row."""
-        x, given = self._given(table)
-        if not hasattr(self.estimator, "sample"):
-            raise ConfigError(f"{type(self.estimator).__name__} has no distribution to draw from")
-        return np.asarray(self.estimator.sample(x, random_state=random_state, **given))
+        table = as_arrow(table)
+        if hasattr(self.estimator, "sample"):
+            x, given = self._given(table)
+            return np.asarray(self.estimator.sample(x, random_state=random_state, **given))
+        if self.classes is not None:
+            from linnet.estimators.logistic import drawn
 
-    def predict_interval(self, table: "pa.Table", level: float = 0.95) -> tuple[Array, Array]:
-        """Limits between which a new value of each row lies with the given probability."""
-        x, given = self._given(table)
-        if not hasattr(self.estimator, "predict_interval"):
-            raise ConfigError(f"{type(self.estimator).__name__} gives no intervals")
-        low, high = self.estimator.predict_interval(x, level, **given)
-        return np.asarray(low), np.asarray(high)
+            return np.asarray(drawn(self.predict_proba(table), self.classes, random_state))
+        random = np.random.RandomState(random_state)
+        return np.asarray(intervals.draw(*self._distribution(table), random)[:, 0])
+
+    def predict_interval(self, table: Table, level: float = 0.95) -> tuple[Array, Array]:
+        """Limits between which a new value of each row lies with the given probability.
+
+        A network has a distribution of its own. Around other models' counts it is Poisson's, and around their numbers a
+        normal one, whose variance is that of the residuals of the held-out rows.
+        """
+        table = as_arrow(table)
+        if self.classes is not None:
+            raise ConfigError(f"intervals are of numbers, and the task is {self.task!r}: --proba says how sure it is")
+        if hasattr(self.estimator, "predict_interval"):
+            x, given = self._given(table)
+            low, high = self.estimator.predict_interval(x, level, **given)
+            return np.asarray(low), np.asarray(high)
+        low, high = intervals.interval(*self._distribution(table), level)
+        return low[:, 0], high[:, 0]
+
+    def _distribution(self, table: "pa.Table") -> tuple[Head, Array, Array]:
+        """Of a new value of each row: the head, the mean, the dispersion."""
+        mean = self.predict(table)[:, None]
+        if self.task == "counts" and (mean > 0).all():
+            return Poisson(), mean, np.ones(1)
+        if self.variance is None:
+            raise ConfigError("the model file does not say how far numbers lie from what is predicted: train it again")
+        return Normal(), mean, np.array([self.variance])
+
+    def measure(self, said: Array, y: Array, weights: Array | None) -> None:
+        """Note how far numbers lie from what was said of them."""
+        if self.classes is None:
+            with np.errstate(over="ignore"):
+                self.variance = float(np.average((y - said) ** 2, weights=weights))
 
     def target_of(self, table: "pa.Table") -> Array:
         """The target of rows that all have one."""
@@ -159,6 +203,23 @@ class TableModel(Saved):
             reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
             answers["label"] = labels(graph, if_yes(graph, reached), self.classes)
         return answers
+
+
+def as_arrow(table: Table) -> "pa.Table":
+    """A table of pyarrow, or a data frame of any library as one."""
+    import pyarrow as pa
+
+    from linnet.data.frames import as_frame
+
+    if isinstance(table, pa.Table):
+        return table
+    frame = None if table is None or isinstance(table, dict) else as_frame(table, "the table")
+    if frame is None:
+        raise DataError(f"a model of a table takes data frames, or tables of pyarrow, not {type(table).__name__}")
+    try:
+        return frame.to_arrow()
+    except (pa.ArrowException, TypeError) as error:  # such as numbers and text in one column
+        raise DataError(f"the data frame cannot be read as a table: {' '.join(map(str, error.args))}") from None
 
 
 def numbers_of(table: "pa.Table", name: str) -> Array:
@@ -180,6 +241,21 @@ def given_of(table: "pa.Table", roles: Roles) -> dict[str, Array]:
     """Weights, exposure and offset of the rows, those there are, by the names that `fit` has for them."""
     columns = {**roles.shifts, **({} if roles.weights is None else {"sample_weight": roles.weights})}
     return {name: numbers_of(table, column) for name, column in columns.items()}
+
+
+def check_given(table: "pa.Table", roles: Roles, numbers: NDArray[np.int64]) -> None:
+    """Refuse weights and exposures that cannot be meant; `numbers` of the rows, as a user counts them."""
+    for name, values in given_of(table, roles).items():
+        wrong = {"sample_weight": values < 0, "exposure": values <= 0}.get(name)
+        if wrong is not None and wrong.any():
+            row, what = int(wrong.argmax()), "weights" if name == "sample_weight" else "exposure"
+            least = "at least" if name == "sample_weight" else "above"
+            raise DataError(
+                f"column {getattr(roles, what)!r}, the {what}, has {values[row]:g} in row {numbers[row]:,}: it "
+                f"must be {least} 0; put it right, or leave out such rows"
+            )
+        if name == "sample_weight" and not values.any():
+            raise DataError(f"column {roles.weights!r}, the weights, is 0 in every row: no row counts")
 
 
 def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | None = None) -> Array:

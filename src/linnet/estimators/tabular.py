@@ -66,22 +66,31 @@ def recipe(rows: int, classes: bool) -> Recipe:
 
 def check_preset(params: Mapping[str, Any]) -> None:
     """Refuse what does not go together with a preset."""
-    if params["preset"] not in PRESETS:
-        raise unknown_name("preset", params["preset"], PRESETS)
+    name, kept = _parts(params["preset"])
+    if name not in PRESETS:
+        raise unknown_name("preset", name, PRESETS)
+    for each in kept:
+        if each not in params:
+            raise unknown_name("parameter in preset", each, params)
     if params["solver"] == "lbfgs":
-        raise ConfigError(
-            f"solver='lbfgs' does not go with preset={params['preset']!r}, whose networks train by epochs"
-        )
+        raise ConfigError(f"solver='lbfgs' does not go with preset={name!r}, whose networks train by epochs")
     if params["warm_start"]:
         raise ConfigError(
-            f"warm_start does not go with preset={params['preset']!r}: which rows its networks hold out, and how "
+            f"warm_start does not go with preset={name!r}: which rows its networks hold out, and how "
             "columns are scaled, is settled anew in every fit; to go on after a crash use checkpoint= and linnet.resume"
         )
 
 
 def with_preset(params: Mapping[str, Any], defaults: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, with the preset's choice where one is at its default."""
-    return {**params, **{name: value for name, value in chosen.items() if params[name] == defaults[name]}}
+    """The parameters, with the preset's choice where one is at its default and the preset does not say it stays."""
+    _, kept = _parts(params["preset"])
+    free = [name for name in chosen if params[name] == defaults[name] and name not in kept]
+    return {**params, **{name: chosen[name] for name in free}}
+
+
+def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The name of a preset, and the parameters that stay."""
+    return (preset[0], tuple(preset[1:])) if isinstance(preset, list | tuple) and preset else (preset, ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,10 +99,12 @@ class Reduction(Classifier):
             routed: dict[str, Any] = process_routing(self, "fit", **given)["estimator"]["fit"]
             return routed
         if weights is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ConfigError(
-                f"{type(self.estimator).__name__}.fit takes no sample_weight: in a pipeline, let the step that takes "
-                "it ask for it (set_fit_request) under sklearn.set_config(enable_metadata_routing=True)"
-            )
+            way = "use a classifier that does, or repeat rows"
+            if hasattr(self.estimator, "steps"):
+                way = (
+                    "let the step that does ask for it (set_fit_request) under set_config(enable_metadata_routing=True)"
+                )
+            raise ConfigError(f"{type(self.estimator).__name__}.fit takes no sample_weight: {way}")
         return given
 
     @property
@@ -155,17 +157,22 @@ class Reduction(Classifier):
         from linnet.persist import onnx_network as part
         from linnet.persist.onnx_decisions import with_winner
 
-        if not isinstance(self.learners_, StackedLogistic):
-            raise ConfigError(
-                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not {self.estimator!r}"
-            )
         graph = inputs.graph
         if len(self.classes_) == 1:
             raise ConfigError("to_onnx: a model of one class has nothing to compute")
-        z = self.learners_.z_graph(inputs)
+        z = self._z_graph(inputs)
         p, winner = self._graph_answers(graph, z)
         p = with_winner(graph, p, winner, len(self.classes_))
         return {"label": part.labels(graph, winner, self.classes_), "probabilities": p}
+
+    def _z_graph(self, inputs: "Inputs") -> "Tensor":
+        """The log-odds of all problems in an ONNX graph."""
+        if not isinstance(self.learners_, StackedLogistic):
+            raise ConfigError(
+                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not a "
+                f"{type(self.estimator).__module__.split('.')[0]}.{type(self.estimator).__name__}"
+            )
+        return self.learners_.z_graph(inputs)
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         """Probabilities and winners in an ONNX graph, from the log-odds."""

@@ -14,6 +14,8 @@ from linnet.multiclass.decisions import drawn_by_scores, log_yes, shares
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
+    from linnet.estimators.onnx_file import Answers
+    from linnet.persist.onnx_columns import Inputs
     from linnet.persist.onnx_graph import Graph, Tensor
 
 TIE_BREAKS = ("score", "random")
@@ -58,7 +60,13 @@ class OneVsRestClassifier(Reduction):
         if self.tie_break not in TIE_BREAKS:
             raise unknown_name("tie_break", self.tie_break, TIE_BREAKS)
         self.seed_ = int(check_random(self.random_state).randint(2**31))
-        table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        try:
+            table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        except ValueError:  # rows of different lengths
+            raise DataError(
+                "y has a list of labels in each row: make a column of zeros and ones of each label, as scikit-learn's "
+                "MultiLabelBinarizer does"
+            ) from None
         self.label_table_ = table.ndim == 2 and table.shape[1] > 1
         if not self.label_table_:
             return super()._labels(table if hasattr(y, "toarray") else y, count)
@@ -115,12 +123,21 @@ class OneVsRestClassifier(Reduction):
         chosen = ((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1)
         return np.asarray(np.where(yes.any(axis=1), chosen, scores.argmax(axis=1)))
 
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        if not self.label_table_:
+            return super()._to_graph(inputs)
+        from linnet.persist.onnx_network import above
+
+        graph, z = inputs.graph, self._z_graph(inputs)
+        said = graph.cast(above(graph, z, 0.0, reached=False), "int64")
+        return {"label": said, "probabilities": graph.add("Sigmoid", z)}
+
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         from linnet.persist import onnx_network as part
         from linnet.persist.onnx_decisions import log_yes
 
-        if self.tie_break != "score" or self.label_table_:
-            raise ConfigError("to_onnx of OneVsRestClassifier needs tie_break='score' and one class a row")
+        if self.tie_break != "score":
+            raise ConfigError("to_onnx of OneVsRestClassifier needs tie_break='score'")
         if len(self.classes_) == 2:
             return part.yes_and_no(graph, z), part.if_yes(graph, part.above(graph, z, 0.0, reached=False))
         return graph.add("Softmax", log_yes(graph, z), axis=1), part.largest(graph, z)

@@ -63,8 +63,11 @@ class Packer:
             return {"dict": [[self.pack(key, path), self.pack(item, f"{path}.{key}")] for key, item in value.items()]}
         name = self._known(type(value))
         if name is None:
-            what = "a function" if callable(value) else f"of type {type(value).__qualname__}"
-            raise ConfigError(f"{path} is {what}, which a model file cannot hold: it holds data only, and no code")
+            kind = type(value)
+            what = "a function" if callable(value) else f"of type {kind.__module__.split('.')[0]}.{kind.__qualname__}"
+            raise ConfigError(
+                f"{path} is {what}, which a model file cannot hold: it holds data only, and no code: use linnet's own"
+            )
         state = {} if name in self._empty else _state(value)
         kept = {key: item for key, item in state.items() if key not in self._without}
         return {"object": name, "state": {key: self.pack(item, f"{path}.{key}") for key, item in kept.items()}}
