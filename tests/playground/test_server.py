@@ -173,14 +173,18 @@ def test_weights_explanations_and_the_way_out(page: Page, tmp_path: Path) -> Non
     page.send("way out")
     told = page.wait_for("way out")
     assert "model.set_weights(weights)" in told["program"]
-    assert told["command"].startswith("linnet train circle.csv")
+    assert told["command"].startswith("linnet train circle-train.csv --valid circle-test.csv")
+    assert "will differ" in told["note"]
     page.send("download", what="model")
     file = page.wait_for("file")
     assert file["name"] == "circle.linnet"
     (tmp_path / "m").write_bytes(file["bytes"][: file["arrays"][0][2][0]])
     assert linnet.load(tmp_path / "m").get_weights()[0][1, 0] == 1.5
-    page.send("download", what="data")
-    assert page.wait_for("file")["bytes"].startswith(b"x1,x2,class\n")
+    for part in ("train", "test"):
+        page.send("download", what=part)
+        file = page.wait_for("file")
+        assert file["name"] == f"circle-{part}.csv"
+        assert file["bytes"].startswith(b"x1,x2,class\n")
 
 
 def test_a_table_that_is_uploaded_can_be_played(server: Server, page: Page) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp")
+MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp", "sequential")
 
 
 class ConstantModel:
@@ -81,13 +81,15 @@ def candidates(
 ) -> list[Candidate]:
     """What to try. `shifts`: which of exposure and offset there are; a model must know what to do with them.
 
-    `checkpoint`: the file that the network, whose name is "mlp", keeps its run in.
+    `checkpoint`: the file that the network, whose name is "mlp", keeps its run in. `params` are those of `TableNetwork`
+    if the model is "sequential", else of the network.
     """
     from linnet.estimators.linear import PoissonRegressor, Ridge
     from linnet.estimators.logistic import LogisticRegression
     from linnet.estimators.mlp_classifier import MLPClassifier
     from linnet.estimators.mlp_regressor import MLPRegressor
     from linnet.estimators.perceptron import Perceptron
+    from linnet.estimators.table_network import TableNetwork
 
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
@@ -97,6 +99,11 @@ def candidates(
             f"--{next(iter(shifts))} is for counts, and the task is {task!r}: set --task, or drop the column"
         )
     common: dict[str, Any] = {"threads": threads, "verbose": verbose}
+    if model == "sequential":
+        if shifts or class_weight is not None:
+            raise ConfigError("--model sequential knows no exposure, offset or class weights: use --model mlp")
+        made = TableNetwork(task, **params, seed=seed, **common)
+        return [Candidate("sequential", "one network, as asked for", lambda: made)]
     exact: dict[str, Any] = {"gaps": "fill", **common}
     net: dict[str, Any] = {**params, "preset": "tabular", "random_state": seed, "checkpoint": checkpoint, **common}
     everything = ("sample_weight", "exposure", "offset")

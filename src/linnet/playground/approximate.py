@@ -29,6 +29,7 @@ _KINDS = {"relu": relu_interpolant, "sigmoid": squash_interpolant}
 _MOST_UNITS = 64
 _MOST_EPOCHS = 20_000
 _MOST_DRAWN = 500
+_FURTHEST = 100  # from 0 that a drawn point may be
 _SHOWN = 241  # points of a curve
 _PIECES = 24  # units whose own part is drawn
 _CHECKED = 2001  # points on which the trained network's error is looked for
@@ -49,7 +50,7 @@ def approximate(given: Mapping[str, Any]) -> dict[str, Any]:
     if units > _MOST_UNITS or epochs > _MOST_EPOCHS:
         raise ConfigError(f"units must be at most {_MOST_UNITS} and epochs at most {_MOST_EPOCHS}")
     kind = given.get("kind", "relu")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise unknown_name("kind", kind, _KINDS)
     f = _function(given)
     built = _KINDS[kind](f, low, high, units=units)
@@ -77,14 +78,15 @@ def _function(given: Mapping[str, Any]) -> Callable[[Floats], Floats]:
     drawn = given.get("points")
     if drawn is None:
         name = given.get("function")
-        if name not in FUNCTIONS:
+        if not isinstance(name, str) or name not in FUNCTIONS:
             raise unknown_name("function", name, FUNCTIONS)
         return FUNCTIONS[name]
     if not isinstance(drawn, Sequence) or not 2 <= len(drawn) <= _MOST_DRAWN:
         raise ConfigError(f"points must be 2 to {_MOST_DRAWN} pairs [x, y]")
     if not all(isinstance(point, Sequence) and len(point) == 2 for point in drawn):
         raise ConfigError("points must be pairs [x, y]")
-    pairs = sorted((check_number(x, "points"), check_number(y, "points", at_least=-100)) for x, y in drawn)
+    inside = {"at_least": -_FURTHEST, "at_most": _FURTHEST}
+    pairs = sorted((check_number(x, "points", **inside), check_number(y, "points", **inside)) for x, y in drawn)
     xs, ys = np.array(pairs).T
     return lambda x: np.interp(x, xs, ys)
 

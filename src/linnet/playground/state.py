@@ -10,7 +10,8 @@ from typing import Any
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.estimators.table_network import OPTIMIZERS as RULES
+from linnet.fit.optimizers import Optimizer
 from linnet.model.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 
@@ -25,7 +26,7 @@ DATA = (
     *("plane", "multi_gauss", "counts", "drawn", "digits", "table"),
 )
 FEATURES = ("x1", "x2", "x1^2", "x2^2", "x1*x2", "sin(x1)", "sin(x2)")
-OPTIMIZERS = ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "adamw")
+OPTIMIZERS = tuple(RULES)
 HEADS = ("task", "bernoulli", "categorical", "normal", "poisson", "perceptron")
 SPEEDS = ("step", "epoch", "ten", "most")
 VIEWS = ("train", "backprop", "approximation")
@@ -119,10 +120,10 @@ class State:
             raise ConfigError(f"axes must be two columns or none, got {len(self.axes)}")
         for name in self.axes:
             _text(name, "axes")
-        if not self.features or len(set(self.features)) != len(self.features):
-            raise ConfigError("features must be at least one, each of them once")
         for name in self.features:
             _choice(name, "features", FEATURES)
+        if not self.features or len(set(self.features)) != len(self.features):
+            raise ConfigError("features must be at least one, each of them once")
         if len(self.layers) > MOST_LAYERS:
             raise ConfigError(f"layers must be at most {MOST_LAYERS}, got {len(self.layers)}")
         _choice(self.head, "head", HEADS)
@@ -161,19 +162,7 @@ class State:
 
     def make_optimizer(self) -> Optimizer:
         """The optimizer with its rate; momentum is 0.9."""
-        match self.optimizer:
-            case "sgd":
-                return SGD(self.rate)
-            case "momentum" | "nesterov":
-                return SGD(self.rate, momentum=0.9, nesterov=self.optimizer == "nesterov")
-            case "adagrad":
-                return Adagrad(self.rate)
-            case "rmsprop":
-                return RMSprop(self.rate)
-            case "adam":
-                return Adam(self.rate)
-            case _:
-                return AdamW(self.rate)
+        return RULES[self.optimizer](self.rate)
 
     def same_run(self, other: "State") -> bool:
         """Whether the other one differs in nothing but in what may change while a run goes on."""
