@@ -81,7 +81,7 @@ def test_what_is_drawn_is_learned(opened: Opened) -> None:
     stroke(0, 0.25)
     stroke(3, 0.75)
     wait_for_state(page, "s.data === 'drawn' && s.points.length > 20")
-    assert page.evaluate("() => window.playground.facts.classes") == ["A", "B"]
+    assert page.evaluate("() => window.playground.facts.classes") == ["A", "D"]
     train_until(page, 0.99)
 
 

@@ -143,7 +143,7 @@ def test_the_command_gives_the_very_losses_on_screen(state: State, tmp_path: Pat
     session = Session(state)
     for _ in range(4):
         session.one_epoch()
-    assert "to the last digit" in handout.command_note(session)
+    assert "the very losses above" in handout.command_note(session)
     assert losses_of_command(session, tmp_path) == list(session.scores())
 
 
@@ -176,7 +176,7 @@ def test_the_model_of_the_command_answers_as_the_one_on_screen(tmp_path: Path) -
 def test_the_page_says_where_the_command_gives_other_numbers(tmp_path: Path) -> None:
     session = Session(State(batch=50))
     session.one_epoch()
-    assert "to the last digit" in handout.command_note(session)
+    assert "the very losses above" in handout.command_note(session)
     session.apply(State(batch=50, rate=0.1))
     session.one_epoch()
     assert "will differ" in handout.command_note(session)

@@ -64,6 +64,7 @@ def approximate(given: Mapping[str, Any]) -> dict[str, Any]:
         "f": f(x).tolist(),
         "built": built(x).tolist(),
         "units": built.units,
+        "asked": units,
         "knots": built.knots.tolist(),
         "error": built.error,
         "error_at": built.error_at,

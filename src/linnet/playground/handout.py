@@ -102,7 +102,7 @@ def command_note(session: Session) -> str:
             "Its numbers will differ from those on screen: something was changed on the way, which the program "
             "repeats; the command trains with the last settings from the first epoch on."
         )
-    return "It prints the losses on screen to the last digit. Save both files of rows in the folder where you run it."
+    return "It prints the very losses above. Save both files of rows in the folder where you run it."
 
 
 def table_text(session: Session, part: str) -> str:

@@ -36,6 +36,8 @@ const link = new Link({
   status: ({ playing }) => showPlaying(playing),
   error: ({ message }) => {
     toast(message);
+    app.approximation?.answered();
+    if (app.opening && app.facts) app.store.replace(app.facts.state); // a link that leads nowhere: stay
     if (app.facts || app.fellBack) return;
     app.fellBack = true; // a link that leads nowhere
     app.store.replace({});
@@ -84,12 +86,11 @@ function begin(hello) {
   store.listeners.push(changed);
   store.opened = () => { // the same state may mean another table
     app.sent = null;
-    link.send("reset");
-    send();
+    send({ opened: true });
   };
   wire(store);
   showPresets(hello.presets);
-  send(true);
+  send({ "catch up": true });
   redraw();
 }
 
@@ -105,13 +106,15 @@ const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size 
 function changed(state, names) {
   if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
   if (names.some((name) => !["threshold", "speed", "test", "shown", "view", "epochs"].includes(name))) app.preset = "";
+  app.opening = false;
   redraw();
   clearTimeout(app.sending);
-  app.sending = setTimeout(() => send(app.opening), 30); // a slider that is dragged says much
+  app.sending = setTimeout(send, 30, {}); // a slider that is dragged says much
 }
 
-/** Tell the server the state; of a link that was opened, with the epochs that it has behind it. */
-function send(opened = false) {
+/** Tell the server the state. `how`: "catch up" for the epochs that a link has behind it, "opened" for a new table. */
+function send(how) {
+  clearTimeout(app.sending);
   const { state } = app.store;
   if (canPaint(state) && !isPainted(state)) {
     link.send("pause");
@@ -120,12 +123,13 @@ function send(opened = false) {
     return;
   }
   const text = JSON.stringify(state);
-  if (text !== app.sent || opened) link.send("state", { state, "catch up": opened });
+  if (text !== app.sent || how["catch up"]) link.send("state", { state, ...how });
   app.sent = text;
 }
 
 function takeFacts(facts) {
   app.facts = facts;
+  app.opening = false;
   app.frame = null;
   app.curves.clear();
   app.diagram.layout(facts, app.store.state);
@@ -144,7 +148,6 @@ function takeFrame(frame) {
   app.curves.add(frame);
   app.backprop.renew();
   app.unseen = (app.unseen ?? 0) + 1;
-  app.opening = false;
   noteEpochs();
   request();
 }
@@ -237,6 +240,7 @@ function showFacts() {
   of("axis-y").textContent = facts.axes[1];
   const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
   of("network-says").textContent = `${parameters.toLocaleString("en-US")} parameters, ${facts.loss.replaceAll("_", " ").replace("sparse ", "")}`;
+  of("network-says").title = of("network-says").textContent;
   for (const id of ["confusion-card", "pr-card"]) of(id).hidden = !facts.classes.length;
   const many = facts.classes.length > 2;
   of("shown-label").hidden = !many;
@@ -250,7 +254,7 @@ function legend(facts) {
   if (facts.classes.length) {
     return facts.classes.map((name, k) => {
       const dot = make("i", { class: "dot" });
-      dot.style.background = css(classColour(k, facts.classes.length));
+      dot.style.background = css(classColour(k, facts));
       return make("span", {}, dot, name);
     });
   }
@@ -355,8 +359,14 @@ function wire(store) {
     } else if (keys[event.key]) of(keys[event.key]).click();
   });
   addEventListener("hashchange", () => {
-    app.opening = true;
+    link.send("pause");
     store.replace(readLink(location.hash, store.defaults));
+    app.opening = true;
+    send({ "catch up": true });
+  });
+  addEventListener("resize", () => {
+    request();
+    app.approximation.redraw();
   });
   if (matchMedia("(max-width: 640px)").matches) for (const card of ["data-card", "training-card"]) of(card).open = false;
   document.addEventListener("dragover", (event) => event.preventDefault());
