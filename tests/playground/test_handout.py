@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linnet
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, FitError
 from linnet.playground import handout
 from linnet.playground.session import Session
 from linnet.playground.state import Hidden, State
@@ -55,6 +55,24 @@ def test_the_program_repeats_what_was_changed_on_the_way(tmp_path: Path) -> None
     session.one_epoch()
     session.apply(State(layers=(Hidden(4),), batch=25, rate=0.05, optimizer="rmsprop"))
     session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_the_program_repeats_a_run_that_diverged_and_was_mended(tmp_path: Path) -> None:
+    session = Session(State(data="multi_gauss", optimizer="momentum", rate=0.1, batch=250, layers=(Hidden(4, "relu"),)))
+    with pytest.raises(FitError):
+        for _ in range(100):
+            session.one_epoch()
+    assert session.epochs > 1
+    assert session.is_plain  # the last whole epoch is what the state alone leads to
+    for unit in range(4):
+        session.edit(0, 0, unit, 0.1 * unit - 0.2)
+        session.edit(0, 1, unit, 0.1)
+        session.edit(0, None, unit, 0.0)
+        session.edit(1, unit, 0, 0.125)
+    session.edit(1, None, 0, 0.0)
+    for _ in range(3):
+        session.one_epoch()
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
 
 

@@ -85,10 +85,14 @@ class Player:
                 self._session = await asyncio.to_thread(Session, given, self._table)
             else:
                 new = await asyncio.to_thread(self._session.apply, given, self._table)
+            catching_up = message.get("catch up") is True
+            if catching_up and not (self._session.is_plain and self._session.epochs <= given.epochs):
+                await asyncio.to_thread(self._session.reset)
+                new = True
             if new:
                 await self._tell(self._session.facts())
             try:
-                if message.get("catch up") is True and self._session.epochs == 0:
+                if catching_up:
                     await asyncio.to_thread(self._session.catch_up)
             finally:
                 await self._show(self._session)
