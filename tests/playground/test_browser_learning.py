@@ -8,8 +8,16 @@ from linnet.playground.server import Room
 from linnet.playground.tables import Table
 
 from .pages import Opened, accuracy, choose, layers, state_of, train_until, wait_for_state
-from .programs import losses_of
+from .programs import losses_of, told_by
 from .served import serving
+
+
+BACKGROUND = "(e) => getComputedStyle(e).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number)"
+PIXEL = """(across) => {
+    const canvas = document.getElementById("surface");
+    const [x, y] = [across * canvas.width, canvas.height / 2].map(Math.round);
+    return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
+}"""
 
 
 def test_spirals_are_learned_by_clicking(opened: Opened) -> None:
@@ -83,6 +91,12 @@ def test_what_is_drawn_is_learned(opened: Opened) -> None:
     wait_for_state(page, "s.data === 'drawn' && s.points.length > 20")
     assert page.evaluate("() => window.playground.facts.classes") == ["A", "D"]
     train_until(page, 0.99)
+    brushes = [page.locator(f'[data-brush="{kind}"]').evaluate(BACKGROUND) for kind in range(6)]
+    pale = [[255 + 0.62 * (value - 255) for value in brush] for brush in brushes]
+    for kind, across in ((0, 0.03), (3, 0.97)):  # the plane has the colours of the brushes
+        seen = page.evaluate(PIXEL, across)
+        far = [sum((one - other) ** 2 for one, other in zip(seen, colour, strict=True)) for colour in pale]
+        assert far.index(min(far)) == kind
 
 
 # ---- links, presets and the way out ----
@@ -125,11 +139,17 @@ def test_the_link_brings_back_what_was_learned(opened: Opened) -> None:
 
 
 def test_a_link_that_makes_no_sense_is_told(opened: Opened) -> None:
-    page = opened()
-    page.evaluate("() => { location.hash = 'data=circle&noise=7&nothing=1'; }")
-    page.locator("#toast", has_text="noise must be").wait_for()
+    page = opened("data=moons")
+    before = state_of(page)
+    page.evaluate("() => { location.hash = 'data=xor&noise=7&nothing=1'; }")
+    page.locator("#toast", has_text="noise must be at least 0 and at most 1, got 7").wait_for()
+    assert page.evaluate("() => window.playground.store.state") == before  # all stays as it was, the link too
+    assert page.evaluate("() => location.hash") == "#data=moons"
     page.locator("#epoch").click()
     page.wait_for_function("() => window.playground.frame.epoch === 1")
+    assert state_of(page)["data"] == "moons"
+    page.evaluate("() => { location.hash = 'data=xor&epochs=3'; }")  # and one that does is followed
+    wait_for_state(page, "s.data === 'xor' && p.frame.epoch === 3")
 
 
 def test_presets_are_offered_with_what_there_is_to_see(opened: Opened) -> None:
@@ -152,11 +172,27 @@ def test_the_program_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_pa
     shown = page.evaluate("() => JSON.parse(document.getElementById('way-out').dataset.losses)")
     assert page.evaluate("() => window.playground.frame.loss") == shown
     assert losses_of(page.locator("#program").inner_text(), tmp_path) == shown
-    assert page.locator("#command").inner_text().startswith("linnet train pinwheels.csv --target class")
+    assert "will differ" in page.locator("#command-note").inner_text()  # the rate was changed on the way
     with page.expect_download() as download:
         page.locator("#download-model").click()
     download.value.save_as(tmp_path / "model.linnet")
     assert linnet.load(tmp_path / "model.linnet").count_params() == 33
+
+
+def test_the_command_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_path: Path) -> None:
+    page = opened(f"data=pinwheels&classes=4&{layers(5, activation='relu')}&speed=ten&l2=0.001")
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 20")
+    page.locator("#show-way-out").click()
+    page.wait_for_function("() => document.getElementById('way-out').dataset.losses")
+    assert "the very losses above" in page.locator("#command-note").inner_text()
+    for part in ("train", "test"):
+        with page.expect_download() as download:
+            page.locator(f"#download-{part}").click()
+        download.value.save_as(tmp_path / download.value.suggested_filename)
+    told = told_by(page.locator("#command").inner_text(), tmp_path)["losses"]
+    shown = page.evaluate("() => JSON.parse(document.getElementById('way-out').dataset.losses)")
+    assert [told["train"], told["held_out"]] == shown
 
 
 def test_a_link_to_a_table_that_is_not_there_leads_to_a_page_all_the_same(opened: Opened) -> None:
@@ -192,6 +228,11 @@ def test_a_table_of_ones_own_is_opened_on_the_page(opened: Opened, tmp_path: Pat
     train_until(page, 0.98)
     page.locator("#show-way-out").click()
     page.locator("#command", has_text="own.csv --target kind").wait_for()
+    page.keyboard.press("Escape")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_label("Open another file", exact=True).click()
+    chooser.value.set_files(csv(tmp_path, kinds="cd"))  # of the same name, with the same columns
+    page.wait_for_function("() => window.playground.facts.classes.join() === 'c,d' && window.playground.frame")
 
 
 def test_names_from_data_are_shown_and_not_run(opened: Opened, tmp_path: Path) -> None:

@@ -76,9 +76,10 @@ def test_frames_come_only_as_fast_as_they_are_seen(page: Page) -> None:
     page.send("seen", frame="all")
     page.send("play")
     assert page.next()["is"] == "status"
-    unseen = [message["is"] for message in page.until_silence(1.5)]
-    assert 1 <= len(unseen) <= 3
-    assert set(unseen) == {"frame"}
+    assert page.next()["is"] == "frame"
+    unseen = [message["is"] for message in page.until_silence(1)]
+    assert len(unseen) <= 2
+    assert set(unseen) <= {"frame"}
     page.send("seen", frame="all")
     assert page.next()["is"] == "frame"
     page.send("pause")
@@ -267,7 +268,9 @@ def test_a_page_keeps_its_table_until_it_opens_another_one(server: Server, page:
     assert page.wait_for("facts")["classes"] == ["c", "d"]
 
 
-@pytest.mark.parametrize("name", ["..", ".", "%00", "a%00b.csv", "%C3%A4" * 200, "a/../b.csv", "", "x.c%20sv", "..%5Cb.csv"])
+@pytest.mark.parametrize(
+    "name", ["..", ".", "%00", "a%00b.csv", "%C3%A4" * 200, "a/../b.csv", "", "x.c%20sv", "..%5Cb.csv"]
+)
 def test_any_name_of_a_file_will_do(server: Server, name: str) -> None:
     text = b"size,kind\n" + b"".join(b"%d.5,%d\n" % (k % 9, k % 2) for k in range(30))
     status, _, body = ask(server, f"/table?name={name}", "POST", body=text)
