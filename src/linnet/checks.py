@@ -1,6 +1,5 @@
 """Checks of single parameters: one way to say what a number must be."""
 
-import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -26,7 +25,7 @@ def check_number(
         try:
             number = float(value)
         except OverflowError:  # a whole number that no float can hold
-            number = _INFINITY if math.floor(value) > 0 else -_INFINITY
+            number = -_INFINITY if str(value).startswith("-") else _INFINITY
         small = abs(number) < below if at_most is None else number <= at_most
         if (at_least is None or number >= at_least) and (above is None or number > above) and small:
             return number

@@ -11,12 +11,12 @@ from .pages import Opened, accuracy, choose, layers, state_of, train_until, wait
 from .programs import losses_of, told_by
 from .served import serving
 
-
 BACKGROUND = "(e) => getComputedStyle(e).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number)"
 PIXEL = """(across) => {
     const canvas = document.getElementById("surface");
-    const [x, y] = [across * canvas.width, canvas.height / 2].map(Math.round);
-    return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
+    const small = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    small.drawImage(canvas, -Math.round(across * canvas.width), -Math.round(canvas.height / 2));
+    return [...small.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }"""
 
 

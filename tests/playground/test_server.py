@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,23 @@ def test_one_thread_at_a_time_is_at_work_on_a_session(page: Page, monkeypatch: p
     assert most[0] == 1
 
 
-HOSTILE = [None, True, -1, 10**400, 1.5, "", "x", [], [[]], [None], [{}], {}, {"a": 1}, [[1, 2, "a"]], [10**400]]
+HOSTILE: list[Any] = [
+    None,
+    True,
+    -1,
+    10**400,
+    1.5,
+    "",
+    "x",
+    [],
+    [[]],
+    [None],
+    [{}],
+    {},
+    {"a": 1},
+    [[1, 2, "a"]],
+    [10**400],
+]
 
 
 @pytest.mark.parametrize("name", [*State().to_dict(), "do", "row", "value", "kind", "function", "low", "units"])
