@@ -152,17 +152,17 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("name", [*State().to_dict(), "do", "row", "value", "kind", "function", "low", "units"])
+@pytest.mark.parametrize("name", [*State().to_dict(), "do", "value", "kind", "function", "low", "units"])
 def test_any_value_of_any_field_is_answered(page: Page, name: str) -> None:
     begun(page)
-    commands = {"row": "explain", "value": "weight", "kind": "approximate", "function": "approximate"}
-    commands |= {"low": "approximate", "units": "approximate", "points": "approximate"}
     weight = {"layer": 0, "source": 0, "unit": 0}
     for value in HOSTILE:
         if name == "do":
             page.socket.send(json.dumps({"do": value}))
-        elif name in commands:
-            page.send(commands[name], **{"function": "bell", "epochs": 1, **weight, name: value})
+        page.send("explain", **{"row": 0, name: value} if name != "do" else {})
+        page.send("weight", **{**weight, name: value} if name != "do" else {})
+        page.send("approximate", curve={"epochs": 1, name: value})
+        page.send("approximate", curve=value)
         if name in State().to_dict():
             page.send("state", state={name: value})
     page.send("download", what="train")  # all that came before was answered, one by one, and the page is still there
@@ -179,7 +179,7 @@ def test_wrong_messages_are_answered_and_do_no_harm(page: Page) -> None:
         ('{"do": "sate"}', "did you mean 'state'"),
         ('{"do": "state", "state": {"noise": 3}}', "noise must be"),
         ('{"do": "state"}', "a state must be an object"),
-        ('{"do": "approximate", "function": "f"}', "unknown function"),
+        ('{"do": "approximate", "curve": {"function": "f"}}', "unknown function"),
     ):
         page.socket.send(text)
         assert said in page.wait_for("error")["message"]
@@ -231,7 +231,7 @@ def test_weights_explanations_and_the_way_out(page: Page, tmp_path: Path) -> Non
     assert theta[2] == 1.5
     page.send("explain", row=4)
     assert page.wait_for("explained")["layers"][0]["w"][1][0] == 1.5
-    page.send("approximate", function="bell", units=4, epochs=10)
+    page.send("approximate", curve={"function": "bell", "units": 4, "epochs": 10})
     assert page.wait_for("approximated")["units"] == 4
     page.send("way out")
     told = page.wait_for("way out")

@@ -136,7 +136,7 @@ class Player:
             await self._tell(await asyncio.to_thread(explain, session, message.get("row")))
 
     async def _approximate(self, message: dict[str, Any]) -> None:
-        await self._tell(await asyncio.to_thread(approximate, message))
+        await self._tell(await asyncio.to_thread(approximate, message.get("curve")))
 
     async def _way_out(self, message: dict[str, Any]) -> None:
         session = self._known()

@@ -26,7 +26,7 @@ from linnet.errors import ConfigError, LinnetError
 from linnet.model.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground import state
-from linnet.playground.approximate import FUNCTIONS
+from linnet.playground.approximate import DEFAULTS, FUNCTIONS
 from linnet.playground.datasets import make
 from linnet.playground.frame import input_maps
 from linnet.playground.guard import Guard
@@ -115,6 +115,7 @@ class Room:
             "thumbnails": _thumbnails(),
             "maps": dict(zip(state.FEATURES, input_maps(make("circle", features=state.FEATURES)), strict=True)),
             "functions": list(FUNCTIONS),
+            "curve": DEFAULTS,
             "choices": {
                 "data": state.DATA,
                 "features": state.FEATURES,

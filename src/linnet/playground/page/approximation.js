@@ -3,10 +3,12 @@ import { frameOf } from "./charts.js";
 import { draw, make, of, select, short, slider } from "./dom.js";
 
 export class Approximation {
-  constructor(link, functions) {
+  constructor(link, store, { functions, curve }) {
     this.link = link;
+    this.store = store;
     this.functions = functions;
-    this.asked = { function: functions[0], low: -3, high: 3, kind: "relu", units: 8, epochs: 2000, points: null };
+    this.defaults = curve;
+    this.asked = { ...curve, ...store.state.curve };
     const svg = of("built-chart");
     svg.addEventListener("pointerdown", (event) => this.#draw(event, true));
     svg.addEventListener("pointermove", (event) => event.buttons === 1 && this.#draw(event, false));
@@ -22,12 +24,22 @@ export class Approximation {
   /** Ask for what is set now; while an answer is under way, once it is here: a slider that is dragged says much. */
   #ask(changes) {
     Object.assign(this.asked, changes);
+    const differs = ([name, value]) => JSON.stringify(value) !== JSON.stringify(this.defaults[name]);
+    this.store.set({ curve: Object.fromEntries(Object.entries(this.asked).filter(differs)) });
     this.stale = true;
     if (this.waiting) return;
     this.waiting = true;
     this.stale = false;
-    const { points, ...rest } = this.asked;
-    this.link.send("approximate", points ? { ...rest, points } : rest);
+    this.link.send("approximate", { curve: this.asked });
+  }
+
+  /** Take what a link says. */
+  take(curve) {
+    const wanted = { ...this.defaults, ...curve };
+    if (JSON.stringify(wanted) === JSON.stringify(this.asked)) return;
+    this.asked = wanted;
+    this.#controls();
+    if (this.found || this.waiting) this.#ask({});
   }
 
   /** An answer has come, if only that there is none. */
@@ -43,7 +55,7 @@ export class Approximation {
       input.value = asked[name];
       return make("label", {}, make("span", {}, label), input);
     };
-    this.choice = select("Function", [...this.functions, ["drawn", "drawn by hand"]], asked.function, (name) => name !== "drawn" && this.#ask({ function: name, points: null }));
+    this.choice = select("Function", [...this.functions, ["drawn", "drawn by hand"]], asked.points ? "drawn" : asked.function, (name) => name !== "drawn" && this.#ask({ function: name, points: null }));
     const units = slider("Units", { min: 1, max: 64, step: 1 }, asked.units, (value) => this.#ask({ units: value }));
     units.classList.add("long");
     of("approximation-controls").replaceChildren(
@@ -119,7 +131,7 @@ export class Approximation {
   #drawn() {
     if (!this.hand || !this.last) return;
     this.choice.querySelector("select").value = "drawn";
-    this.#ask({ points: this.hand });
+    this.#ask({ points: this.hand.map((point) => point.map((value) => Math.round(value * 1000) / 1000)) });
     this.last = null;
   }
 }

@@ -7,13 +7,14 @@ const SMALL = { width: 66, height: 44, gap: 10, column: 86 }; // on a phone
 const number = (value) => short(value, 3).replaceAll("-", "−");
 
 export class Backprop {
-  constructor(link) {
+  constructor(link, store) {
     this.link = link;
-    this.row = null;
-    this.place = 0;
+    this.store = store;
+    this.row = store.state.row;
+    this.place = store.state.place;
     of("forth").onclick = () => this.#go(this.place + 1);
     of("back").onclick = () => this.#go(this.place - 1);
-    of("other-row").onclick = () => this.#ask(this.row === null ? 0 : this.row + 1);
+    of("other-row").onclick = () => this.#ask(this.row + 1);
     watchEdges(of("backprop-graph").parentElement);
     of("backprop-place").oninput = (event) => this.#go(Number(event.target.value));
   }
@@ -25,15 +26,20 @@ export class Backprop {
 
   /** Ask again about the same row: the network may have learned. */
   renew() {
-    if (this.isActive && !this.asked) this.#ask(this.row ?? 0);
+    if (this.isActive && !this.asked) this.#ask(this.row);
   }
 
   /** The network has changed: what is shown is no longer true. */
   forget() {
     this.found = null;
     this.asked = false;
-    this.row = null;
-    this.place = 0;
+  }
+
+  /** Take what a link says. */
+  take({ row, place }) {
+    if (row === this.row && place === this.place) return;
+    [this.row, this.place] = [row, place];
+    this.renew();
   }
 
   #ask(row) {
@@ -47,6 +53,7 @@ export class Backprop {
     this.found = message;
     this.asked = false;
     this.row = message.row;
+    this.store.set({ row: this.row });
     this.steps = this.#steps(message.layers.length);
     of("backprop-place").max = this.steps.length - 1;
     this.place = Math.min(this.place, this.steps.length - 1);
@@ -68,6 +75,7 @@ export class Backprop {
     if (!this.found) return;
     this.link.send("pause");
     this.place = Math.max(0, Math.min(this.steps.length - 1, place));
+    this.store.set({ place: this.place });
     this.unit = 0;
     this.#render();
   }

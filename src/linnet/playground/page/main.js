@@ -14,6 +14,7 @@ import { WayOut } from "./wayout.js";
 
 const VIEWS = ["train", "backprop", "approximation"];
 const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
+const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve"]; // no part of a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const app = { charted: 0, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
@@ -65,8 +66,8 @@ function begin(hello) {
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
   app.wayOut = new WayOut(link);
-  app.backprop = new Backprop(link);
-  app.approximation = new Approximation(link, hello.functions);
+  app.backprop = new Backprop(link, store);
+  app.approximation = new Approximation(link, store, hello);
   app.diagram = new Diagram(of("diagram"), hello, {
     units: (layer, units) => setLayer(layer, { units }),
     layer: setLayer,
@@ -105,7 +106,9 @@ const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size 
 
 function changed(state, names) {
   if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
-  if (names.some((name) => !["threshold", "speed", "test", "shown", "view", "epochs"].includes(name))) app.preset = "";
+  if (names.some((name) => !SEEN.includes(name))) app.preset = "";
+  if (names.includes("curve")) app.approximation.take(state.curve);
+  if (names.includes("row") || names.includes("place")) app.backprop.take(state);
   app.opening = false;
   redraw();
   clearTimeout(app.sending);
