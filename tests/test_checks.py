@@ -10,7 +10,7 @@ import linnet
 from linnet.checks import check_number, check_random, check_whole
 from linnet.errors import ConfigError, DataError
 
-BAD = ["0.9", None, float("nan"), True, [1], -1]
+BAD = ["0.9", None, float("nan"), True, [1], -1, -(10**400)]
 
 PLACES: dict[str, Callable[[Any], object]] = {
     "momentum": lambda v: linnet.SGD(momentum=v),

@@ -22,7 +22,10 @@ def check_number(
     names them.
     """
     if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number that no float can hold
+            number = -_INFINITY if str(value).startswith("-") else _INFINITY
         small = abs(number) < below if at_most is None else number <= at_most
         if (at_least is None or number >= at_least) and (above is None or number > above) and small:
             return number

@@ -164,6 +164,78 @@ def test_views_fit_the_screen(opened: Opened, width: int) -> None:
         assert page.evaluate(TOO_WIDE) == []
 
 
+VISIBLE = """(box) => {
+    const around = box.getBoundingClientRect();
+    return [...box.querySelectorAll(".node, .stop")].filter((e) => {
+        const { left, right } = e.getBoundingClientRect();
+        return left >= around.left - 1 && right <= around.right + 1;
+    }).length;
+}"""
+
+
+def test_a_small_network_fits_a_phone(opened: Opened) -> None:
+    page = opened("data=blobs&classes=4", 390, 844, has_touch=True, is_mobile=True)
+    box = page.locator(".network .scroll")
+    assert box.evaluate(VISIBLE) == page.locator("#diagram .node").count() == 7 + 4 + 2 + 4
+    assert "more" not in box.get_attribute("class")
+    page.locator("#tab-backprop").click()
+    page.locator("#backprop-graph .stop").first.wait_for()
+    box = page.locator("#backprop .scroll")
+    assert box.evaluate(VISIBLE) == page.locator("#backprop-graph .stop").count() == 2 + 4 + 2 + 4
+
+
+def test_a_large_network_scrolls_on_a_phone_and_shows_that_it_does(opened: Opened) -> None:
+    page = opened(layers(*[3] * 6), 390, 844, has_touch=True, is_mobile=True)
+    box = page.locator(".network .scroll")
+    page.wait_for_function("() => document.querySelector('.network .scroll').matches('.more-right:not(.more-left)')")
+    assert "gradient" in box.evaluate("(e) => getComputedStyle(e).maskImage")
+    box.evaluate("(e) => { e.scrollLeft = 9999; }")
+    page.wait_for_function("() => document.querySelector('.network .scroll').matches('.more-left:not(.more-right)')")
+    page.locator("#tab-backprop").click()
+    page.wait_for_function("() => document.getElementById('backprop-step').textContent.startsWith('Step 1')")
+    page.locator("#backprop-place").fill("6")  # what is at work comes into view by itself
+    page.wait_for_function("() => document.querySelector('#backprop .scroll').scrollLeft > 100")
+    chosen = page.locator("#backprop-graph .chosen").bounding_box()
+    assert 0 < chosen["x"] < 390 - chosen["width"]
+
+
+def test_a_finger_scrolls_the_page_unless_it_paints(opened: Opened) -> None:
+    page = opened("", 390, 844, has_touch=True, is_mobile=True)
+    touch = "(e) => getComputedStyle(e).touchAction"
+    assert page.locator("#surface").evaluate(touch) == "auto"
+    page.locator("#data-card summary").click()
+    page.get_by_label("Draw", exact=True).click()
+    page.wait_for_function("() => document.getElementById('surface').classList.contains('draws')")
+    assert page.locator("#surface").evaluate(touch) == "none"
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 390])
+def test_labels_of_charts_are_large_enough_to_read(opened: Opened, width: int) -> None:
+    page = opened("", width, 844)
+    page.locator("#epoch").click()
+    page.locator("#pr-chart .mark").wait_for()
+    heights = "() => [...document.querySelectorAll('.chart svg text')].map((e) => e.getBoundingClientRect().height)"
+    assert min(page.evaluate(heights)) > 11
+
+
+def test_of_a_slider_that_is_dragged_the_last_value_is_shown(opened: Opened) -> None:
+    page = opened("view=approximation")
+    page.locator("#built-chart .net").wait_for()
+    page.evaluate("""() => {
+        const slider = document.querySelector("[aria-label=Units]");
+        window.sent = 0;
+        const { link } = window.playground.approximation;
+        const send = link.send.bind(link);
+        link.send = (what, more) => { window.sent += what === "approximate"; send(what, more); };
+        for (let units = 9; units <= 40; units++) {
+            slider.value = units;
+            slider.dispatchEvent(new Event("input"));
+        }
+    }""")
+    page.wait_for_function("() => document.getElementById('built-says').textContent.startsWith('40 ')")
+    assert page.evaluate("() => window.sent") == 2  # the first at once, the last when that was answered
+
+
 def test_dark_and_light_differ_and_can_be_switched(opened: Opened) -> None:
     for scheme, is_dark in (("light", False), ("dark", True)):
         page = opened(color_scheme=scheme)

@@ -59,6 +59,7 @@ def test_the_page_itself_is_answered(server: Server, path: str, method: str) -> 
     status, headers, _ = ask(server, EXAMPLES[path], method, body=TABLE if method == "POST" else b"")
     assert status == 200
     assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert f"connect-src 'self' ws://127.0.0.1:{server.port} " in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
@@ -93,6 +94,13 @@ def test_sockets_by_another_name_are_refused(server: Server, wrong: str) -> None
     assert ask(server, "/live", headers={**given, **upgrade, **key})[0] in (400, 403)
     with open_socket(server) as socket:  # the same with our own name is accepted
         assert socket.recv(30)
+
+
+def test_cookies_of_others_do_no_harm(server: Server) -> None:
+    """All programs on this machine share them."""
+    own = good_headers(server)["Cookie"]
+    for cookies in (f'odd={{"a": [1, "b"]}}; {own}', f"=; ;;; {own}; x", f"@:/(); {own}", f"{own}; a=\xe9"):
+        assert ask(server, "/", headers={**good_headers(server), "Cookie": cookies})[0] == 200
 
 
 def test_changes_need_an_origin(server: Server) -> None:

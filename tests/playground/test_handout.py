@@ -1,37 +1,18 @@
-"""The way out: the program that is handed out gives the very losses on screen, the command runs, the file loads."""
+"""The way out: the program and the command that are handed out give the very losses on screen, the file loads."""
 
-import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linnet
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, FitError
 from linnet.playground import handout
 from linnet.playground.session import Session
 from linnet.playground.state import Hidden, State
 from linnet.playground.tables import Table
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
-
-
-def losses_of(program: str, folder: Path) -> list[float]:
-    """What a program prints, run by itself."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [float(value) for value in re.findall(r"'loss': ([^,}]+)", done.stdout)]
+from .programs import losses_of, told_by
 
 
 def birds(folder: Path) -> Table:
@@ -74,6 +55,23 @@ def test_the_program_repeats_what_was_changed_on_the_way(tmp_path: Path) -> None
     session.one_epoch()
     session.apply(State(layers=(Hidden(4),), batch=25, rate=0.05, optimizer="rmsprop"))
     session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_the_program_repeats_a_run_that_diverged_and_was_mended(tmp_path: Path) -> None:
+    session = Session(State(data="multi_gauss", optimizer="momentum", rate=0.1, batch=250, layers=(Hidden(4, "relu"),)))
+    with pytest.raises(FitError):
+        session.advance("most", seconds=60)
+    assert session.epochs > 1
+    assert session.is_plain  # the last whole epoch is what the state alone leads to
+    for unit in range(4):
+        session.edit(0, 0, unit, 0.1 * unit - 0.2)
+        session.edit(0, 1, unit, 0.1)
+        session.edit(0, None, unit, 0.0)
+        session.edit(1, unit, 0, 0.125)
+    session.edit(1, None, 0, 0.0)
+    for _ in range(3):
+        session.one_epoch()
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
 
 
@@ -134,35 +132,84 @@ def test_a_perceptron_of_a_table_has_no_file_and_says_what_does(tmp_path: Path) 
         handout.model_file(session)
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        State(data="xor", layers=(Hidden(4, "tanh", 0.1), Hidden(3, "relu")), optimizer="momentum"),
-        State(data="blobs", layers=()),
-        State(data="plane", layers=()),
-        State(data="counts", layers=()),
-        State(data="gaussians", head="perceptron", layers=()),
-    ],
-    ids=lambda state: state.data,
-)
-def test_the_command_trains_on_the_data_as_they_are_saved(state: State, tmp_path: Path) -> None:
-    session = Session(state)
-    session.one_epoch()
-    (tmp_path / f"{state.data}.csv").write_text(handout.table_text(session))
-    done = subprocess.run(
-        f"{sys.executable} -m {handout.command(session)} --json",
-        shell=True,
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    if state.layers:
-        found = linnet.load(tmp_path / "model.linnet").estimator.get_params()
-        assert found["hidden_layer_sizes"] == tuple(layer.units for layer in state.layers)
-        assert found["activation"] == [layer.activation for layer in state.layers]
+# ---- the command ----
+
+
+def losses_of_command(session: Session, folder: Path, *more: str) -> list[float]:
+    """What the command says of the files that the page saves."""
+    for part in handout.PARTS:
+        (folder / f"{session.state.data}-{part}.csv").write_text(handout.table_text(session, part))
+    told = told_by(handout.command(session), folder, *more)
     assert told["task"] == session.data.task
-    assert told["rows"] + told["held_out"] == len(session.data)
+    assert [told["rows"], told["held_out"]] == [len(session.train_part), len(session.test_part)]
+    return [told["losses"]["train"], told["losses"]["held_out"]]
+
+
+COMMANDS = [
+    *(state for state in STATES if state.data != "drawn"),
+    State(data="xor", layers=(Hidden(4, "tanh", 0.1), Hidden(3, "relu")), optimizer="momentum", batch=500),
+    State(data="blobs", classes=6, layers=(), head="perceptron"),
+    State(data="moons", head="categorical", initialiser="zeros", optimizer="adamw", rate=0.0003),
+    State(data="counts", head="normal", optimizer="rmsprop", l1=0.001, l2=0.002, ratio=0.3),
+    State(data="digits", layers=(Hidden(5, "silu"),), batch=64),  # some pixels are the same in every picture
+]
+
+
+@pytest.mark.parametrize("state", COMMANDS, ids=lambda state: f"{state.data}-{state.optimizer}")
+def test_the_command_gives_the_very_losses_on_screen(state: State, tmp_path: Path) -> None:
+    session = Session(state)
+    for _ in range(4):
+        session.one_epoch()
+    assert "the very losses above" in handout.command_note(session)
+    assert losses_of_command(session, tmp_path) == list(session.scores())
+
+
+def test_the_command_before_training_shows_the_first_weights(tmp_path: Path) -> None:
+    session = Session(State())
+    assert losses_of_command(session, tmp_path) == list(session.scores())
+
+
+def test_the_command_of_a_table_gives_the_very_losses_and_another_one_takes_the_table(tmp_path: Path) -> None:
+    session = Session(State(data="table", target="sort"), birds(tmp_path))
+    for _ in range(3):
+        session.one_epoch()
+    assert losses_of_command(session, tmp_path) == list(session.scores())
+    own = handout.command(session).splitlines()[-1]
+    assert own == "linnet train birds.csv --target sort"
+    assert told_by(own, tmp_path, "--model", "softmax")["rows"] > 60
+
+
+def test_the_model_of_the_command_answers_as_the_one_on_screen(tmp_path: Path) -> None:
+    session = Session(State(data="blobs", classes=4))
+    session.one_epoch()
+    losses_of_command(session, tmp_path, "--report", "report.html")
+    model = linnet.load(tmp_path / "model.linnet")
+    rows = Table.read([tmp_path / "blobs-test.csv"]).table
+    means = session.model.sequential(session.theta).predict(session.data.x[session.test_part])
+    assert np.array_equal(model.predict_proba(rows), means.astype(np.float64))
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_the_page_says_where_the_command_gives_other_numbers(tmp_path: Path) -> None:
+    session = Session(State(batch=50))
+    session.one_epoch()
+    assert "the very losses above" in handout.command_note(session)
+    session.apply(State(batch=50, rate=0.1))
+    session.one_epoch()
+    assert "will differ" in handout.command_note(session)
+    assert losses_of_command(session, tmp_path) != list(session.scores())
+    session.reset()
+    session.edit(0, 0, 0, 2.0)
+    assert "will differ" in handout.command_note(session)
+    few = Session(State(data="drawn", points=((1.0, 2.0, 0), (2.0, 1.5, 0), (-1.0, 0.25, 3), (-2.0, 0.0, 3))))
+    assert "at least 10 rows" in handout.command_note(few)
+    alone = Session(State(data="drawn", points=((1.0, 2.0, 0), *((0.0, k / 50, 1) for k in range(40)))))
+    assert "class A has no row to train on" in handout.command_note(alone)
+
+
+def test_a_target_never_has_the_name_of_an_input(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("class,y\n" + "".join(f"{k % 7}.5,{k % 2}\n" for k in range(40)))
+    session = Session(State(data="table", target="y"), Table.read([path]))
+    assert handout.table_text(session, "train").splitlines()[0] == "class,y"
+    assert losses_of_command(session, tmp_path) == list(session.scores())

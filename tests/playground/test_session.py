@@ -1,6 +1,7 @@
 """A session trains by linnet's own engine: what is on screen is what Sequential has after the same epochs."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -246,3 +247,17 @@ def test_a_saved_model_is_a_sequential_one() -> None:
     assert isinstance(model, Sequential)
     assert isinstance(model.layers[-1], Dense)
     assert isinstance(session.state.make_optimizer(), Adam)
+
+
+def test_a_change_in_the_middle_of_an_epoch_that_diverges_is_made_all_the_same() -> None:
+    wild = State(data="multi_gauss", optimizer="sgd", rate=100.0, batch=1, layers=(Hidden(4, "identity"),))
+    session = Session(wild)
+    session.advance("step")
+    assert session.step == 1
+    tame = replace(wild, rate=0.001)
+    assert session.apply(tame) is False
+    assert session.state == tame
+    assert (session.epochs, session.step) == (0, 0)
+    assert np.array_equal(session.theta, session.model.first_theta())
+    session.one_epoch()
+    assert np.isfinite(session.scores()).all()

@@ -49,6 +49,11 @@ def test_a_state_survives_json() -> None:
         ({"threshold": True}, "threshold must be"),
         ({"test": 1}, "test must be true or false"),
         ({"view": "train "}, "unknown view"),
+        ({"row": -1}, "row must be"),
+        ({"place": 99}, "place must be a whole number from 0 to 15"),
+        ({"curve": {"units": 65}}, "units must be at most 64"),
+        ({"curve": {"unit": 5}}, "unknown field of a curve 'unit': did you mean 'units'"),
+        ({"curve": [1]}, "curve must be an object of fields"),
         (["circle"], "a state must be an object of fields"),
         (None, "a state must be an object of fields"),
     ],
@@ -83,6 +88,9 @@ def test_every_field_begins_a_run_anew_unless_it_is_live_or_seen() -> None:
         "speed": "most",
         "view": "backprop",
         "test": True,
+        "row": 7,
+        "place": 3,
+        "curve": {"function": "bell"},
     }
     assert set(other) == {field.name for field in fields(State)}
     for name, value in other.items():

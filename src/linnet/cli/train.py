@@ -27,16 +27,22 @@ def train(
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
     model: Annotated[
-        str, typer.Option(help="auto, constant, linear, logistic, softmax, perceptron, poisson or mlp.")
+        str, typer.Option(help="auto, constant, linear, logistic, softmax, perceptron, poisson, mlp or sequential.")
     ] = "auto",
     hidden: Annotated[Text, typer.Option(help="Units of the network's layers, such as 64,32.")] = None,
     activation: Annotated[Text, typer.Option(help="Of the network's layers, such as tanh, or relu,tanh.")] = None,
-    dropout: Annotated[float | None, typer.Option(help="Rate of the network's layers.")] = None,
-    optimizer: Annotated[Text, typer.Option(help="adam, adamw, sgd, rmsprop or adagrad.")] = None,
+    dropout: Annotated[Text, typer.Option(help="Rate of the network's layers, such as 0.1, or 0.2,0.")] = None,
+    optimizer: Annotated[
+        Text, typer.Option(help="adam, adamw, sgd, rmsprop or adagrad; of sequential also momentum, nesterov.")
+    ] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the network's optimizer.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Rows of a step of the network.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Most epochs of the network.")] = None,
     patience: Annotated[int | None, typer.Option(help="Epochs without gain that end training.")] = None,
+    loss: Annotated[Text, typer.Option(help="Of sequential, such as mse; else by the task.")] = None,
+    initializer: Annotated[Text, typer.Option(help="Of sequential's weights, such as he_normal, or zeros.")] = None,
+    l1: Annotated[float | None, typer.Option(help="Of sequential: times the sum of absolute weights.")] = None,
+    l2: Annotated[float | None, typer.Option(help="Of sequential: times the sum of squared weights.")] = None,
     exposure: Annotated[Text, typer.Option(help="Column: how long or how much was counted.")] = None,
     offset: Annotated[Text, typer.Option(help="Column that is added to the linear output.")] = None,
     weights: Annotated[Text, typer.Option(help="Column: how much each row counts.")] = None,
@@ -65,6 +71,9 @@ def train(
 
     Examples: `linnet train data.csv --target price`,
     `linnet train claims.parquet --target claims --exposure years --model poisson -o claims.linnet`
+
+    `--model sequential` is one network on columns of numbers as they are, for just so many epochs: what `Sequential`
+    and the playground train, to the same bytes.
     """
     from rich.console import Console
 
@@ -88,7 +97,21 @@ def train(
         raise ConfigError(f"--drop {both[0]}: the column has a task, so it is not learned from anyway")
     options = Options(
         model=model,
-        params=_params(hidden, activation, dropout, optimizer, learning_rate, batch_size, epochs, patience),
+        params=_params(
+            model,
+            hidden_layer_sizes=_several("hidden", hidden, int),
+            activation=_one(_several("activation", activation, str)),
+            dropout=_one(_several("dropout", dropout, float)),
+            solver=optimizer,
+            learning_rate_init=learning_rate,
+            batch_size=batch_size,
+            max_iter=epochs,
+            n_iter_no_change=patience,
+            loss=loss,
+            initialiser=initializer,
+            l1=l1,
+            l2=l2,
+        ),
         valid=_part(valid),
         metric=metric,
         threshold=threshold,
@@ -104,7 +127,7 @@ def train(
     columns = [name for name in table.column_names if name == target or name not in roles.names]
     _check_columns(table.column_names, roles.names)
     schema = Schema.of(table.select(columns), target, task=task, text=text or ())
-    schema = replace(schema, rows=some.rows)
+    schema = replace(schema.as_numbers() if model == "sequential" else schema, rows=some.rows)
     notices = [*notices, *schema.notices]
     if not some.is_all:
         notices.append(
@@ -178,26 +201,43 @@ def _part(valid: str) -> float:
     return float(valid)
 
 
-def _params(
-    hidden: Text, activation: Text, dropout: Any, optimizer: Text, rate: Any, batch: Any, epochs: Any, patience: Any
-) -> Any:
-    params = {
-        "dropout": dropout,
-        "solver": optimizer,
-        "learning_rate_init": rate,
-        "batch_size": batch,
-        "max_iter": epochs,
-        "n_iter_no_change": patience,
-    }
-    if activation is not None:
-        names = [name.strip() for name in activation.split(",")]
-        params["activation"] = names if len(names) > 1 else names[0]
-    if hidden is not None:
-        try:
-            params["hidden_layer_sizes"] = tuple(int(part) for part in hidden.split(",") if part.strip())
-        except ValueError:
-            raise ConfigError(f"--hidden must be whole numbers such as 64,32, got {hidden!r}") from None
-    return {name: value for name, value in params.items() if value is not None}
+# the estimator's name of a setting, and that of `TableNetwork`, if it is another one
+_OF_SEQUENTIAL = {
+    "hidden_layer_sizes": "hidden",
+    "solver": "optimizer",
+    "learning_rate_init": "rate",
+    "max_iter": "epochs",
+}
+_ONLY_SEQUENTIAL = {"loss": "--loss", "initialiser": "--initializer", "l1": "--l1", "l2": "--l2"}
+
+
+def _params(model: str, **given: Any) -> dict[str, Any]:
+    """The settings that were given, as the model calls them."""
+    known = {name: value for name, value in given.items() if value is not None}
+    if model == "sequential":
+        if "n_iter_no_change" in known:
+            raise ConfigError("--model sequential trains for all its epochs: leave out --patience")
+        return {_OF_SEQUENTIAL.get(name, name): value for name, value in known.items()}
+    for name, option in _ONLY_SEQUENTIAL.items():
+        if name in known:
+            raise ConfigError(f"{option} is for --model sequential, and the model is {model}")
+    return known
+
+
+def _several(name: str, text: Text, kind: Any) -> Any:
+    """The values between commas, or None if there is no text."""
+    if text is None:
+        return None
+    try:
+        return tuple(kind(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError:
+        what = "whole numbers such as 64,32" if kind is int else "numbers such as 0.1,0"
+        raise ConfigError(f"--{name} must be {what}, got {text!r}") from None
+
+
+def _one(values: Any) -> Any:
+    """A list, or the value itself if it is the only one."""
+    return values if values is None else list(values) if len(values) != 1 else values[0]
 
 
 def _class_weight(given: Text) -> Any:
@@ -260,6 +300,8 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
     console.print(table)
     for one in (one for one in model.tried if one.failed):
         console.print(Line(f"{one.name} failed: {one.failed}", "yellow"))
+    if losses := model.facts.get("losses"):
+        console.print(f"loss {losses['train']:.8g} on the rows trained on, {losses['held_out']:.8g} on those held out")
     console.print(Line(_kept(model, chosen, options)))
     rivals = [one for one in model.tried if not one.failed and one is not chosen]
     if not math.isfinite(chosen.scores[model.metric]):

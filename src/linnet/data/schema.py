@@ -75,6 +75,18 @@ class Schema:
             task = check_task(task, found)
         return cls(len(table), tuple(columns), found, task, reason)
 
+    def as_numbers(self) -> "Schema":
+        """The same with every column read as the number that it is, none left out; a DataError names what is none."""
+        for column in self.columns:
+            if column.missing or not re.fullmatch(r"u?int\d+|halffloat|float|double", column.type):
+                found = f"{column.missing:,} gaps" if column.missing else f"values of type {column.type}"
+                raise DataError(f"column {column.name!r} has {found}, where only numbers can be used as they are")
+        numbers = [
+            dataclasses.replace(column, kind="number", used=True, note="", levels=None, rare=None)
+            for column in self.columns
+        ]
+        return dataclasses.replace(self, columns=tuple(numbers))
+
     @property
     def used(self) -> tuple[Column, ...]:
         """The columns that a model gets."""

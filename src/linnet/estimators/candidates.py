@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp")
+MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp", "sequential")
 
 
 _OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
@@ -93,7 +93,8 @@ def candidates(
 ) -> list[Candidate]:
     """What to try. `shifts`: which of exposure and offset there are; a model must know what to do with them.
 
-    `checkpoint`: the file that the network, whose name is "mlp", keeps its run in.
+    `checkpoint`: the file that the network, whose name is "mlp", keeps its run in. `params` are those of `TableNetwork`
+    if the model is "sequential", else of the network.
     """
     from linnet.estimators.base import parameters
     from linnet.estimators.linear import PoissonRegressor, Ridge
@@ -101,6 +102,7 @@ def candidates(
     from linnet.estimators.mlp_classifier import MLPClassifier
     from linnet.estimators.mlp_regressor import MLPRegressor
     from linnet.estimators.perceptron import Perceptron
+    from linnet.estimators.table_network import TableNetwork
 
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
@@ -110,6 +112,12 @@ def candidates(
             f"--{next(iter(shifts))} is for counts, and the task is {task!r}: set --task, or drop the column"
         )
     common: dict[str, Any] = {"threads": threads, "verbose": verbose}
+    if model == "sequential":
+        if shifts or class_weight is not None:
+            raise ConfigError("--model sequential knows no exposure, offset or class weights: use --model mlp")
+        made = TableNetwork(task, **params, seed=seed, **common)
+        probabilities = made.loss != "perceptron"
+        return [Candidate("sequential", "one network, as asked for", lambda: made, proba=probabilities)]
     exact: dict[str, Any] = {"gaps": "fill", **common}
     defaults = parameters(MLPClassifier)
     asked = [name for name in params if params[name] == defaults[name]]  # for what is the default: it stays

@@ -26,6 +26,7 @@ _CLASSES = {
     "estimators.stack": ("Stack",),
     "estimators.candidates": ("ConstantModel",),
     "estimators.table_model": ("Roles", "TableModel", "Tried"),
+    "estimators.table_network": ("TableNetwork",),
     "estimators.threshold": ("ThresholdClassifier",),
     "evaluate.thresholds": ("Cost", "FBeta", "PrecisionAtLeast", "RecallAtLeast"),
     "fit.checkpoint": ("Checkpoint",),

@@ -30,11 +30,14 @@ from linnet.estimators.table_model import (
     target_of,
     with_target,
 )
+from linnet.estimators.table_network import TableNetwork
 from linnet.estimators.table_whole import Whole
 from linnet.evaluate.thresholds import Cost, Objective, as_objective, best_threshold
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+LEAST_ROWS = 10
 
 
 def split(y: Array, classes: bool, part: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -56,7 +59,7 @@ class Options:
     """How to train."""
 
     model: str = "auto"
-    params: Mapping[str, Any] = field(default_factory=dict)  # of the network
+    params: Mapping[str, Any] = field(default_factory=dict)  # of the network, or of the sequential one
     valid: float = 0.2  # the part of the rows to hold out
     metric: str | None = None
     threshold: str | None = None  # "tune", or a number
@@ -104,8 +107,8 @@ def train(
     chooser, wanted = _measures(task, line, options)
     known = has_target(table, roles.target)
     table, numbers = table.filter(known), np.flatnonzero(known) if numbers is None else numbers[known.to_numpy()]
-    if len(table) < 10:
-        raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least 10 are needed")
+    if len(table) < LEAST_ROWS:
+        raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least {LEAST_ROWS} are needed")
     check_given(table, roles, numbers)
     held: NDArray[np.int64] = numbers[:0]
     if valid is None:
@@ -167,6 +170,10 @@ def train(
         raise DataError("; ".join(dict.fromkeys(one.failed for one in tried if one.failed)))
     model = replace(best[1], tried=tuple(tried))
     model.facts = {"rows": len(best[2]), "held_out": len(valid), "seed": options.seed}
+    if isinstance(model.estimator, TableNetwork):
+        held_out = Examples.of(valid, schema, roles)
+        losses = [model.estimator.mean_loss(rows.x, rows.y) for rows in (best[2], held_out)]
+        model.facts["losses"] = dict(zip(("train", "held_out"), losses, strict=True))
     return model, best[2], valid
 
 

@@ -3,6 +3,7 @@ and one of as many units that was trained to.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,29 +30,65 @@ _KINDS = {"relu": relu_interpolant, "sigmoid": squash_interpolant}
 _MOST_UNITS = 64
 _MOST_EPOCHS = 20_000
 _MOST_DRAWN = 500
+_FURTHEST = 100  # from 0 that a drawn point may be
 _SHOWN = 241  # points of a curve
 _PIECES = 24  # units whose own part is drawn
 _CHECKED = 2001  # points on which the trained network's error is looked for
 _ROWS = 256
 
 
-def approximate(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Curves, knots and largest errors for a function by name or drawn, an interval, a kind and number of units.
+DEFAULTS: dict[str, Any] = {
+    "function": "sin 2x",
+    "low": -3,
+    "high": 3,
+    "kind": "relu",
+    "units": 8,
+    "epochs": 2000,
+    "points": None,  # of a function that was drawn
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A function on an interval, and what is to follow it."""
+
+    f: Callable[[Floats], Floats]
+    low: float
+    high: float
+    kind: str
+    units: int
+    epochs: int
+
+    @classmethod
+    def of(cls, given: object) -> "Curve":
+        """Take some of `DEFAULTS` with other values, or raise a ConfigError that names what is wrong."""
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"curve must be an object of fields, got {type(given).__name__}")
+        for name in given:
+            if name not in DEFAULTS:
+                raise unknown_name("field of a curve", name, DEFAULTS)
+        told = {**DEFAULTS, **given}
+        low = check_number(told["low"], "low", at_least=-10, at_most=10)
+        high = check_number(told["high"], "high", at_least=-10, at_most=10)
+        if high - low < 0.1:
+            raise ConfigError(f"high must be at least 0.1 more than low, got {low:g} and {high:g}")
+        units = check_whole(told["units"], "units", at_least=1)
+        epochs = check_whole(told["epochs"], "epochs")
+        if units > _MOST_UNITS or epochs > _MOST_EPOCHS:
+            raise ConfigError(f"units must be at most {_MOST_UNITS} and epochs at most {_MOST_EPOCHS}")
+        kind = told["kind"]
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise unknown_name("kind", kind, _KINDS)
+        return cls(_function(told), low, high, kind, units, epochs)
+
+
+def approximate(given: object) -> dict[str, Any]:
+    """Curves, knots and largest errors for what `Curve.of` takes.
 
     The trained network begins with the same weights every time and learns from points evenly spread, all at once.
     """
-    low = check_number(given.get("low", -3), "low", at_least=-10, at_most=10)
-    high = check_number(given.get("high", 3), "high", at_least=-10, at_most=10)
-    if high - low < 0.1:
-        raise ConfigError(f"high must be at least 0.1 more than low, got {low:g} and {high:g}")
-    units = check_whole(given.get("units", 8), "units", at_least=1)
-    epochs = check_whole(given.get("epochs", 2000), "epochs")
-    if units > _MOST_UNITS or epochs > _MOST_EPOCHS:
-        raise ConfigError(f"units must be at most {_MOST_UNITS} and epochs at most {_MOST_EPOCHS}")
-    kind = given.get("kind", "relu")
-    if kind not in _KINDS:
-        raise unknown_name("kind", kind, _KINDS)
-    f = _function(given)
+    curve = Curve.of(given)
+    f, low, high, kind, units, epochs = curve.f, curve.low, curve.high, curve.kind, curve.units, curve.epochs
     built = _KINDS[kind](f, low, high, units=units)
     x = np.linspace(low, high, _SHOWN)
     model = _trained(f, low, high, kind, units, epochs)
@@ -63,6 +100,7 @@ def approximate(given: Mapping[str, Any]) -> dict[str, Any]:
         "f": f(x).tolist(),
         "built": built(x).tolist(),
         "units": built.units,
+        "asked": units,
         "knots": built.knots.tolist(),
         "error": built.error,
         "error_at": built.error_at,
@@ -77,14 +115,15 @@ def _function(given: Mapping[str, Any]) -> Callable[[Floats], Floats]:
     drawn = given.get("points")
     if drawn is None:
         name = given.get("function")
-        if name not in FUNCTIONS:
+        if not isinstance(name, str) or name not in FUNCTIONS:
             raise unknown_name("function", name, FUNCTIONS)
         return FUNCTIONS[name]
     if not isinstance(drawn, Sequence) or not 2 <= len(drawn) <= _MOST_DRAWN:
         raise ConfigError(f"points must be 2 to {_MOST_DRAWN} pairs [x, y]")
     if not all(isinstance(point, Sequence) and len(point) == 2 for point in drawn):
         raise ConfigError("points must be pairs [x, y]")
-    pairs = sorted((check_number(x, "points"), check_number(y, "points", at_least=-100)) for x, y in drawn)
+    inside = {"at_least": -_FURTHEST, "at_most": _FURTHEST}
+    pairs = sorted((check_number(x, "points", **inside), check_number(y, "points", **inside)) for x, y in drawn)
     xs, ys = np.array(pairs).T
     return lambda x: np.interp(x, xs, ys)
 

@@ -95,7 +95,8 @@ def make(
 
     named: tuple[str, ...] = ()
     if task == "classes":
-        named = tuple("ABCDEF"[: int(y.max()) + 1])
+        kinds = sorted({int(point[2]) for point in points}) if name == "drawn" else range(int(y.max()) + 1)
+        named = tuple("ABCDEF"[kind] for kind in kinds)
         task = "two classes" if len(named) == 2 else "many classes"
     return Dataset(name, task, plane(where), y, where, tuple(features), plane, classes=named)
 

@@ -6,20 +6,18 @@ cookie that other sites cannot send along and scripts cannot read.
 """
 
 import hmac
-from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' {sockets}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+)  # not every browser counts the socket of a page as 'self'
 _HEADERS = (
-    (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -37,6 +35,8 @@ class Guard:
         self._token = token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self._origins = {f"http://{host}" for host in self._hosts}
+        sockets = " ".join(f"ws://{host}" for host in sorted(self._hosts))
+        self._headers = ((b"content-security-policy", _POLICY.format(sockets=sockets).encode()), *_HEADERS)
         self.cookie = f"linnet-play-{port}"  # cookies know no ports
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +50,7 @@ class Guard:
                 app = RedirectResponse("/", 303, {"set-cookie": self._set_cookie()})
             elif wrong := self._wrong(scope):
                 app = PlainTextResponse(_REFUSED[wrong], 403)
-            await app(scope, receive, _with_headers(send))
+            await app(scope, receive, self._with_headers(send))
         elif self._wrong(scope):
             await send({"type": "websocket.close", "code": 1008})
         else:
@@ -78,6 +78,15 @@ class Guard:
     def _set_cookie(self) -> str:
         return f"{self.cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
 
+    def _with_headers(self, send: Send) -> Send:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers: list[Any] = message.setdefault("headers", [])
+                headers += self._headers
+            await send(message)
+
+        return sending
+
 
 _REFUSED = {
     "host": "Refused: linnet play answers only to 127.0.0.1 and localhost.\n",
@@ -94,21 +103,9 @@ def _only(scope: Scope, name: bytes) -> str | None:
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
-    values: Iterable[bytes] = (value for key, value in scope["headers"] if key == b"cookie")
+    """All cookies, whatever others on this machine have put among them."""
     found: dict[str, str] = {}
-    for value in values:
-        try:
-            found |= {name: morsel.value for name, morsel in SimpleCookie(value.decode("latin-1")).items()}
-        except CookieError:
-            continue
+    for key, value in scope["headers"]:
+        if key == b"cookie":
+            found |= cookie_parser(value.decode("latin-1"))
     return found
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers: list[Any] = message.setdefault("headers", [])
-            headers += _HEADERS
-        await send(message)
-
-    return sending

@@ -15,10 +15,11 @@ from linnet.estimators.layers import Dense, Dropout
 from linnet.estimators.mlp_classifier import MLPClassifier
 from linnet.estimators.mlp_regressor import MLPRegressor
 from linnet.estimators.table_model import TableModel, Tried
+from linnet.estimators.table_training import LEAST_ROWS
 from linnet.playground.session import Leg, Session, catching
 from linnet.playground.state import State
 
-_LINEAR = {"two classes": "logistic", "many classes": "softmax", "a number": "linear", "counts": "poisson"}
+PARTS = ("train", "test")
 
 
 def program(session: Session) -> str:
@@ -28,7 +29,7 @@ def program(session: Session) -> str:
     classes = {type(layer).__name__ for layer in model.layers} | {"Sequential", *optimizers}
     if state.l1 or state.l2 or any(leg.state.l1 or leg.state.l2 for leg in session.legs):
         classes.add("l1_l2")
-    metrics = ', metrics=["accuracy"]' if session.data.classes else ', metrics=["r2"]'
+    metrics = f", metrics={['accuracy' if session.data.classes else 'r2']}"
     lines = [f"from linnet import {', '.join(sorted(classes, key=str.lower))}", *_data_lines(session), ""]
     lines += ["model = Sequential([", *(f"    {line}," for line in _layer_lines(session)), f"], seed={state.seed})"]
     previous: Leg | None = None
@@ -56,45 +57,62 @@ def program(session: Session) -> str:
             )
         previous = leg
     lines += [
-        'print("train", model.evaluate(data.x[train], data.y[train], return_dict=True))',
-        'print("test", model.evaluate(data.x[test], data.y[test], return_dict=True))',
+        "print('train', model.evaluate(data.x[train], data.y[train], return_dict=True))",
+        "print('test', model.evaluate(data.x[test], data.y[test], return_dict=True))",
     ]
     return "\n".join(lines) + "\n"
 
 
 def command(session: Session) -> str:
-    """`linnet train` on the same table, or on the data set as the page saves it, with the same settings.
+    """`linnet train` on the rows as the page saves them: the same layers, loss, seed and number of epochs.
 
-    It prepares columns, holds out rows and picks its epoch in its own way, so its numbers are near, not the same.
+    Of a table a second one follows, which looks for the best model of its own columns.
     """
-    state, task = session.state, session.data.task
-    if state.data == "table" and session.table is not None:
-        words = ["linnet", "train", *session.table.files, "--target", state.target]
-        words += ["--delimiter", session.table.delimiter] if session.table.delimiter else []
-    else:
-        words = ["linnet", "train", f"{state.data}.csv", "--target", _target_name(session), "--task", task]
-    if session.model.head == "perceptron":
-        words += ["--model", "perceptron"]
-    elif not state.layers:
-        words += ["--model", _LINEAR[task]]
-    else:
-        words += ["--model", "mlp", "--hidden", ",".join(str(layer.units) for layer in state.layers)]
+    state, model = session.state, session.model
+    train, test = (f"{state.data}-{part}.csv" for part in PARTS)
+    words = ["linnet", "train", train, "--valid", test, "--target", _target_name(session)]
+    words += ["--task", session.data.task, "--model", "sequential"]
+    if state.layers:
+        words += ["--hidden", ",".join(str(layer.units) for layer in state.layers)]
         words += ["--activation", ",".join(layer.activation for layer in state.layers)]
-        if dropout := max(layer.dropout for layer in state.layers):
-            words += ["--dropout", f"{dropout:g}"]
-        optimizer = "sgd" if state.optimizer in ("momentum", "nesterov") else state.optimizer
-        words += ["--optimizer", optimizer, "--learning-rate", f"{state.rate:g}", "--batch-size", str(state.batch)]
-        words += ["--epochs", str(max(1, session.epochs))]
-    return shlex.join([*words, "--valid", f"{1 - state.ratio:g}", "--seed", str(state.seed)])
+    if any(layer.dropout for layer in state.layers):
+        words += ["--dropout", ",".join(repr(layer.dropout) for layer in state.layers)]
+    words += ["--loss", model.loss.name, "--initializer", state.initialiser]
+    for name, strength in (("--l1", state.l1), ("--l2", state.l2)):
+        words += [name, repr(strength)] if strength else []
+    words += ["--optimizer", state.optimizer, "--learning-rate", repr(state.rate), "--batch-size", str(state.batch)]
+    lines = [shlex.join([*words, "--epochs", str(session.epochs), "--seed", str(state.seed)])]
+    if state.data == "table" and session.table is not None:
+        own = ["linnet", "train", *session.table.files, "--target", state.target]
+        own += ["--delimiter", session.table.delimiter] if session.table.delimiter else []
+        lines += ["", "# or the best model of the table's own columns, by another recipe", shlex.join(own)]
+    return "\n".join(lines)
 
 
-def table_text(session: Session) -> str:
-    """The data set as CSV: its inputs and the target."""
+def command_note(session: Session) -> str:
+    """What a user should know of the command: whether it gives the losses on screen, and if not, why."""
+    missing = set(range(session.data.outcomes)) - set(session.data.y[session.train_part].tolist())
+    if session.data.classes and missing:
+        name = session.data.classes[min(missing)]
+        return f"It cannot give the numbers on screen: class {name} has no row to train on, so it would not know it."
+    if len(session.train_part) < LEAST_ROWS or len(session.test_part) < 2:
+        return f"It will refuse so small a set: it wants at least {LEAST_ROWS} rows to train on, and 2 held out."
+    if not session.is_plain:
+        return (
+            "Its numbers will differ from those on screen: something was changed on the way, which the program "
+            "repeats; the command trains with the last settings from the first epoch on."
+        )
+    return "It prints the very losses above. Save both files of rows in the folder where you run it."
+
+
+def table_text(session: Session, part: str) -> str:
+    """The rows of a part as CSV: inputs as the network gets them, to the last bit, and the target."""
     data, text = session.data, io.StringIO()
+    rows = session.train_part if part == "train" else session.test_part
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*data.inputs, _target_name(session)])
-    for x, y in zip(data.x.tolist(), data.y.tolist(), strict=True):
-        writer.writerow([*(f"{value:.9g}" for value in x), data.classes[y] if data.classes else f"{y:.9g}"])
+    for x, y in zip(data.x[rows].tolist(), data.y[rows].tolist(), strict=True):
+        writer.writerow([*(f"{value:.9g}" for value in x), data.classes[y] if data.classes else repr(y)])
     return text.getvalue()
 
 
@@ -218,4 +236,8 @@ def _before(session: Session, leg: Leg) -> int:
 
 
 def _target_name(session: Session) -> str:
-    return "class" if session.data.classes else "y"
+    """What the target is called in a file: its own name, or another one than those of the inputs."""
+    name = session.state.target if session.state.data == "table" else "class" if session.data.classes else "y"
+    while name in session.data.inputs:
+        name += "_"
+    return name

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
-from linnet.estimators.layers import Dense, Dropout, l1_l2
+from linnet.estimators.layers import Dense, Dropout
 from linnet.estimators.losses import Loss
 from linnet.estimators.sequential import Sequential
 from linnet.estimators.stack import Stack
+from linnet.estimators.table_network import losses_of, stack_of
 from linnet.fit.loop import Plan
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
@@ -20,24 +21,19 @@ from linnet.playground.state import State
 DTYPE = "float32"  # as Sequential trains
 FOR_EVER = 10**9  # epochs: a run on screen ends when somebody stops it
 
-_OF_TASK = {  # which heads a task can have, its own first
-    "two classes": ("bernoulli", "categorical", "perceptron"),
-    "many classes": ("categorical", "perceptron"),
-    "a number": ("normal",),
-    "counts": ("poisson", "normal"),
-}
-_LOSS = {  # its loss and the activation of the last layer
-    "bernoulli": ("binary_crossentropy", "sigmoid"),
-    "categorical": ("sparse_categorical_crossentropy", "softmax"),
-    "normal": ("mse", "identity"),
-    "poisson": ("poisson", "exponential"),
-    "perceptron": ("perceptron", "identity"),
+_LOSS = {  # of each head
+    "bernoulli": "binary_crossentropy",
+    "categorical": "sparse_categorical_crossentropy",
+    "normal": "mse",
+    "poisson": "poisson",
+    "perceptron": "perceptron",
 }
 
 
 def heads_of(task: str) -> tuple[str, ...]:
     """The heads that a task can have, its own first."""
-    return _OF_TASK[task]
+    of_loss = {loss: head for head, loss in _LOSS.items()}
+    return tuple(of_loss[loss] for loss in losses_of(task))
 
 
 @dataclass(frozen=True)
@@ -57,23 +53,15 @@ class Model:
         head = possible[0] if state.head == "task" else state.head
         if head not in possible:
             raise ConfigError(f"head {head!r} is not for {data.task}: choose from: {', '.join(possible)}")
-        name, activation = _LOSS[head]
-        units = data.outcomes if head == "categorical" or data.outcomes > 2 else 1
-        penalty = l1_l2(state.l1, state.l2) if state.l1 or state.l2 else None
-        layers: list[Dense | Dropout] = []
-        for hidden in state.layers:
-            layers.append(
-                Dense(
-                    hidden.units,
-                    hidden.activation,
-                    kernel_initializer=state.initialiser,
-                    kernel_regularizer=penalty,
-                )
-            )
-            if hidden.dropout:
-                layers.append(Dropout(hidden.dropout))
-        layers.append(Dense(units, activation, kernel_initializer=state.initialiser, kernel_regularizer=penalty))
-        stack, loss = Stack(), Loss(name)
+        layers = stack_of(
+            [(hidden.units, hidden.activation, hidden.dropout) for hidden in state.layers],
+            _LOSS[head],
+            data.outcomes,
+            initialiser=state.initialiser,
+            l1=state.l1,
+            l2=state.l2,
+        )
+        stack, loss = Stack(), Loss(_LOSS[head])
         for layer in layers:
             stack.add(layer)
         stack.set_input(data.x.shape[1])

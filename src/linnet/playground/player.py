@@ -30,9 +30,10 @@ _MOST_UNSEEN = 3  # frames on their way
 class Player:
     """One page and its session. Commands and training take turns, so that a session is used by one thread at a time."""
 
-    def __init__(self, socket: WebSocket, table: Callable[[], Table | None]) -> None:
+    def __init__(self, socket: WebSocket, opened: Callable[[], Table | None]) -> None:
         self._socket = socket
-        self._table = table  # the one that was opened last
+        self._opened = opened  # the table that was opened last, maybe by another page
+        self._table = opened()  # this page's own
         self._session: Session | None = None
         self._turn = asyncio.Lock()
         self._unseen = 0
@@ -58,35 +59,43 @@ class Player:
     async def _answer(self, text: str) -> None:
         try:
             message = json.loads(text)
-        except ValueError:
-            raise ConfigError("a message must be JSON") from None
+        except (ValueError, RecursionError):
+            raise ConfigError("a message must be JSON, and not too deep") from None
         if not isinstance(message, dict):
             raise ConfigError("a message must be an object with the field do")
         if message.get("do") == "seen":
             self._unseen = 0 if message.get("frame") == "all" else max(0, self._unseen - 1)
             self._room_for_more.set()
             return
-        if message.get("do") not in _COMMANDS:
-            raise unknown_name("command", message.get("do"), ["seen", *_COMMANDS])
-        await _COMMANDS[message["do"]](self, message)
+        command = message.get("do")
+        if not isinstance(command, str) or command not in _COMMANDS:
+            raise unknown_name("command", command, ["seen", *_COMMANDS])
+        await _COMMANDS[command](self, message)
 
     # ---- commands ----
 
     async def _state(self, message: dict[str, Any]) -> None:
-        """Take a state; a page that has none yet gets a session, with the default if its own cannot be."""
+        """Take a state, and if it says so the table that was opened last; a page that has no session gets one."""
         given = State.of(message.get("state"))
+        if message.get("opened") is True:
+            self._table = self._opened()
         async with self._turn:
-            new = self._session is None
+            new = True
             if self._session is None:
-                self._session = await asyncio.to_thread(Session, given, self._table())
+                self._session = await asyncio.to_thread(Session, given, self._table)
             else:
-                self._session.table = self._table()
-                new = await asyncio.to_thread(self._session.apply, given)
+                new = await asyncio.to_thread(self._session.apply, given, self._table)
+            catching_up = message.get("catch up") is True
+            if catching_up and not (self._session.is_plain and self._session.epochs <= given.epochs):
+                await asyncio.to_thread(self._session.reset)
+                new = True
             if new:
                 await self._tell(self._session.facts())
-            if message.get("catch up") is True and self._session.epochs == 0:
-                await asyncio.to_thread(self._session.catch_up)
-            await self._show(self._session)
+            try:
+                if catching_up:
+                    await asyncio.to_thread(self._session.catch_up)
+            finally:
+                await self._show(self._session)
 
     async def _play(self, message: dict[str, Any]) -> None:
         if self._playing is None or self._playing.done():
@@ -94,7 +103,8 @@ class Player:
 
     async def _pause(self, message: dict[str, Any] | None = None) -> None:
         if self._playing is not None:
-            self._playing.cancel()
+            async with self._turn:  # not while a thread is at work on the session: it would go on behind our back
+                self._playing.cancel()
             with suppress(asyncio.CancelledError, WebSocketDisconnect):
                 await self._playing
             self._playing = None
@@ -126,21 +136,24 @@ class Player:
             await self._tell(await asyncio.to_thread(explain, session, message.get("row")))
 
     async def _approximate(self, message: dict[str, Any]) -> None:
-        await self._tell(await asyncio.to_thread(approximate, message))
+        await self._tell(await asyncio.to_thread(approximate, message.get("curve")))
 
     async def _way_out(self, message: dict[str, Any]) -> None:
         session = self._known()
         async with self._turn:
             await asyncio.to_thread(session.finish_epoch)
             await self._show(session)
-            told = {"program": handout.program(session), "command": handout.command(session), "epoch": session.epochs}
-            await self._tell({"is": "way out", "losses": session.scores(), **told})
+            told = {"program": handout.program(session), "command": handout.command(session)}
+            told["note"] = handout.command_note(session)
+            await self._tell({"is": "way out", "losses": session.scores(), "epoch": session.epochs, **told})
 
     async def _download(self, message: dict[str, Any]) -> None:
         session = self._known()
         async with self._turn:
-            if message.get("what") == "data":
-                data, name = handout.table_text(session).encode(), f"{session.state.data}.csv"
+            what = message.get("what")
+            if what in handout.PARTS:
+                text = await asyncio.to_thread(handout.table_text, session, what)
+                data, name = text.encode(), f"{session.state.data}-{what}.csv"
             else:
                 data, name = await asyncio.to_thread(handout.model_file, session), f"{session.state.data}.linnet"
         await self._send(pack({"is": "file", "name": name}, {"data": np.frombuffer(data, np.uint8)}))

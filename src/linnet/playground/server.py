@@ -3,11 +3,11 @@ closes, its session ends.
 """
 
 import asyncio
+import re
 import secrets
 import socket as sockets
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,7 @@ from linnet.errors import ConfigError, LinnetError
 from linnet.model.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground import state
-from linnet.playground.approximate import FUNCTIONS
+from linnet.playground.approximate import DEFAULTS, FUNCTIONS
 from linnet.playground.datasets import make
 from linnet.playground.frame import input_maps
 from linnet.playground.guard import Guard
@@ -77,13 +77,15 @@ class Room:
     async def upload(self, request: Request) -> Response:
         """Take a file as the table; it is kept in memory only."""
         body = bytearray()
-        with suppress(ClientDisconnect):
+        try:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_UPLOAD:
                     message = f"the file has more than {MOST_UPLOAD >> 20} MB: start `linnet play FILE` instead"
                     return JSONResponse({"is": "error", "message": message}, 413)
-        name = Path(request.query_params.get("name", "table.csv")[:200]).name or "table.csv"
+        except ClientDisconnect:  # half a file is none
+            return Response(status_code=400)
+        name = Path(request.query_params.get("name", "")[:200]).name or "table.csv"
         try:
             self.table = await asyncio.to_thread(_read, bytes(body), name)
         except LinnetError as error:
@@ -113,6 +115,7 @@ class Room:
             "thumbnails": _thumbnails(),
             "maps": dict(zip(state.FEATURES, input_maps(make("circle", features=state.FEATURES)), strict=True)),
             "functions": list(FUNCTIONS),
+            "curve": DEFAULTS,
             "choices": {
                 "data": state.DATA,
                 "features": state.FEATURES,
@@ -144,13 +147,14 @@ def _thumbnails() -> dict[str, Any]:
 
 
 def _read(data: bytes, name: str) -> Table:
+    kind = "".join(Path(name).suffixes[-2:])  # all of the name that matters; the rest may be no name of a file here
     with tempfile.TemporaryDirectory(prefix="linnet-") as folder:
-        path = Path(folder) / name
+        path = Path(folder) / f"table{kind if re.fullmatch(r'[.a-zA-Z0-9]{1,20}', kind) else '.csv'}"
         path.write_bytes(data)
         try:
             found = Table.read([path])
         except LinnetError as error:
-            raise type(error)(str(error).replace(f"{path}", name)) from None
+            raise type(error)(str(error).replace(f"{path}", name).replace(path.name, name)) from None
     return Table(found.table, [name], found.notes)
 
 

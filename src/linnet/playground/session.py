@@ -7,6 +7,7 @@ whole epochs. So whatever was done on screen can be done again by a program, to 
 import threading
 import warnings
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ class Session:
     """What one page plays with."""
 
     state: State
+    table: "Table | None"
     data: Dataset
     model: Model
     legs: list[Leg]
@@ -68,15 +70,15 @@ class Session:
     _scene: Scene
 
     def __init__(self, state: State | None = None, table: "Table | None" = None) -> None:
-        self.table = table
-        self._begin(State() if state is None else state)
+        self._begin(State() if state is None else state, table)
 
     # ---- settings ----
 
-    def apply(self, state: State) -> bool:
-        """Take other settings; return whether the run began anew. An error leaves everything as it was."""
-        if not self.state.same_run(state):
-            self._begin(state)
+    def apply(self, state: State, table: "Table | None" = None) -> bool:
+        """Take other settings, or another table; return whether the run began anew. An error leaves all as it was."""
+        table = self.table if table is None else table
+        if not self.state.same_run(state) or (state.data == "table" and table is not self.table):
+            self._begin(state, table)
             return True
         if not self.state.same_training(state):
             self.finish_epoch()
@@ -92,7 +94,7 @@ class Session:
 
     def reset(self) -> None:
         """Begin the run anew."""
-        self._begin(self.state)
+        self._begin(self.state, self.table)
 
     def edit(self, layer: object, source: object, unit: object, value: object) -> None:
         """Set a weight by hand, or with source None a bias, after the epoch under way."""
@@ -136,10 +138,11 @@ class Session:
                 return
 
     def finish_epoch(self) -> None:
-        """Go on to the end of the epoch under way, if there is one."""
+        """Go on to the end of the epoch under way, if there is one; back to its beginning if it has no end."""
         self._training.slice_seconds = BUDGET
-        while self.step:
-            self._next()
+        with suppress(FitError):
+            while self.step:
+                self._next()
 
     def one_epoch(self) -> None:
         """Train to the end of the epoch under way, or one whole epoch."""
@@ -158,6 +161,8 @@ class Session:
             self.step = 0
             theta = self._training.theta
             self._leave()
+            if self.legs[-1].epochs:  # whoever goes on all the same does so with a new optimizer
+                self.legs.append(Leg(self.state))
             self._train(theta, OptimizerState())
             raise
         if isinstance(record, Epoch):
@@ -177,6 +182,12 @@ class Session:
         """Whole epochs of the run so far."""
         return sum(leg.epochs for leg in self.legs)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing was changed on the way, so that the state alone says how the parameters came about."""
+        done = [leg for leg in self.legs if leg.epochs or leg.edits]
+        return len(done) <= 1 and all(not leg.edits and leg.state.same_training(self.state) for leg in done)
+
     # ---- what the page gets ----
 
     def frame(self) -> bytes:
@@ -186,7 +197,7 @@ class Session:
             "step": self.step,
             "steps": self._training.steps,
             "run": self.run,
-            "plain": len(self.legs) == 1 and not self.legs[0].edits,  # the state alone says how it came about
+            "plain": self.is_plain,
         }
         return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
 
@@ -230,31 +241,17 @@ class Session:
 
     # ---- inside ----
 
-    def _begin(self, state: State) -> None:
-        data = self._data(state)
+    def _begin(self, state: State, table: "Table | None") -> None:
+        data = _data(state, table)
         model = Model.of(state, data)
         train_part, test_part = data.split(state.ratio, state.seed)
         scene = Scene(model, data, train_part, test_part)
         self._leave()
-        self.state, self.data, self.model = state, data, model
+        self.state, self.table, self.data, self.model = state, table, data, model
         self.train_part, self.test_part, self._scene = train_part, test_part, scene
         self.legs = [Leg(state)]
         self.run += 1
         self._train(model.first_theta(), OptimizerState())
-
-    def _data(self, state: State) -> Dataset:
-        if state.data == "table":
-            if self.table is None:
-                raise ConfigError("data 'table': there is none: start `linnet play FILE`, or open a file on the page")
-            return self.table.dataset(state.target, state.axes)
-        return make(
-            state.data,
-            noise=state.noise,
-            seed=state.seed,
-            classes=state.classes,
-            features=state.features,
-            points=state.points,
-        )
 
     def _train(self, theta: Theta, state: OptimizerState) -> None:
         rows = self.model.rows(self.data, self.train_part)
@@ -268,6 +265,21 @@ class Session:
     def _leave(self) -> None:
         if hasattr(self, "_records"):
             self._records.close()
+
+
+def _data(state: State, table: "Table | None") -> Dataset:
+    if state.data == "table":
+        if table is None:
+            raise ConfigError("data 'table': there is none: start `linnet play FILE`, or open a file on the page")
+        return table.dataset(state.target, state.axes)
+    return make(
+        state.data,
+        noise=state.noise,
+        seed=state.seed,
+        classes=state.classes,
+        features=state.features,
+        points=state.points,
+    )
 
 
 def _short(points: Floats, ranges: Sequence[tuple[float, float]]) -> list[list[float]]:

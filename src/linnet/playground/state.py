@@ -5,34 +5,37 @@ their defaults, so that a link names only what differs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.estimators.table_network import OPTIMIZERS as RULES
+from linnet.fit.optimizers import Optimizer
 from linnet.model.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
+from linnet.playground.approximate import Curve
 
 MOST_LAYERS = 6
 MOST_UNITS = 16
 MOST_POINTS = 1000  # drawn by hand
 MOST_CLASSES = 6
 MOST_EPOCHS = 100_000
+MOST_ROWS = 1_000_000
 
 DATA = (
     *("circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels"),
     *("plane", "multi_gauss", "counts", "drawn", "digits", "table"),
 )
 FEATURES = ("x1", "x2", "x1^2", "x2^2", "x1*x2", "sin(x1)", "sin(x2)")
-OPTIMIZERS = ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "adamw")
+OPTIMIZERS = tuple(RULES)
 HEADS = ("task", "bernoulli", "categorical", "normal", "poisson", "perceptron")
 SPEEDS = ("step", "epoch", "ten", "most")
 VIEWS = ("train", "backprop", "approximation")
 
 # of these a change takes effect while training goes on; of what is seen it changes nothing; else a run begins anew
 LIVE = ("batch", "l1", "l2", "optimizer", "rate")
-SEEN = ("epochs", "threshold", "shown", "speed", "view", "test")
+SEEN = ("epochs", "threshold", "shown", "speed", "view", "test", "row", "place", "curve")
 
 
 def _list(given: object, name: str) -> Sequence[Any]:
@@ -105,6 +108,9 @@ class State:
     speed: str = "epoch"
     view: str = "train"
     test: bool = False  # whether the rows that are held out are drawn
+    row: int = 0  # whose values and gradients are shown
+    place: int = 0  # the step of that calculation
+    curve: Mapping[str, Any] = field(default_factory=dict)  # what approximation is asked for, where it differs
 
     def __post_init__(self) -> None:
         _choice(self.data, "data", DATA)
@@ -119,10 +125,10 @@ class State:
             raise ConfigError(f"axes must be two columns or none, got {len(self.axes)}")
         for name in self.axes:
             _text(name, "axes")
-        if not self.features or len(set(self.features)) != len(self.features):
-            raise ConfigError("features must be at least one, each of them once")
         for name in self.features:
             _choice(name, "features", FEATURES)
+        if not self.features or len(set(self.features)) != len(self.features):
+            raise ConfigError("features must be at least one, each of them once")
         if len(self.layers) > MOST_LAYERS:
             raise ConfigError(f"layers must be at most {MOST_LAYERS}, got {len(self.layers)}")
         _choice(self.head, "head", HEADS)
@@ -139,13 +145,16 @@ class State:
         _choice(self.view, "view", VIEWS)
         if not isinstance(self.test, bool):
             raise ConfigError(f"test must be true or false, got {self.test!r}")
+        _within(self.row, "row", 0, MOST_ROWS)
+        _within(self.place, "place", 0, 2 * MOST_LAYERS + 3)
+        Curve.of(self.curve)
 
     @classmethod
     def of(cls, given: object) -> "State":
         """Take what JSON has, or raise a ConfigError that names the field."""
         if not isinstance(given, Mapping):
             raise ConfigError(f"a state must be an object of fields, got {type(given).__name__}")
-        known = [field.name for field in fields(cls)]
+        known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
                 raise unknown_name("field of a state", name, known)
@@ -161,19 +170,7 @@ class State:
 
     def make_optimizer(self) -> Optimizer:
         """The optimizer with its rate; momentum is 0.9."""
-        match self.optimizer:
-            case "sgd":
-                return SGD(self.rate)
-            case "momentum" | "nesterov":
-                return SGD(self.rate, momentum=0.9, nesterov=self.optimizer == "nesterov")
-            case "adagrad":
-                return Adagrad(self.rate)
-            case "rmsprop":
-                return RMSprop(self.rate)
-            case "adam":
-                return Adam(self.rate)
-            case _:
-                return AdamW(self.rate)
+        return RULES[self.optimizer](self.rate)
 
     def same_run(self, other: "State") -> bool:
         """Whether the other one differs in nothing but in what may change while a run goes on."""

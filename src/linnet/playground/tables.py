@@ -19,6 +19,7 @@ from linnet.data.schema import Schema, unknown_column
 from linnet.data.sources import open_source
 from linnet.errors import DataError
 from linnet.estimators.table_model import Roles, target_of, with_target
+from linnet.estimators.table_training import LEAST_ROWS
 from linnet.playground.datasets import Dataset, Floats, Plane, components, span
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _MOST_BYTES = 1 << 26  # of a table in memory
 _MOST_ROWS = 20_000
 _MOST_INPUTS = 200
 _MOST_CLASSES = 10
-_LEAST_ROWS = 10
 _PREDICTED = ("number", "boolean", "category")
 
 
@@ -124,8 +124,8 @@ class Table:
 
 def _prepare(table: "pa.Table", target: str) -> Prepared:
     table = with_target(table, target)
-    if len(table) < _LEAST_ROWS:
-        raise DataError(f"only {len(table)} rows have a value of {target!r}: at least {_LEAST_ROWS} are needed")
+    if len(table) < LEAST_ROWS:
+        raise DataError(f"only {len(table)} rows have a value of {target!r}: at least {LEAST_ROWS} are needed")
     schema = Schema.of(table, target)
     task = schema.task
     assert task is not None

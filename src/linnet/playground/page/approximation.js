@@ -2,32 +2,50 @@
 import { frameOf } from "./charts.js";
 import { draw, make, of, select, short, slider } from "./dom.js";
 
-const BOX = { left: 38, top: 10, width: 512, height: 280 };
-
 export class Approximation {
-  constructor(link, functions) {
+  constructor(link, store, { functions, curve }) {
     this.link = link;
+    this.store = store;
     this.functions = functions;
-    this.asked = { function: functions[0], low: -3, high: 3, kind: "relu", units: 8, epochs: 2000, points: null };
+    this.defaults = curve;
+    this.asked = { ...curve, ...store.state.curve };
     const svg = of("built-chart");
     svg.addEventListener("pointerdown", (event) => this.#draw(event, true));
     svg.addEventListener("pointermove", (event) => event.buttons === 1 && this.#draw(event, false));
-    svg.addEventListener("pointerup", () => this.#drawn());
+    for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => this.#drawn());
     this.#controls();
   }
 
   set active(on) {
     if (on && !this.found && !this.waiting) this.#ask({});
+    else if (on) this.redraw();
   }
 
+  /** Ask for what is set now; while an answer is under way, once it is here: a slider that is dragged says much. */
   #ask(changes) {
     Object.assign(this.asked, changes);
+    const differs = ([name, value]) => JSON.stringify(value) !== JSON.stringify(this.defaults[name]);
+    this.store.set({ curve: Object.fromEntries(Object.entries(this.asked).filter(differs)) });
+    this.stale = true;
+    if (this.waiting) return;
     this.waiting = true;
-    clearTimeout(this.sending);
-    this.sending = setTimeout(() => {
-      const { points, ...rest } = this.asked;
-      this.link.send("approximate", points ? { ...rest, points } : rest);
-    }, 40);
+    this.stale = false;
+    this.link.send("approximate", { curve: this.asked });
+  }
+
+  /** Take what a link says. */
+  take(curve) {
+    const wanted = { ...this.defaults, ...curve };
+    if (JSON.stringify(wanted) === JSON.stringify(this.asked)) return;
+    this.asked = wanted;
+    this.#controls();
+    if (this.found || this.waiting) this.#ask({});
+  }
+
+  /** An answer has come, if only that there is none. */
+  answered() {
+    this.waiting = false;
+    if (this.stale) this.#ask({});
   }
 
   #controls() {
@@ -37,7 +55,7 @@ export class Approximation {
       input.value = asked[name];
       return make("label", {}, make("span", {}, label), input);
     };
-    this.choice = select("Function", [...this.functions, ["drawn", "drawn by hand"]], asked.function, (name) => name !== "drawn" && this.#ask({ function: name, points: null }));
+    this.choice = select("Function", [...this.functions, ["drawn", "drawn by hand"]], asked.points ? "drawn" : asked.function, (name) => name !== "drawn" && this.#ask({ function: name, points: null }));
     const units = slider("Units", { min: 1, max: 64, step: 1 }, asked.units, (value) => this.#ask({ units: value }));
     units.classList.add("long");
     of("approximation-controls").replaceChildren(
@@ -49,26 +67,33 @@ export class Approximation {
 
   show(found) {
     this.found = found;
-    this.waiting = false;
+    this.answered();
     const all = [...found.f, ...found.built];
     const [low, high] = [Math.min(...all), Math.max(...all)];
     const margin = 0.12 * (high - low) || 1;
     this.range = [low - margin, high + margin];
     const kind = found.kind === "relu" ? "ReLU" : "sigmoid";
     of("built-says").textContent = `${found.units} ${kind} unit${found.units === 1 ? "" : "s"}, sup-norm error ${short(found.error, 4)}`;
-    of("trained-says").textContent = `${this.asked.units} ${kind} units, ${found.epochs.toLocaleString("en-US")} epochs of Adam, sup-norm error ${short(found.trained_error, 4)}`;
-    this.#chart(of("built-chart"), found.built, true);
-    this.#chart(of("trained-chart"), found.trained, false);
+    of("trained-says").textContent = `${found.asked} ${kind} unit${found.asked === 1 ? "" : "s"}, ${found.epochs.toLocaleString("en-US")} epochs of Adam, sup-norm error ${short(found.trained_error, 4)}`;
+    this.redraw();
+  }
+
+  /** Draw both charts, in the size that they have now. */
+  redraw() {
+    if (!this.found || !of("built-chart").clientWidth) return;
+    this.#chart(of("built-chart"), this.found.built, true);
+    this.#chart(of("trained-chart"), this.found.trained, false);
   }
 
   #chart(svg, values, built) {
     const { x, f, knots, parts } = this.found;
     const ends = [x[0], x.at(-1)];
-    const place = (this.place = frameOf(svg, ends, this.range, BOX));
+    const place = (this.place = frameOf(svg, ends, this.range));
+    const { left, top, width, height } = place.box;
     const [low, high] = this.range;
     const inside = (value) => Math.max(low, Math.min(high, value));
     const clip = `inside-${svg.id}`;
-    svg.append(draw("clipPath", { id: clip }, draw("rect", { x: BOX.left, y: BOX.top, width: BOX.width, height: BOX.height })));
+    svg.append(draw("clipPath", { id: clip }, draw("rect", { x: left, y: top, width, height })));
     const path = (ys) => ys.map((value, k) => `${k ? "L" : "M"}${place.x(x[k]).toFixed(1)} ${place.y(value).toFixed(1)}`).join("");
     const curve = (kind, ys) => draw("path", { class: `curve ${kind}`, d: path(ys), "clip-path": `url(#${clip})` });
     if (built) svg.append(...parts.map((part) => curve("part", part)));
@@ -82,9 +107,10 @@ export class Approximation {
     if (!this.found) return;
     const svg = of("built-chart");
     const { x: px, y: py } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    const { low, high } = this.asked;
-    const x = low + ((px - BOX.left) / BOX.width) * (high - low);
-    const y = this.range[0] + (1 - (py - BOX.top) / BOX.height) * (this.range[1] - this.range[0]);
+    const { left, top, width, height } = this.place.box;
+    const [low, high] = [this.found.x[0], this.found.x.at(-1)];
+    const x = low + ((px - left) / width) * (high - low);
+    const y = this.range[0] + (1 - (py - top) / height) * (this.range[1] - this.range[0]);
     if (begins) {
       svg.setPointerCapture(event.pointerId);
       const { x: xs, f } = this.found;
@@ -105,7 +131,7 @@ export class Approximation {
   #drawn() {
     if (!this.hand || !this.last) return;
     this.choice.querySelector("select").value = "drawn";
-    this.#ask({ points: this.hand });
+    this.#ask({ points: this.hand.map((point) => point.map((value) => Math.round(value * 1000) / 1000)) });
     this.last = null;
   }
 }

@@ -1,18 +1,21 @@
 // Backpropagation on one example, step by step: values go up, gradients come down.
-import { draw, make, of, short } from "./dom.js";
+import { draw, make, of, short, watchEdges } from "./dom.js";
 
 const MOST = 10; // units of a column that are drawn
 const SIZE = { width: 84, height: 44, gap: 14, column: 176 };
-const number = (value) => short(value, 3).replace("-", "−");
+const SMALL = { width: 66, height: 44, gap: 10, column: 86 }; // on a phone
+const number = (value) => short(value, 3).replaceAll("-", "−");
 
 export class Backprop {
-  constructor(link) {
+  constructor(link, store) {
     this.link = link;
-    this.row = null;
-    this.place = 0;
+    this.store = store;
+    this.row = store.state.row;
+    this.place = store.state.place;
     of("forth").onclick = () => this.#go(this.place + 1);
     of("back").onclick = () => this.#go(this.place - 1);
-    of("other-row").onclick = () => this.#ask(this.row === null ? 0 : this.row + 1);
+    of("other-row").onclick = () => this.#ask(this.row + 1);
+    watchEdges(of("backprop-graph").parentElement);
     of("backprop-place").oninput = (event) => this.#go(Number(event.target.value));
   }
 
@@ -23,15 +26,20 @@ export class Backprop {
 
   /** Ask again about the same row: the network may have learned. */
   renew() {
-    if (this.isActive && !this.asked) this.#ask(this.row ?? 0);
+    if (this.isActive && !this.asked) this.#ask(this.row);
   }
 
   /** The network has changed: what is shown is no longer true. */
   forget() {
     this.found = null;
     this.asked = false;
-    this.row = null;
-    this.place = 0;
+  }
+
+  /** Take what a link says. */
+  take({ row, place }) {
+    if (row === this.row && place === this.place) return;
+    [this.row, this.place] = [row, place];
+    this.renew();
   }
 
   #ask(row) {
@@ -45,6 +53,7 @@ export class Backprop {
     this.found = message;
     this.asked = false;
     this.row = message.row;
+    this.store.set({ row: this.row });
     this.steps = this.#steps(message.layers.length);
     of("backprop-place").max = this.steps.length - 1;
     this.place = Math.min(this.place, this.steps.length - 1);
@@ -66,6 +75,7 @@ export class Backprop {
     if (!this.found) return;
     this.link.send("pause");
     this.place = Math.max(0, Math.min(this.steps.length - 1, place));
+    this.store.set({ place: this.place });
     this.unit = 0;
     this.#render();
   }
@@ -120,12 +130,14 @@ export class Backprop {
 
   #graph(step) {
     const columns = this.#columns();
+    const box = of("backprop-graph").parentElement;
+    const parent = box.clientWidth || 900;
+    const size = (this.size = parent < 560 ? SMALL : SIZE);
     const most = Math.max(...columns.map((column) => column.length));
-    const height = most * (SIZE.height + SIZE.gap) + 34;
-    const parent = of("backprop-graph").parentElement.clientWidth || 900;
-    const wide = Math.max(SIZE.column * (columns.length - 1) + SIZE.width + 24, Math.min(parent, 1100));
-    const x = (column) => SIZE.width / 2 + 12 + (column * (wide - SIZE.width - 24)) / Math.max(1, columns.length - 1);
-    const y = (column, k) => 26 + height / 2 - 8 + (k - columns[column].length / 2 + 0.5) * (SIZE.height + SIZE.gap);
+    const height = most * (size.height + size.gap) + 34;
+    const wide = Math.max(size.column * (columns.length - 1) + size.width + 8, Math.min(parent, 1100));
+    const x = (column) => size.width / 2 + 4 + (column * (wide - size.width - 8)) / Math.max(1, columns.length - 1);
+    const y = (column, k) => 26 + height / 2 - 8 + (k - columns[column].length / 2 + 0.5) * (size.height + size.gap);
     const [forward, back] = this.#known(step);
     const parts = [];
     columns.slice(1).forEach((column, layer) => {
@@ -133,7 +145,7 @@ export class Backprop {
       const values = step.kind === "back" && isNow ? this.found.layers[layer].dw : this.found.layers[layer].w;
       const top = Math.max(1e-9, ...values.slice(0, MOST).flatMap((row) => row.slice(0, MOST).map(Math.abs)));
       columns[layer].forEach((_, i) => column.forEach((_, j) => {
-        const [x1, y1, x2, y2] = [x(layer) + SIZE.width / 2, y(layer, i), x(layer + 1) - SIZE.width / 2, y(layer + 1, j)];
+        const [x1, y1, x2, y2] = [x(layer) + size.width / 2, y(layer, i), x(layer + 1) - size.width / 2, y(layer + 1, j)];
         const bend = (x2 - x1) * 0.4;
         const value = values[i][j];
         const chosen = isNow && j === this.unit;
@@ -145,12 +157,15 @@ export class Backprop {
       }));
     });
     columns.forEach((column, c) => column.forEach((unit, k) => parts.push(this.#node(step, unit, c, k, x(c), y(c, k), c <= forward, c >= back))));
-    ["inputs", ...this.found.layers.map((_, l) => this.#name(l).replace("the ", ""))].forEach((name, c) => parts.push(draw("text", { x: x(c), y: 14 }, name)));
+    const title = (name) => (size === SMALL ? name.replace("hidden ", "").replace("output layer", "output") : name);
+    ["inputs", ...this.found.layers.map((_, l) => this.#name(l).replace("the ", ""))].forEach((name, c) => parts.push(draw("text", { x: x(c), y: 14 }, title(name))));
     const svg = of("backprop-graph");
     svg.setAttribute("viewBox", `0 0 ${wide} ${height + 26}`);
     svg.setAttribute("width", wide);
     svg.setAttribute("height", height + 26);
     svg.replaceChildren(...parts);
+    if (step !== this.looked) box.scrollLeft = x(step.layer + 1) - parent / 2; // what is at work is to be seen
+    this.looked = step;
   }
 
   #node(step, unit, column, k, x, y, hasValue, hasSlope) {
@@ -164,7 +179,7 @@ export class Backprop {
       class: `stop ${isNow ? "now" : ""} ${isNow && k === this.unit ? "chosen" : ""} ${hasValue ? "" : "later"}`,
       transform: `translate(${x} ${y})`, tabindex: isNow ? 0 : -1, role: "button", "aria-label": `${unit.name}: ${hasValue ? number(unit.value) : "not known yet"}`,
       onclick: choose, onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose()),
-    }, draw("rect", { x: -SIZE.width / 2, y: -SIZE.height / 2, width: SIZE.width, height: SIZE.height, rx: 9 }));
+    }, draw("rect", { x: -this.size.width / 2, y: -this.size.height / 2, width: this.size.width, height: this.size.height, rx: 9 }));
     if (hasSlope) {
       group.append(draw("text", { class: "value", y: -4 }, number(unit.value)), draw("text", { class: "slope", y: 13 }, `∂ ${number(unit.slope)}`));
     } else group.append(draw("text", { class: "value", y: hasValue ? -3 : 4 }, hasValue ? number(unit.value) : "?"), hasValue ? draw("text", { y: 13 }, unit.name.slice(0, 11)) : "");

@@ -2,8 +2,6 @@
 import { colour, css } from "./paint.js";
 import { draw, make, of, short } from "./dom.js";
 
-const BOX = { left: 42, top: 8, width: 288, height: 160 };
-
 /** About four round numbers from low to high. */
 function ticks(low, high) {
   const rough = (high - low) / 4;
@@ -22,15 +20,18 @@ function rounded(value) {
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((size) => size >= value * 0.999999);
 }
 
-/** Make the axes of a chart, or keep them if they are the same; what else was in it is taken out. */
-function frameOf(svg, [low, high], [bottom, top], box = BOX) {
+/** Make the axes of a chart, or keep them if they are the same; what else was in it is taken out. A unit is a pixel. */
+function frameOf(svg, [low, high], [bottom, top]) {
+  const [wide, tall] = [svg.clientWidth || 340, svg.clientHeight || 180];
+  const box = { left: 36, top: 8, width: wide - 36 - 12, height: tall - 8 - 22 };
   const x = (value) => box.left + ((value - low) / (high - low)) * box.width;
   const y = (value) => box.top + (1 - (value - bottom) / (top - bottom)) * box.height;
-  const limits = [low, high, bottom, top].join();
+  const limits = [low, high, bottom, top, wide, tall].join();
   if (svg.limits === limits) {
     while (svg.childNodes.length > svg.axes) svg.lastChild.remove();
-    return { x, y };
+    return { x, y, box };
   }
+  svg.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
   const parts = [];
   for (const value of ticks(bottom, top)) {
     parts.push(draw("line", { class: "grid", x1: box.left, x2: box.left + box.width, y1: y(value), y2: y(value) }));
@@ -39,7 +40,7 @@ function frameOf(svg, [low, high], [bottom, top], box = BOX) {
   for (const value of ticks(low, high)) parts.push(draw("text", { x: x(value), y: box.top + box.height + 16, "text-anchor": "middle" }, brief(value)));
   svg.replaceChildren(...parts);
   [svg.limits, svg.axes] = [limits, parts.length];
-  return { x, y };
+  return { x, y, box };
 }
 
 /** A path through values, by at most some hundred points. */
@@ -129,7 +130,7 @@ export class Curves {
   }
 
   listPins(changed) {
-    of("pins").replaceChildren(...(this.pins.length ? [] : [make("span", {}, make("i", { class: "key train" }), "train"), make("span", {}, make("i", { class: "key test" }), "test")]),
+    of("pins").replaceChildren(...["train", "test"].map((side) => make("span", {}, make("i", { class: `key ${side}` }), side)),
       ...this.pins.map((pin) => make("span", { class: "pin", title: pin.name },
         draw("svg", { viewBox: "0 0 16 8" }, draw("line", { x1: 0, x2: 16, y1: 4, y2: 4, "stroke-width": 3, class: `pin${pin.place}` })),
         make("span", {}, pin.name),
@@ -139,8 +140,6 @@ export class Curves {
         } }, "×"))));
   }
 }
-
-const PR = { left: 42, top: 8, width: 288, height: 138 };
 
 export class PrecisionRecall {
   /** `moved(threshold)` is told when the mark is dragged. */
@@ -158,24 +157,27 @@ export class PrecisionRecall {
     const { thresholds, tp, fp } = frame.arrays;
     const positives = tp[tp.length - 1];
     const total = positives + fp[fp.length - 1];
-    const { x, y } = frameOf(this.svg, [0, 1], [0, 1], PR);
+    const { x, y, box } = frameOf(this.svg, [0, 1], [0, 1]);
+    this.box = box;
     this.points = Array.from(thresholds, (cut, k) => ({ cut, recall: positives ? tp[k] / positives : 0, precision: tp[k] / (tp[k] + fp[k]) }));
     const d = this.points.map((point, k) => `${k ? "L" : "M"}${x(point.recall).toFixed(1)} ${y(point.precision).toFixed(1)}`).join("");
     let at = -1;
     while (at + 1 < this.points.length && this.points[at + 1].cut >= threshold) at++;
     const now = this.points[at] ?? { recall: 0, precision: 1 };
     this.svg.append(
-      draw("line", { class: "grid", "stroke-dasharray": "3 4", x1: PR.left, x2: PR.left + PR.width, y1: y(positives / total), y2: y(positives / total) }),
+      draw("line", { class: "grid", "stroke-dasharray": "3 4", x1: box.left, x2: box.left + box.width, y1: y(positives / total), y2: y(positives / total) }),
       draw("path", { class: "line train", d }),
       draw("circle", { class: "mark", cx: x(now.recall), cy: y(now.precision), r: 7 }));
     const f1 = now.recall + now.precision > 0 ? (2 * now.recall * now.precision) / (now.recall + now.precision) : 0;
-    of("pr-says").textContent = `precision ${now.precision.toFixed(2)}, recall ${now.recall.toFixed(2)}, F1 ${f1.toFixed(2)}`;
+    const told = { precision: now.precision, recall: now.recall, F1: f1 };
+    of("pr-says").replaceChildren(...Object.entries(told).map(([name, value]) => make("span", {}, `${name} `, make("b", {}, value.toFixed(2)))));
   }
 
   #drag(event) {
     if (!this.points?.length) return;
     const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
-    const [recall, precision] = [(place.x - PR.left) / PR.width, 1 - (place.y - PR.top) / PR.height];
+    const { left, top, width, height } = this.box;
+    const [recall, precision] = [(place.x - left) / width, 1 - (place.y - top) / height];
     const near = (point) => (point.recall - recall) ** 2 + ((point.precision - precision) / 2) ** 2;
     const best = this.points.reduce((found, point) => (near(point) < near(found) ? point : found));
     this.moved(Math.min(1, Math.max(0, Math.round(best.cut * 1000) / 1000)));

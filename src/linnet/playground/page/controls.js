@@ -1,5 +1,5 @@
 // Data sets and settings.
-import { classColour, css, numberColour } from "./paint.js";
+import { css, listed, numberColour } from "./paint.js";
 import { make, of, select, slider, toast } from "./dom.js";
 
 const NAMES = {
@@ -38,18 +38,18 @@ export class Controls {
 
   /** Draw the small pictures again, in the colours of the theme. */
   paintSets() {
+    for (const brush of of("drawing").querySelectorAll("[data-brush]:not(.word)")) brush.style.background = css(listed(Number(brush.dataset.brush)));
     for (const button of of("sets").children) {
       const found = this.thumbnails[button.dataset.set];
       if (!found) continue;
       const context = button.firstChild.getContext("2d");
       context.clearRect(0, 0, 88, 88);
-      const count = 1 + Math.max(...found.values);
       const [low, high] = [Math.min(...found.values), Math.max(...found.values)];
       found.points.forEach(([x, y], k) => {
         context.beginPath();
         context.arc(44 + x * 6.4, 44 - y * 6.4, 3, 0, 2 * Math.PI);
         const number = () => numberColour((found.values[k] - low) / (high - low), { range: found.task === "counts" ? [0, high] : [low, high] });
-        context.fillStyle = css(found.task.endsWith("classes") ? classColour(found.values[k], count) : number());
+        context.fillStyle = css(found.task.endsWith("classes") ? listed(found.values[k]) : number());
         context.fill();
       });
     }
@@ -96,12 +96,15 @@ export class Controls {
       select("Optimizer", this.choices.optimizer, state.optimizer, set("optimizer")),
       select("Learning rate", withOwn(RATES, state.rate), state.rate, (value) => this.store.set({ rate: Number(value) })),
       select("Batch size", withOwn(BATCHES, state.batch), state.batch, (value) => this.store.set({ batch: Number(value) })),
-      select("Initial weights", this.choices.initialiser, state.initialiser, set("initialiser")),
       select("L1 penalty", withOwn(PENALTIES, state.l1), state.l1, (value) => this.store.set({ l1: Number(value) })),
       select("L2 penalty", withOwn(PENALTIES, state.l2), state.l2, (value) => this.store.set({ l2: Number(value) })),
+      select("Initial weights", this.choices.initialiser, state.initialiser, set("initialiser")),
       select("Head", heads.map((name) => [name, name === "task" && facts ? `by the task: ${facts.heads[0]}` : HEADS[name]]), state.head, set("head")),
     ]);
-    of("training-controls").lastChild.style.gridColumn = "1 / -1";
+    for (const control of of("training-controls").children) {
+      const wide = ["Optimizer", "Initial weights", "Head"].includes(control.querySelector("select").ariaLabel);
+      control.style.gridColumn = wide ? "1 / -1" : "";
+    }
   }
 
   /** Replace the controls of a card; the one with the focus keeps it, and is not touched while it is dragged. */
@@ -133,12 +136,11 @@ export class Controls {
     place.hidden = state.data !== "drawn";
     if (place.hidden || place.childElementCount) return;
     const brushes = Array.from({ length: this.choices.classes }, (_, kind) => this.#brush(kind, `Class ${"ABCDEF"[kind]}`));
+    const eraser = make("button", { type: "button", class: "word", role: "radio", "data-brush": -1, onclick: () => this.#take(-1, eraser) }, "Eraser");
     place.append(
       make("span", {}, "Paint points on the plane, of at least two classes."),
-      make("div", { class: "brushes", role: "radiogroup", "aria-label": "Class to paint" }, ...brushes),
-      make("div", { class: "pair" },
-        make("button", { type: "button", onclick: () => this.#take(-1, null) }, "Eraser"),
-        make("button", { type: "button", onclick: () => {
+      make("div", { class: "brushes", role: "radiogroup", "aria-label": "Class to paint" }, ...brushes, eraser,
+        make("button", { type: "button", class: "word", onclick: () => {
           this.surface.points = [];
           this.store.set({ points: [] });
           this.surface.changed();
@@ -148,7 +150,6 @@ export class Controls {
 
   #brush(kind, name) {
     const button = make("button", { type: "button", role: "radio", "aria-label": name, title: name, "data-brush": kind, onclick: () => this.#take(kind, button) });
-    button.style.background = css(classColour(kind, 6));
     return button;
   }
 

@@ -1,6 +1,6 @@
 // The network as a picture: units as small maps of the plane, weights as lines whose width and colour carry them.
 import { byteColours, classColour, colour, css, drawCells, surfaceColours } from "./paint.js";
-import { draw, make, short, tip } from "./dom.js";
+import { draw, make, short, tip, watchEdges } from "./dom.js";
 
 const HEAD = 90; // pixels above the units, for the controls of a layer
 const MOST_GRABBED = 420; // more lines are too close to be pointed at
@@ -11,6 +11,7 @@ export class Diagram {
     this.choices = choices;
     this.maps = maps; // of the features of toy sets
     this.on = on; // units(layer, count), layer(layer, changes), feature(name), look(unit or null), open(layer, unit, source)
+    watchEdges(root.parentElement);
     new ResizeObserver(() => this.facts && this.root.clientWidth !== this.width && this.layout(this.facts, this.state)).observe(root.parentElement);
   }
 
@@ -27,9 +28,14 @@ export class Diagram {
     this.size = most <= 8 ? 35 : most <= 12 ? 25 : 19;
     this.gap = most <= 8 ? 9 : most <= 12 ? 6 : 5;
     const columns = widths.length;
-    const labels = isToy ? 62 : 110;
-    const right = this.size / 2 + (facts.classes.length > 2 ? 74 : 14);
-    this.width = Math.max(this.root.parentElement.clientWidth, labels + this.size / 2 + 6 + (columns - 1) * 82 + right);
+    const room = this.root.parentElement.clientWidth;
+    const narrow = room < 480; // a phone
+    this.root.classList.toggle("narrow", narrow);
+    const labels = isToy ? (narrow ? 54 : 62) : narrow ? 72 : 110;
+    const longest = Math.max(0, ...facts.classes.map((name) => name.length));
+    this.named = facts.classes.length > 2 ? Math.min(74, 22 + 8 * longest) : 0; // pixels for the names of classes
+    const right = this.size / 2 + (this.named || 14);
+    this.width = Math.max(room, labels + this.size / 2 + 6 + (columns - 1) * (narrow ? 71 : 82) + right);
     this.height = Math.max(396, HEAD + most * (this.size + this.gap) + 8);
     this.root.style.width = `${this.width}px`;
     this.root.style.height = `${this.height}px`;
@@ -144,7 +150,7 @@ export class Diagram {
         "aria-label": `Output for ${what}: see and edit its weights`, "data-key": `output-${k}`,
         onclick: () => this.on.open(layer, k, null, node),
       }, canvas, bias);
-      if (count > 1) this.#name(this.facts.classes[k], column, k, 60, true);
+      if (count > 1) this.#name(this.facts.classes[k], column, k, this.named - 14, true);
       return { canvas, bias };
     });
   }
@@ -241,7 +247,7 @@ export class Diagram {
         drawCells(answer.canvas, side, surfaceColours(surface, this.facts));
         return;
       }
-      const [full, empty] = [classColour(k, this.facts.classes.length), colour("card")];
+      const [full, empty] = [classColour(k, this.facts), colour("card")];
       const table = Array.from({ length: 256 }, (_, part) => empty.map((value, c) => value + ((full[c] - value) * part) / 255));
       const half = side / 2; // every other point of every other row is enough for so small a picture
       drawCells(answer.canvas, half, (cell) => table[surface[(k * side + 2 * Math.floor(cell / half)) * side + 2 * (cell % half)] >> 8]);

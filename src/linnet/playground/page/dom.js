@@ -48,6 +48,18 @@ export function slider(label, { min, max, step, text = String }, value, change) 
   return make("label", {}, make("span", {}, label, shown), input);
 }
 
+/** Mark a box that scrolls sideways where there is more to see. */
+export function watchEdges(box) {
+  const mark = () => {
+    const rest = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("more-left", box.scrollLeft > 4);
+    box.classList.toggle("more-right", rest > 4 && box.scrollLeft < rest - 4);
+  };
+  box.addEventListener("scroll", mark, { passive: true });
+  const seen = new ResizeObserver(mark);
+  for (const element of [box, ...box.children]) seen.observe(element);
+}
+
 let hiding = 0;
 export function toast(text) {
   const place = of("toast");

@@ -14,6 +14,7 @@ import { WayOut } from "./wayout.js";
 
 const VIEWS = ["train", "backprop", "approximation"];
 const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
+const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve"]; // no part of a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const app = { charted: 0, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
@@ -36,6 +37,8 @@ const link = new Link({
   status: ({ playing }) => showPlaying(playing),
   error: ({ message }) => {
     toast(message);
+    app.approximation?.answered();
+    if (app.opening && app.facts) app.store.replace(app.facts.state); // a link that leads nowhere: stay
     if (app.facts || app.fellBack) return;
     app.fellBack = true; // a link that leads nowhere
     app.store.replace({});
@@ -63,8 +66,8 @@ function begin(hello) {
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
   app.wayOut = new WayOut(link);
-  app.backprop = new Backprop(link);
-  app.approximation = new Approximation(link, hello.functions);
+  app.backprop = new Backprop(link, store);
+  app.approximation = new Approximation(link, store, hello);
   app.diagram = new Diagram(of("diagram"), hello, {
     units: (layer, units) => setLayer(layer, { units }),
     layer: setLayer,
@@ -84,12 +87,11 @@ function begin(hello) {
   store.listeners.push(changed);
   store.opened = () => { // the same state may mean another table
     app.sent = null;
-    link.send("reset");
-    send();
+    send({ opened: true });
   };
   wire(store);
   showPresets(hello.presets);
-  send(true);
+  send({ "catch up": true });
   redraw();
 }
 
@@ -104,14 +106,18 @@ const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size 
 
 function changed(state, names) {
   if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
-  if (names.some((name) => !["threshold", "speed", "test", "shown", "view", "epochs"].includes(name))) app.preset = "";
+  if (names.some((name) => !SEEN.includes(name))) app.preset = "";
+  if (names.includes("curve")) app.approximation.take(state.curve);
+  if (names.includes("row") || names.includes("place")) app.backprop.take(state);
+  app.opening = false;
   redraw();
   clearTimeout(app.sending);
-  app.sending = setTimeout(() => send(app.opening), 30); // a slider that is dragged says much
+  app.sending = setTimeout(send, 30, {}); // a slider that is dragged says much
 }
 
-/** Tell the server the state; of a link that was opened, with the epochs that it has behind it. */
-function send(opened = false) {
+/** Tell the server the state. `how`: "catch up" for the epochs that a link has behind it, "opened" for a new table. */
+function send(how) {
+  clearTimeout(app.sending);
   const { state } = app.store;
   if (canPaint(state) && !isPainted(state)) {
     link.send("pause");
@@ -120,12 +126,13 @@ function send(opened = false) {
     return;
   }
   const text = JSON.stringify(state);
-  if (text !== app.sent || opened) link.send("state", { state, "catch up": opened });
+  if (text !== app.sent || how["catch up"]) link.send("state", { state, ...how });
   app.sent = text;
 }
 
 function takeFacts(facts) {
   app.facts = facts;
+  app.opening = false;
   app.frame = null;
   app.curves.clear();
   app.diagram.layout(facts, app.store.state);
@@ -144,7 +151,6 @@ function takeFrame(frame) {
   app.curves.add(frame);
   app.backprop.renew();
   app.unseen = (app.unseen ?? 0) + 1;
-  app.opening = false;
   noteEpochs();
   request();
 }
@@ -237,6 +243,7 @@ function showFacts() {
   of("axis-y").textContent = facts.axes[1];
   const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
   of("network-says").textContent = `${parameters.toLocaleString("en-US")} parameters, ${facts.loss.replaceAll("_", " ").replace("sparse ", "")}`;
+  of("network-says").title = of("network-says").textContent;
   for (const id of ["confusion-card", "pr-card"]) of(id).hidden = !facts.classes.length;
   const many = facts.classes.length > 2;
   of("shown-label").hidden = !many;
@@ -250,7 +257,7 @@ function legend(facts) {
   if (facts.classes.length) {
     return facts.classes.map((name, k) => {
       const dot = make("i", { class: "dot" });
-      dot.style.background = css(classColour(k, facts.classes.length));
+      dot.style.background = css(classColour(k, facts));
       return make("span", {}, dot, name);
     });
   }
@@ -355,8 +362,14 @@ function wire(store) {
     } else if (keys[event.key]) of(keys[event.key]).click();
   });
   addEventListener("hashchange", () => {
-    app.opening = true;
+    link.send("pause");
     store.replace(readLink(location.hash, store.defaults));
+    app.opening = true;
+    send({ "catch up": true });
+  });
+  addEventListener("resize", () => {
+    request();
+    app.approximation.redraw();
   });
   if (matchMedia("(max-width: 640px)").matches) for (const card of ["data-card", "training-card"]) of(card).open = false;
   document.addEventListener("dragover", (event) => event.preventDefault());

@@ -18,9 +18,12 @@ export const colour = (name) => palette[name];
 export const css = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
 const mix = (one, other, part) => one.map((value, k) => value + (other[k] - value) * part);
 
-/** The colour of a class: of two, orange and blue; of more, one after the other. */
-export function classColour(k, count) {
-  return palette[count === 2 ? ["s2", "s1"][k] : `s${(k % 10) + 1}`];
+/** The colours of classes, one after the other: orange, blue, green, ... */
+export const listed = (place) => palette[["s2", "s1"][place] ?? `s${(place % 10) + 1}`];
+
+/** The colour of a class of a data set; of points that were painted, that of the brush. */
+export function classColour(k, facts) {
+  return listed(facts.state.data === "drawn" ? "ABCDEF".indexOf(facts.classes[k]) : k);
 }
 
 /** From orange by way of paper to blue, for a number from -1 to 1. */
@@ -69,10 +72,12 @@ export function surfaceColours(surface, facts) {
   }
   if (facts.classes.length === 2) {
     const last = (surface.shape[0] - 1) * cells;
-    const table = Array.from({ length: 256 }, (_, part) => diverging((part / 255) * 2 - 1, 0.62));
+    const ends = [0, 1].map((k) => classColour(k, facts));
+    const blend = (value) => mix(palette.card, ends[value < 0 ? 0 : 1], 0.62 * Math.abs(value));
+    const table = Array.from({ length: 256 }, (_, part) => blend((part / 255) * 2 - 1));
     return (k) => table[surface[last + k] >> 8];
   }
-  const colours = facts.classes.map((_, k) => mix(palette.card, classColour(k, facts.classes.length), 0.62));
+  const colours = facts.classes.map((_, k) => mix(palette.card, classColour(k, facts), 0.62));
   return (k) => {
     let [r, g, b, sum] = [0, 0, 0, 1e-9];
     for (let c = 0; c < colours.length; c++) {

@@ -1,6 +1,6 @@
 // The plane of inputs: what the network says everywhere in it, where it changes its mind, and the rows.
 import { contour, margins } from "./contour.js";
-import { classColour, colour, css, diverging, drawCells, numberColour, surfaceColours } from "./paint.js";
+import { classColour, colour, css, diverging, drawCells, listed, numberColour, surfaceColours } from "./paint.js";
 
 const LEVELS = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 
@@ -90,7 +90,7 @@ export class Surface {
       if (facts.held[row] && !state.test) return;
       const value = facts.values[row];
       const fill = facts.classes.length
-        ? classColour(value, facts.classes.length)
+        ? classColour(value, facts)
         : numberColour(Math.min(1, Math.max(0, (value - low) / (high - low))), facts);
       const ring = facts.held[row] ? "ink" : facts.classes.length ? "card" : "quiet"; // numbers near 0 are pale
       this.#dot(context, this.#place(point, facts.ranges), fill, radius, ring);
@@ -99,8 +99,7 @@ export class Surface {
 
   #drawPainted(context) {
     const ranges = [[-6, 6], [-6, 6]];
-    const count = Math.max(2, 1 + Math.max(...this.points.map((point) => point[2])));
-    for (const [x, y, kind] of this.points) this.#dot(context, this.#place([x, y], ranges), classColour(kind, count), 7.5, "card");
+    for (const [x, y, kind] of this.points) this.#dot(context, this.#place([x, y], ranges), listed(kind), 7.5, "card");
     if (!this.cursor) return;
     const [x, y] = this.#place(this.cursor, ranges);
     context.strokeStyle = css(colour("ink"));

@@ -32,13 +32,14 @@ export class WayOut {
     of("copy-command").onclick = () => copy(of("command").textContent, "The command");
     of("copy-link").onclick = () => copy(location.href, "The link, with all that is on screen,");
     of("download-model").onclick = () => link.send("download", { what: "model" });
-    of("download-data").onclick = () => link.send("download", { what: "data" });
+    for (const part of ["train", "test"]) of(`download-${part}`).onclick = () => link.send("download", { what: part });
     for (const button of document.querySelectorAll("dialog [data-close]")) button.onclick = () => button.closest("dialog").close();
   }
 
   show(message) {
     of("program").textContent = message.program;
     of("command").textContent = message.command;
+    of("command-note").textContent = message.note;
     const [train, test] = message.losses;
     of("way-out-says").textContent = `After ${message.epoch} epochs the loss is ${train.toPrecision(8)} on the rows trained on and ${test.toPrecision(8)} on those held out.`;
     of("way-out").dataset.losses = JSON.stringify(message.losses);

@@ -1,0 +1,34 @@
+"""What the playground hands out, run as a user would: in a process and a folder of its own."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import linnet
+
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
+
+
+def _output(arguments: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=_ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def losses_of(program: str, folder: Path) -> list[float]:
+    """What a program prints: the losses on the rows trained on and on those held out."""
+    return [float(value) for value in re.findall(r"'loss': ([^,}]+)", _output(["-W", "error", "-c", program], folder))]
+
+
+def told_by(command: str, folder: Path, *more: str) -> Any:
+    """What the first line of a command says as JSON."""
+    name, *words = shlex.split(command.splitlines()[0])
+    assert name == "linnet"
+    return json.loads(_output(["-m", "linnet", *words, *more, "--json"], folder))
