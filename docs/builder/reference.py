@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, DTypeLike
 
-from builder.markdown import code, render
+from builder.markdown import code, inline_code, render
 
 MODULES = (  # public modules, a page each
     "linnet",
@@ -72,7 +72,7 @@ def reference(name: str) -> str:
     """The HTML of a module's page."""
     module = importlib.import_module(name)
     names = public_names(module)
-    listed = "".join(f'<li><a href="#{key}"><code>{key}</code></a></li>' for key in names)
+    listed = "".join(f'<li><a href="#{key}">{inline_code(key)}</a></li>' for key in names)
     entries = "".join(
         f'<section class="entry"><h2 id="{key}"><code>{key}</code></h2>{_entry(getattr(module, key), key)}</section>\n'
         for key in names
