@@ -77,6 +77,11 @@ def test_what_is_drawn_is_learned(opened: Opened) -> None:
     page = opened("rate=0.03&speed=ten")
     page.get_by_label("Draw", exact=True).click()
     page.wait_for_function("() => document.getElementById('surface').classList.contains('draws')")
+    for button in ("play", "step", "epoch", "reset"):  # nothing is trained behind an empty plane
+        page.locator(f"#{button}").click()
+        page.locator("#toast", has_text="Paint some points of two classes first").wait_for()
+    assert not page.evaluate("() => window.playground.playing")
+    assert page.locator("#at-epoch").inner_text() == page.locator("#test-metric").inner_text() == "–"
     box = page.locator("#surface").bounding_box()
 
     def stroke(kind: int, across: float) -> None:

@@ -194,9 +194,10 @@ def test_a_large_network_scrolls_on_a_phone_and_shows_that_it_does(opened: Opene
     page.locator("#tab-backprop").click()
     page.wait_for_function("() => document.getElementById('backprop-step').textContent.startsWith('Step 1')")
     page.locator("#backprop-place").fill("6")  # what is at work comes into view by itself
-    page.wait_for_function("() => document.querySelector('#backprop .scroll').scrollLeft > 100")
-    chosen = page.locator("#backprop-graph .chosen").bounding_box()
-    assert 0 < chosen["x"] < 390 - chosen["width"]
+    page.wait_for_function("""() => {
+        const { left, right } = document.querySelector("#backprop-graph .chosen").getBoundingClientRect();
+        return document.querySelector("#backprop .scroll").scrollLeft > 100 && left > 0 && right < innerWidth;
+    }""")
 
 
 def test_a_finger_scrolls_the_page_unless_it_paints(opened: Opened) -> None:

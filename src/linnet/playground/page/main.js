@@ -102,11 +102,13 @@ function setLayer(layer, changes) {
 // ---- state ----
 
 const canPaint = (state) => state.data === "drawn";
+const isEmpty = (state) => canPaint(state) && !isPainted(state);
 const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size > 1 && points.length >= 4;
 
 function changed(state, names) {
   if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
   if (names.some((name) => !SEEN.includes(name))) app.preset = "";
+  if (names.includes("data") && canPaint(state)) of("surface").scrollIntoView({ block: "nearest" });
   if (names.includes("curve")) app.approximation.take(state.curve);
   if (names.includes("row") || names.includes("place")) app.backprop.take(state);
   app.opening = false;
@@ -119,9 +121,10 @@ function changed(state, names) {
 function send(how) {
   clearTimeout(app.sending);
   const { state } = app.store;
-  if (canPaint(state) && !isPainted(state)) {
+  if (isEmpty(state)) {
     link.send("pause");
     app.frame = null;
+    for (const id of ["at-epoch", "train-loss", "test-loss", "test-metric"]) of(id).textContent = "–";
     request();
     return;
   }
@@ -177,7 +180,7 @@ function render() {
   const { frame, facts, store } = app;
   if (!facts) return;
   const { state } = store;
-  const empty = canPaint(state) && !isPainted(state);
+  const empty = isEmpty(state);
   app.surface.painting = canPaint(state);
   of("output-title").textContent = titleOf(facts, app.unit);
   app.surface.draw(empty || (canPaint(state) && facts.state.data !== "drawn") ? null : frame, facts, state, app.unit);
@@ -313,14 +316,14 @@ function runName({ data, optimizer, rate, batch, layers }) {
 
 function wire(store) {
   const set = (changes) => store.set(changes);
+  const train = (what) => (isEmpty(store.state) ? toast("Paint some points of two classes first: there is nothing to learn yet.") : link.send(what));
   const toggle = () => {
+    if (isEmpty(store.state)) return train("play");
     showPlaying(!app.playing);
-    link.send(app.playing ? "play" : "pause");
+    return link.send(app.playing ? "play" : "pause");
   };
   of("play").onclick = toggle;
-  of("step").onclick = () => link.send("step");
-  of("epoch").onclick = () => link.send("epoch");
-  of("reset").onclick = () => link.send("reset");
+  for (const what of ["step", "epoch", "reset"]) of(what).onclick = () => train(what);
   of("speed").onchange = (event) => set({ speed: event.target.value });
   of("show-test").onchange = (event) => set({ test: event.target.checked });
   of("threshold").oninput = (event) => set({ threshold: Number(event.target.value) });
