@@ -108,10 +108,11 @@ def test_what_is_refused(folder: Path) -> None:
         ((*resume, "--valid", "0.3"), "cannot resume with other data"),
         (("train", "shorter.csv", *resume[2:]), "cannot resume with other data"),
         (("train", "renamed.csv", *resume[2:]), "cannot resume with other data: the columns"),
-        ((*resume, "--model", "logistic"), "--model logistic has none: use auto or mlp"),
+        ((*words[:4], "--resume", "small.ckpt", "--model", "logistic"), "--model logistic has none: use auto or mlp"),
         ((*resume, "--checkpoint", "small.ckpt"), "give one of them"),
-        ((*words, "--resume", "data.csv"), "is damaged or no linnet checkpoint"),
-        ((*words, "--checkpoint", "data.csv"), "is there already and is not a checkpoint"),
+        ((*words, "--resume", "renamed.csv"), "is damaged or no linnet checkpoint"),
+        ((*words, "--checkpoint", "data.csv"), "it is read, and would be lost"),
+        ((*words, "--checkpoint", "renamed.csv"), "is there already and is not a checkpoint"),
         ((*words, "--checkpoint", "no/folder/run.ckpt"), "there is no folder"),
     ]:
         said = call(*given, cwd=folder)

@@ -214,7 +214,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_model_as_it_was() -> None:
         assert child.stdout.readline() == "started\n"
         time.sleep(1)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)  # it would go on for ever
+        out, err = child.communicate(timeout=300)  # it would go on for ever
     finally:
         child.kill()
         child.wait()

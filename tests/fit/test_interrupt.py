@@ -1,10 +1,12 @@
 """Ctrl-C: a real signal to a process that trains."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -44,7 +46,7 @@ for record in training.records():
     if not started:
         print("started", flush=True)
     started = True
-ended = time.monotonic()
+ended = time.process_time()
 mean = Objective(network, "float32").predict(training.theta, rng.normal(size=(3, inputs)))
 print(json.dumps(dict(
     ended=ended,
@@ -64,23 +66,31 @@ LONG_RUNS = {
 }
 
 
+def processor_seconds(process: int) -> float:
+    """What a process has used up to now, all its threads together."""
+    times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor times are read from /proc")
 @pytest.mark.parametrize("run", LONG_RUNS)
 def test_ctrl_c_ends_training_at_once_and_leaves_a_model(run: str) -> None:
-    """It takes a slice of 0.05 s to hear the signal; below 0.2 s on an idle machine. The bound of 0.5 s leaves room for
-    a machine that is doing something else, and is still far below the seconds that a whole step or epoch takes here."""
+    """It takes a slice of 0.05 s to hear the signal. Of processor time, which other work does not change,
+    0.5 s of both threads are far below what a whole step or epoch takes here."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD.replace("{settings}", repr(LONG_RUNS[run]))],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "LINNET_THREADS": "2"},
     )
     try:
         assert child.stdout is not None
         assert child.stdout.readline() == "started\n"
         time.sleep(0.3)
-        sent = time.monotonic()
+        sent = processor_seconds(child.pid)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=300)
     finally:
         child.kill()
         child.wait()
@@ -89,7 +99,7 @@ def test_ctrl_c_ends_training_at_once_and_leaves_a_model(run: str) -> None:
     assert result["reason"] == "interrupted"
     assert result["interrupted"]
     assert result["usable"]
-    assert result["ended"] - sent < 0.5
+    assert result["ended"] - sent < 2 * 0.5
     if run == "one huge step":
         assert result["updates"] == 0
     else:
