@@ -16,8 +16,8 @@ def leave_behind(
     path: Path, begin: Callable[[], Any], go_on: Callable[[], Any], whole: Callable[[], None], seconds: float
 ) -> None:
     """Kill processes that train, beginning or going on with the run in a checkpoint, until runs were left behind at
-    four different epochs; the last one is at `path`, alone with what belongs to it. Each has at most so many `seconds`,
-    and more every time: a busy machine needs longer for an epoch. `whole` checks a run that came to its end before.
+    four different epochs. Each has at most so many `seconds`, and more every time: a busy machine needs longer for an
+    epoch. `whole` goes on with the run at `path` and checks its end; then nothing else is left in the folder.
     """
     rng, kills = np.random.default_rng(0), 0
     epochs: set[int] = set()
@@ -31,6 +31,7 @@ def leave_behind(
                 file.unlink()
         kills += 1
         assert kills < 500
+    whole()
     assert {entry.name for entry in path.parent.iterdir()} <= {path.name, f"{path.name}.previous"}
 
 

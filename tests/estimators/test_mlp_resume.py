@@ -137,7 +137,6 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         whole,
         longest,
     )
-    whole()
 
 
 def test_the_run_goes_on_in_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

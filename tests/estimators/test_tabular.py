@@ -18,6 +18,7 @@ import linnet
 from linnet.data.prepare import Preparer, bin_edges, learn_numbers, smooth_clip
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, DataError, DataWarning
+from linnet.estimators.mlp_settings import make_optimizer
 from linnet.estimators.tabular import inverse_temperature, split
 from linnet.model.heads import Bernoulli
 
@@ -275,3 +276,18 @@ def test_parameters_that_a_preset_leaves_alone() -> None:
         linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
     with pytest.raises(ConfigError, match="unknown preset 'tables'"):
         linnet.MLPClassifier(preset=("tables", "solver")).fit(X, y)
+
+
+@pytest.mark.parametrize(("loss", "norm"), [("poisson", 3000.0), ("gamma", 1000.0), ("squared_error", None)])
+def test_only_steps_that_run_away_are_cut(monkeypatch: pytest.MonkeyPatch, loss: str, norm: float | None) -> None:
+    """With e^z a step too far can be the last; the norm is no smaller for small counts' sake, as it biases the mean."""
+    seen = []
+
+    def spied(params: Any, rows: int) -> Any:
+        seen.append(params["clip_norm"])
+        return make_optimizer(params, rows)
+
+    monkeypatch.setattr("linnet.estimators.tabular.make_optimizer", spied)
+    y = np.tile([1.0, 5.0], 30)
+    linnet.MLPRegressor(preset="tabular", loss=loss, max_iter=1, random_state=0).fit(np.arange(60.0)[:, None], y)
+    assert seen == pytest.approx([norm] * 4)

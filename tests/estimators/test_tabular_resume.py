@@ -119,4 +119,3 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         whole,
         longest,
     )
-    whole()

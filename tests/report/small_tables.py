@@ -72,7 +72,8 @@ def table(task: str, rows: int = ROWS) -> pa.Table:
 def trained(whole: pa.Table, target: str, task: str, *, exposure: str | None = None, **options: Any) -> Case:
     """Train with a fifth of the rows held out."""
     schema = Schema.of(whole.drop_columns([exposure] if exposure else []), target, task=task)
-    how = Options(params={"max_iter": 4}, **options)
+    few = {"max_iter": 4} if options.get("model", "auto") in ("auto", "mlp") else {}  # epochs
+    how = Options(params=few, **options)
     return Case(*train(whole, schema, Roles(target, exposure=exposure), how))
 
 

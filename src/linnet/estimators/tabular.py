@@ -33,6 +33,7 @@ from linnet.model.network import Network, Theta
 _ROWS_TO_SEE = 220_000  # by each member, over all its epochs
 PRESETS = ("tabular",)
 _SCALED = ("normal", "laplace", "huber", "quantile", "custom")  # heads whose targets can have any unit
+_FAR = 1000.0  # no gradient of a mean count of 1 has such a norm, unless e^z runs away
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Recipe:
     warmup: float = 1.0  # epochs
 
 
-def recipe(rows: int, classes: bool) -> Recipe:
-    """The settings for so many rows, of classes or of numbers."""
+def recipe(rows: int, classes: bool, clip_norm: float | None) -> Recipe:
+    """The settings for so many rows, of classes (or counts) or of numbers."""
     epochs = int(np.clip(_ROWS_TO_SEE / rows, 25, 100))
     params = {
         "hidden_layer_sizes": (128, 128),
@@ -60,6 +61,7 @@ def recipe(rows: int, classes: bool) -> Recipe:
         "tol": 0.0,
         "dropout": 0.1,
         "weight_decay": 0.02,
+        "clip_norm": clip_norm,
     }
     return Recipe(params, members=4 if rows < 100_000 else 2, parts=8)
 
@@ -230,7 +232,11 @@ def prepare(
     seed: int,
 ) -> Fitting:
     """Make the members of an ensemble for these rows."""
-    chosen = recipe(len(rows), head.family not in _SCALED)
+    start = np.zeros(outputs) if head.family in _SCALED else first_guess(head, rows, outputs)
+    # a few rows of very large counts can pull z so far that e^z is no number; the norm is far from that of any other
+    # step, which would bias the mean
+    norm = {"poisson": _FAR * float(np.exp(start).max()), "gamma": _FAR}.get(head.family)
+    chosen = recipe(len(rows), head.family not in _SCALED, norm)
     params = with_preset(params, defaults, chosen.params)
     if params["learning_rate"] == defaults["learning_rate"]:
         schedule = Cosine(params["learning_rate_init"], epochs=params["max_iter"], warmup=chosen.warmup)
@@ -252,7 +258,6 @@ def prepare(
         pairs = [(rows[train], part) for (train, _), part in zip(cuts, held, strict=True)]
     metrics = [unit.metric(metric) for metric in metrics] if held else []
     monitored = metrics[0] if metrics else NamedMetric("loss", lambda mean, rows: np.nan, greater_is_better=False)
-    start = np.zeros(outputs) if head.family in _SCALED else first_guess(head, rows, outputs)
     trainings = []
     for index, (train, hold) in enumerate(pairs):
         plan = Plan(
