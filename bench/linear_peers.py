@@ -56,7 +56,7 @@ class LinearPeer(ABC):
 class Linnet(LinearPeer):
     """The package of this repository, on arrays, sparse matrices and data frames as they are."""
 
-    modules = ("linnet.estimators.linear", "linnet.estimators.logistic")
+    modules = ("linnet.estimators.linear", "linnet.estimators.logistic", "narwhals.stable.v2")
 
     def prepare(self, workload: LinearWorkload, data: Data) -> Any:
         """Choose the estimator."""
