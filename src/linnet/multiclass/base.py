@@ -15,7 +15,7 @@ from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
 from linnet.multiclass.decisions import with_winner
-from linnet.multiclass.learners import Learners, Rows, StackedLogistic, train
+from linnet.multiclass.learners import Learners, Rows, train
 
 if TYPE_CHECKING:
     from linnet.estimators.onnx_file import Answers
@@ -160,19 +160,10 @@ class Reduction(Classifier):
         graph = inputs.graph
         if len(self.classes_) == 1:
             raise ConfigError("to_onnx: a model of one class has nothing to compute")
-        z = self._z_graph(inputs)
+        z = self.learners_.z_graph(inputs)
         p, winner = self._graph_answers(graph, z)
         p = with_winner(graph, p, winner, len(self.classes_))
         return {"label": part.labels(graph, winner, self.classes_), "probabilities": p}
-
-    def _z_graph(self, inputs: "Inputs") -> "Tensor":
-        """The log-odds of all problems in an ONNX graph."""
-        if not isinstance(self.learners_, StackedLogistic):
-            raise ConfigError(
-                f"to_onnx of {type(self).__name__} needs a linnet.LogisticRegression in it, not a "
-                f"{type(self.estimator).__module__.split('.')[0]}.{type(self.estimator).__name__}"
-            )
-        return self.learners_.z_graph(inputs)
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         """Probabilities and winners in an ONNX graph, from the log-odds."""

@@ -88,6 +88,10 @@ class Learners(ABC):
     def models(self) -> list[Any]:
         """The classifiers one by one; of a problem that had nothing to learn from, its log-odds."""
 
+    @abstractmethod
+    def z_graph(self, inputs: "Inputs") -> "Tensor":
+        """The log-odds of all problems in an ONNX graph, in float64."""
+
     def blocks(self, table: Any, width: int) -> Iterator[tuple[slice, Any]]:
         """The table in as many parts as it takes if each row needs so many numbers."""
         rows = self.size(table)
@@ -198,7 +202,7 @@ class StackedLogistic(Learners):
         return model
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
-        """The log-odds in an ONNX graph, in float64."""
+        """The log-odds in an ONNX graph."""
         from linnet.persist.onnx_columns import features
         from linnet.persist.onnx_network import linear
 
@@ -311,6 +315,24 @@ class SeparateLearners(Learners):
     def models(self) -> list[Any]:
         """The classifiers."""
         return list(self.each)
+
+    def z_graph(self, inputs: "Inputs") -> "Tensor":
+        """The log-odds of linnet's own classifiers in an ONNX graph: their z, or by their probabilities."""
+        from linnet.estimators.onnx_file import answers_of
+        from linnet.persist.onnx_network import log_odds
+
+        graph, z = inputs.graph, {}
+        models = {problem: model for problem, model in enumerate(self.each) if not isinstance(model, float)}
+        if not models:
+            raise ConfigError("to_onnx: no problem had anything to learn from")
+        inputs.types_differ = True  # networks compute in float32, or in float64 if their rows are few
+        for problem, model in models.items():
+            answers = answers_of(model, inputs)
+            one = answers["scores"] if "scores" in answers else log_odds(graph, answers["probabilities"], *_SURE)
+            z[problem] = graph.cast(one, "float64")
+        for problem in set(range(self.count)) - models.keys():
+            z[problem] = graph.repeat(np.array([self.each[problem]]))
+        return graph.join([z[problem] for problem in range(self.count)])
 
     def _answer(self, table: Any, problem: int) -> tuple[Any, Any]:
         model = self.each[problem]

@@ -128,7 +128,7 @@ class OneVsRestClassifier(Reduction):
             return super()._to_graph(inputs)
         from linnet.persist.onnx_network import above
 
-        graph, z = inputs.graph, self._z_graph(inputs)
+        graph, z = inputs.graph, self.learners_.z_graph(inputs)
         said = graph.cast(above(graph, z, 0.0, reached=False), "int64")
         return {"label": said, "probabilities": graph.add("Sigmoid", z)}
 

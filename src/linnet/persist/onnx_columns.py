@@ -23,7 +23,9 @@ _NUMBERS, _TEXT = "numbers, NaN where one is missing", "text, empty where it is 
 
 
 class Inputs:
-    """The columns that a model asks for: inputs of the graph, or what a table model has made of its own."""
+    """The columns that models ask for, each once or more: inputs of the graph, or what a table model has made of its
+    own.
+    """
 
     def __init__(
         self, graph: Graph, made: Mapping[str, Tensor] | None = None, roles: Mapping[str, str] | None = None
@@ -31,18 +33,25 @@ class Inputs:
         self.graph = graph
         self._made = made
         self._roles = roles  # the names of exposure and offset, if a table model has them
+        self._given: dict[str, Tensor] = {}
+        self.types_differ = False  # of the models that will ask: a table is given in float64
 
     def table(self, width: int, type: str) -> Tensor:
         """All columns at once."""
         if self._made is None:
-            return self.graph.input("X", type, width)
+            return self.graph.cast(self._once("X", "float64" if self.types_differ else type, width, ""), type)
         return self.graph.join([self.graph.cast(column, type) for column in self._made.values()])
 
     def column(self, name: str, type: str) -> Tensor:
         """One column of a data frame, rows x 1."""
         if self._made is not None:
             return self._made[name]
-        return self.graph.input(name, type, 1, _TEXT if type == "str" else _NUMBERS)
+        return self._once(name, type, 1, _TEXT if type == "str" else _NUMBERS)
+
+    def _once(self, name: str, type: str, width: int, what: str) -> Tensor:
+        if name not in self._given:
+            self._given[name] = self.graph.input(name, type, width, what)
+        return self._given[name]
 
     def role(self, name: str, given: Collection[str], width: int | None = 1) -> Tensor | None:
         """The exposure or offset, if there is one; `given`: those that the model was fitted with."""

@@ -98,6 +98,13 @@ def yes_and_no(graph: Graph, z: Tensor) -> Tensor:
     return graph.join([graph.add("Sigmoid", graph.add("Neg", z)), graph.add("Sigmoid", z)])
 
 
+def log_odds(graph: Graph, p: Tensor, low: float, high: float) -> Tensor:
+    """log(p_1 / p_0) of the probabilities of two classes, kept within limits."""
+    logs = graph.add("Log", graph.cast(p, "float64"))
+    z = graph.add("Sub", one_column(graph, logs, 1), one_column(graph, logs, 0))
+    return graph.add("Min", graph.add("Max", z, low), high)
+
+
 def one_column(graph: Graph, x: Tensor, place: int) -> Tensor:
     """A column, rows x 1."""
     return graph.add("Gather", x, np.array([place]), axis=1)
