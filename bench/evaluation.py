@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-from harness import Result, Side, clocked, compared, show, take_turns
+from harness import clocked, compared, race, show
 
 SIDES = ("linnet", "sklearn")
 AVERAGES = ("micro", "macro", "weighted")
@@ -116,15 +115,8 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
     lines = []
     for name in names:
         report = REPORTS[name]
-        sides = {side: Side(side, Worker) for side in SIDES}
-        results = {side: Result() for side in SIDES}
-        found: dict[str, dict[str, float]] = {}
-        for side in sides.values():
-            side.ask("setup", name)
-        turns = {side: partial(_turn, sides[side], found) for side in sides}
-        take_turns(turns, results, rounds=min(rounds, report.most_rounds), turn_seconds=turn_seconds)
-        for side in sides.values():
-            side.close()
+        most = min(rounds, report.most_rounds)
+        results, found = race(Worker, SIDES, name, rounds=most, turn_seconds=turn_seconds)
         ours, theirs = found["linnet"], found["sklearn"]
         good = all(abs(ours[key] - theirs[key]) <= 1e-9 * abs(theirs[key]) for key in theirs)
         lines.append(compared(name, report.title, results, report.target, differs=None if good else "other numbers"))
@@ -132,8 +124,3 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
     header = ["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target"]
     show(header, lines)
     return {**facts, "tables": {"evaluate": (header, lines)}}
-
-
-def _turn(side: Side, found: dict[str, dict[str, float]]) -> tuple[float, float]:
-    seconds, used, found[side.name] = side.ask("run")
-    return seconds, used

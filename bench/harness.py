@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -125,6 +126,26 @@ def take_turns(
                 results[name].add(*run())
                 if turn >= fewest and time.perf_counter() >= end:
                     break
+
+
+def race(
+    worker: type, names: Iterable[str], setup: str, *, rounds: int, turn_seconds: float
+) -> tuple[dict[str, Result], dict[str, Any]]:
+    """Set up a process a side, time their `run` in turns, and return the times and what each found."""
+    sides = {name: Side(name, worker) for name in names}
+    results = {name: Result() for name in sides}
+    found: dict[str, Any] = {}
+
+    def turn(name: str) -> tuple[float, float]:
+        seconds, used, found[name] = sides[name].ask("run")
+        return seconds, used
+
+    for side in sides.values():
+        side.ask("setup", setup)
+    take_turns({name: partial(turn, name) for name in sides}, results, rounds=rounds, turn_seconds=turn_seconds)
+    for side in sides.values():
+        side.close()
+    return results, found
 
 
 def fastest(variants: Iterable[Variant], trial: Callable[[Variant], Callable[[], Any]]) -> Variant:

@@ -12,12 +12,11 @@ import os
 import time
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Result, Side, clocked, compared, show, take_turns
+from harness import Side, clocked, compared, race, show
 from threadpoolctl import threadpool_limits
 
 SIDES = ("linnet", "sklearn")
@@ -133,15 +132,8 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
     lines = []
     for name in (name for name in names if name in TASKS):
         task = TASKS[name]
-        sides = {side: Side(side, Worker) for side in SIDES}
-        results = {side: Result() for side in SIDES}
-        found: dict[str, float] = {}
-        for side in sides.values():
-            side.ask("setup", name)
-        turns = {side: partial(_turn, sides[side], found) for side in sides}
-        take_turns(turns, results, rounds=min(rounds, task.most_rounds), turn_seconds=turn_seconds)
-        for side in sides.values():
-            side.close()
+        most = min(rounds, task.most_rounds)
+        results, found = race(Worker, SIDES, name, rounds=most, turn_seconds=turn_seconds)
         good = found["linnet"] >= found["sklearn"] - 0.005
         good = good and ("codes" in name or found["linnet"] <= found["sklearn"] + 0.005)
         row = compared(name, task.title, results, task.target, differs=None if good else "other answers")
@@ -162,8 +154,3 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
         show(tree_header, tree_lines)
         facts["workloads"][name] = {str(k): {"tree": a, "rest": b} for k, (a, b, _) in times.items()}
     return {**facts, "tables": {"multiclass": (header, lines), "label-trees": (tree_header, tree_lines)}}
-
-
-def _turn(side: Side, found: dict[str, float]) -> tuple[float, float]:
-    seconds, used, found[side.name] = side.ask("run")
-    return seconds, used

@@ -247,7 +247,8 @@ def test_names_of_columns(kind: str) -> None:
 
 def test_numbers_of_columns() -> None:
     for table in (X, X.tolist(), scipy.sparse.csr_array(X)):
-        model = linnet.MLPRegressor(max_iter=500, hidden_layer_sizes=(3,), solver="lbfgs").fit(table, NUMBERS)
+        model = linnet.MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", max_iter=500, random_state=0)
+        model.fit(table, NUMBERS)
         assert model.n_features_in_ == 3
         with pytest.raises(DataError, match="X has 2 features, but MLPRegressor is expecting 3 features as input"):
             model.predict(table[:, :2] if hasattr(table, "shape") else [row[:2] for row in table])

@@ -140,7 +140,19 @@ def test_the_link_brings_back_what_was_learned(opened: Opened) -> None:
     page.locator("#epoch").click()
     page.wait_for_function("() => location.hash.includes('epochs=1')")
     choose(page, "Learning rate", "0.3")  # from here on the state alone does not say how the weights came about
-    page.wait_for_function("() => location.hash.includes('rate=0.3') && !location.hash.includes('epochs=')")
+    page.wait_for_function("() => location.hash.includes('past=')")
+    page.locator("#epoch").click()
+    page.wait_for_function("() => location.hash.includes('epochs=2')")
+    page.get_by_label("Unit 2 of layer 1: see and edit its weights").click()
+    field = page.get_by_label("Weight from x2", exact=True)
+    field.fill("1.75")
+    field.press("Enter")
+    page.wait_for_function("() => location.hash.includes('1.75')")
+    again = opened(page.url.partition("#")[2])
+    assert again.evaluate(loss) == page.evaluate(loss)
+    theta = "() => [...window.playground.frame.arrays.theta]"
+    assert again.evaluate(theta) == page.evaluate(theta)
+    assert again.url.partition("#")[2] == page.url.partition("#")[2]
 
 
 def test_the_link_holds_the_other_views_too(opened: Opened) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,16 @@ def test_the_threshold_moves_the_boundary_and_the_counts(opened: Opened) -> None
 
 def test_a_weight_is_seen_and_edited(opened: Opened) -> None:
     page = opened()
-    page.locator(".diagram .grab").first.hover(force=True)
-    assert page.locator("#tip").inner_text().startswith("weight ")
+    point_at(page, 0, 1, 2)
+    weight = page.evaluate("() => window.playground.frame.arrays.theta[1 * 4 + 2]")
+    assert page.locator("#tip").inner_text() == f"weight {weight:.3f}: click to edit"
+    page.mouse.down()
+    page.mouse.up()
+    assert page.locator("#unit h3").inner_text() == "Layer 1, unit 3"
+    assert page.evaluate("() => document.activeElement.ariaLabel") == "Weight from x2"
+    page.keyboard.press("Escape")
+    page.mouse.move(5, 5)
+    assert not page.locator("#tip").is_visible()
     page.get_by_label("Unit 2 of layer 1: see and edit its weights").click()
     field = page.get_by_label("Weight from x2", exact=True)
     field.fill("1.75")
@@ -36,6 +45,52 @@ def test_a_weight_is_seen_and_edited(opened: Opened) -> None:
     page.wait_for_function("() => window.playground.frame.arrays.theta[5] === 1.75")  # row x2 of 4 units, the second
     page.keyboard.press("Escape")
     assert not page.locator("#unit").is_visible()
+
+
+def point_at(page: Any, layer: int, source: int, unit: int) -> None:
+    """Move the pointer to where a line is furthest from others: beside the unit that it leads to."""
+    x, y = page.evaluate(
+        """(edge) => {
+            const { diagram } = window.playground;
+            const { d } = diagram.edges.find((each) => [each.layer, each.source, each.unit].join() === edge);
+            const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+            path.setAttribute("d", d);
+            const { x, y } = path.getPointAtLength(0.75 * path.getTotalLength());
+            const box = diagram.svg.getBoundingClientRect();
+            return [box.left + x, box.top + y];
+        }""",
+        f"{layer},{source},{unit}",
+    )
+    page.mouse.move(x, y)
+
+
+def test_a_weight_among_many_is_seen_and_edited(opened: Opened) -> None:
+    page = opened(layers(16, 16, 16, 16))  # 816 lines
+    point_at(page, 2, 15, 0)
+    before = page.evaluate("() => window.playground.diagram.blockOf(2).start + 15 * 16")
+    weight = page.evaluate(f"() => window.playground.frame.arrays.theta[{before}]")
+    assert page.locator("#tip").inner_text() == f"weight {weight:.3f}: click to edit"
+    page.mouse.down()
+    page.mouse.up()
+    field = page.get_by_label("Weight from unit 16 below", exact=True)
+    field.fill("-1.5")
+    field.press("Enter")
+    page.wait_for_function(f"() => window.playground.frame.arrays.theta[{before}] === -1.5")
+    page.keyboard.press("Escape")
+    point_at(page, 2, 15, 0)
+    assert page.locator("#tip").inner_text() == "weight -1.500: click to edit"
+
+
+def test_the_weights_of_many_inputs_are_seen(opened: Opened) -> None:
+    page = opened(f"data=digits&{layers(6)}")
+    point_at(page, 0, 0, 3)
+    theta = page.evaluate("() => [...window.playground.frame.arrays.theta]")
+    norm = sum(weight**2 for weight in theta[3 : 64 * 6 : 6]) ** 0.5
+    assert page.locator("#tip").inner_text() == f"64 weights of norm {norm:.3f}: click to see them"
+    page.mouse.down()
+    page.mouse.up()
+    assert page.locator("#unit h3").inner_text() == "Layer 1, unit 4"
+    assert page.locator("#unit input").count() == 65
 
 
 def test_everything_can_be_done_by_keyboard(opened: Opened) -> None:
@@ -134,8 +189,15 @@ def test_runs_are_pinned_and_compared(opened: Opened) -> None:
     assert page.locator("#loss-chart .pinned").count() == 4
     strokes = "() => [...document.querySelectorAll('#loss-chart .line')].map((e) => getComputedStyle(e).stroke)"
     assert len(set(page.evaluate(strokes))) == 4  # two runs, and train and test of the one on screen
+    pins = "() => window.playground.curves.pins"
+    again = opened(page.url.partition("#")[2])
+    assert again.locator("#loss-chart .pinned").count() == 4
+    assert again.evaluate(pins) == page.evaluate(pins)
+    assert all(len(pin["run"]["epoch"]) <= 80 for pin in again.evaluate(pins))
     page.get_by_label(re.compile("Take away .*sgd")).click()
     assert page.locator("#pins .pin").count() == 1
+    cut = again.url.replace("*", "x", 1).partition("#")[2]  # one of the two cannot be read
+    assert opened(cut).locator("#pins .pin").count() == 1
 
 
 def test_a_speed_is_a_number_of_epochs_a_frame(opened: Opened) -> None:

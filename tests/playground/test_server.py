@@ -110,6 +110,21 @@ def test_training_ends_with_the_page(room: Room, server: Server, monkeypatch: py
     assert len(calls) == count
 
 
+def test_a_page_that_goes_away_is_not_caught_up_with(server: Server, room: Room) -> None:
+    """A link may have a long run behind it: the page is told how far that is, and nobody trains when it has gone."""
+    page = Page(server)
+    long = {"data": "digits", "batch": 1, "layers": [{"units": 16, "activation": "tanh", "dropout": 0.5}] * 6}
+    page.send("state", state={**long, "epochs": 5000}, **{"catch up": True})
+    page.wait_for("facts")
+    told = [page.wait_for("progress") for _ in range(3)]
+    assert all(each["of"] == 5000 for each in told)
+    assert told[0]["epoch"] <= told[1]["epoch"] <= told[2]["epoch"] < 5000
+    page.close()
+    began = time.monotonic()
+    until_empty(room)
+    assert time.monotonic() - began < 5  # of the fifteen seconds that it would take
+
+
 def test_one_thread_at_a_time_is_at_work_on_a_session(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when training is paused in the middle of what a thread does."""
     inside, most = [0], [0]

@@ -192,11 +192,66 @@ def test_divergence_is_told_and_leaves_the_last_good_parameters() -> None:
 def test_the_epochs_of_a_link_are_made_up_for() -> None:
     session = Session(State(epochs=4))
     assert session.epochs == 0
-    session.catch_up()
+    assert session.catch_up(0.0) is True
+    assert session.catch_up(60.0) is False
     assert session.theta.tobytes() == trained(State(), 4).theta.tobytes()
-    assert unpacked(session.frame())[0]["plain"] is True
+    assert unpacked(session.frame())[0]["past"] == []
     session.edit(0, 0, 0, 1.0)
-    assert unpacked(session.frame())[0]["plain"] is False
+    assert unpacked(session.frame())[0]["past"] == [
+        {"epochs": 4, "settings": {}, "edits": [], "fresh": True},
+        {"epochs": 0, "settings": {}, "edits": [[0, 0, 0, 1.0]], "fresh": False},
+    ]
+
+
+def test_a_link_tells_all_that_was_done() -> None:
+    """Weights that were set, settings that were changed, divergence: all of it is done again, to the same bytes."""
+    session = Session(State(data="multi_gauss", optimizer="sgd", layers=(Hidden(4, "identity"), Hidden(3))))
+    session.edit(0, 1, 3, -0.25)
+    session.apply(replace(session.state, optimizer="momentum"))
+    session.edit(2, None, 0, 0.125)
+    session.one_epoch()
+    session.apply(replace(session.state, rate=0.03, batch=7, l2=0.01))
+    for _ in range(3):
+        session.one_epoch()
+    session.edit(1, 2, 1, 0.1)
+    session.edit(1, 2, 1, 0.2)
+    session.one_epoch()
+    session.apply(replace(session.state, rate=100.0))
+    with pytest.raises(FitError):
+        session.advance("most", seconds=60)
+    session.apply(replace(session.state, rate=0.01))
+    session.one_epoch()
+    session.apply(replace(session.state, l1=0.5))  # nothing was trained by it
+    session.apply(replace(session.state, l1=0.0))
+
+    header, _ = unpacked(session.frame())
+    given = {**session.state.to_dict(), "past": header["past"], "epochs": header["epoch"]}
+    again = Session(State.of(json.loads(json.dumps(given))))
+    again.rewind()
+    while again.catch_up(0.05):
+        pass
+    assert again.theta.tobytes() == session.theta.tobytes()
+    assert unpacked(again.frame())[0]["past"] == header["past"]
+    assert again.epochs == session.epochs
+    for one in (session, again):
+        one.one_epoch()
+    assert again.theta.tobytes() == session.theta.tobytes()
+    assert again.epochs == header["epoch"] + 1
+
+
+def test_a_run_of_very_many_parts_is_not_told() -> None:
+    session = Session(State())
+    for k in range(61):
+        session.edit(0, 0, 0, k / 10)
+        session.one_epoch()
+    assert unpacked(session.frame())[0]["past"] is None
+
+
+def test_a_link_that_sets_weights_that_are_not_there_is_refused() -> None:
+    session = Session(State.of({"past": [{"edits": [[0, 2, 0, 1.0]]}]}))
+    with pytest.raises(ConfigError, match="source must be a whole number from 0 to 1"):
+        session.rewind()
+    session.one_epoch()
 
 
 def test_all_zeros_are_warned_of_in_words() -> None:

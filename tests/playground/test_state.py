@@ -7,7 +7,7 @@ import pytest
 
 from linnet.errors import ConfigError
 from linnet.playground.presets import PRESETS
-from linnet.playground.state import LIVE, SEEN, Hidden, State
+from linnet.playground.state import LIVE, SEEN, Hidden, Past, State
 
 
 def test_a_state_survives_json() -> None:
@@ -54,6 +54,17 @@ def test_a_state_survives_json() -> None:
         ({"curve": {"units": 65}}, "units must be at most 64"),
         ({"curve": {"unit": 5}}, "unknown field of a curve 'unit': did you mean 'units'"),
         ({"curve": [1]}, "curve must be an object of fields"),
+        ({"pins": ["a"] * 5}, "pins must be at most 4 runs"),
+        ({"pins": [1]}, "pins must be at most 4 runs"),
+        ({"pins": "0*run"}, "pins must be a list"),
+        ({"past": [{}] * 61}, "past must have at most 60 parts"),
+        ({"past": [{}, {"epoch": 2}]}, "past: part 2 must have epochs, settings, edits, fresh"),
+        ({"past": [{"epochs": -1}]}, "past: part 1: epochs must be"),
+        ({"past": [{"settings": {"seed": 1}}]}, "past: part 1: settings must be an object of batch"),
+        ({"past": [{"settings": {"rate": -1}}]}, "rate must be above 0"),
+        ({"past": [{"edits": [[1, 2, 3]]}]}, "past: part 1: edits must be lists of layer"),
+        ({"past": [{"edits": 3}]}, "past: part 1: edits must be a list"),
+        ({"past": [{"fresh": 1}]}, "past: part 1: fresh must be true or false"),
         (["circle"], "a state must be an object of fields"),
         (None, "a state must be an object of fields"),
     ],
@@ -89,6 +100,8 @@ def test_every_field_begins_a_run_anew_unless_it_is_live_or_seen() -> None:
         "view": "backprop",
         "test": True,
         "row": 7,
+        "pins": ("0*sgd",),
+        "past": (Past(3, {"rate": 0.1}),),
         "place": 3,
         "curve": {"function": "bell"},
     }

@@ -33,11 +33,12 @@ def program(session: Session) -> str:
     lines = [f"from linnet import {', '.join(sorted(classes, key=str.lower))}", *_data_lines(session), ""]
     lines += ["model = Sequential([", *(f"    {line}," for line in _layer_lines(session)), f"], seed={state.seed})"]
     previous: Leg | None = None
+    done = 0
     for leg in session.legs:
         if not leg.epochs and not leg.edits and len(session.legs) > 1:
             continue
         if previous is not None and (leg.state.l1, leg.state.l2) != (previous.state.l1, previous.state.l2):
-            lines.append(f"for layer in model.layers:  # the penalty was changed after {_before(session, leg)} epochs")
+            lines.append(f"for layer in model.layers:  # the penalty was changed after {done} epochs")
             lines.append("    if isinstance(layer, Dense):")
             lines.append(f"        layer.kernel_regularizer = l1_l2({leg.state.l1!r}, {leg.state.l2!r})")
         if leg.fresh or previous is None:
@@ -55,7 +56,7 @@ def program(session: Session) -> str:
             lines.append(
                 f"model.fit(data.x[train], data.y[train], batch_size={leg.state.batch}, epochs={leg.epochs}, verbose=0)"
             )
-        previous = leg
+        previous, done = leg, done + leg.epochs
     lines += [
         "print('train', model.evaluate(data.x[train], data.y[train], return_dict=True))",
         "print('test', model.evaluate(data.x[test], data.y[test], return_dict=True))",
@@ -229,10 +230,6 @@ def _optimizer(state: State) -> str:
             return f"SGD({rate}, momentum=0.9, nesterov=True)"
         case _:
             return f"{type(state.make_optimizer()).__name__}({rate})"
-
-
-def _before(session: Session, leg: Leg) -> int:
-    return sum(each.epochs for each in session.legs[: session.legs.index(leg)])
 
 
 def _target_name(session: Session) -> str:

@@ -25,6 +25,8 @@ from linnet.playground.tables import Table
 
 _FRAME_SECONDS = 1 / 30
 _MOST_UNSEEN = 3  # frames on their way
+_CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
+_TOLD_EVERY = 0.2  # seconds
 
 
 class Player:
@@ -86,14 +88,14 @@ class Player:
             else:
                 new = await asyncio.to_thread(self._session.apply, given, self._table)
             catching_up = message.get("catch up") is True
-            if catching_up and not (self._session.is_plain and self._session.epochs <= given.epochs):
-                await asyncio.to_thread(self._session.reset)
+            if catching_up and (self._session.past or given.past or self._session.epochs > given.epochs):
+                await asyncio.to_thread(self._session.rewind)
                 new = True
             if new:
                 await self._tell(self._session.facts())
             try:
                 if catching_up:
-                    await asyncio.to_thread(self._session.catch_up)
+                    await self._catch_up(self._session)
             finally:
                 await self._show(self._session)
 
@@ -188,6 +190,12 @@ class Player:
             await self._tell({"is": "error", "message": str(error)})
             await self._show(session)
             await self._status("")
+
+    async def _catch_up(self, session: Session) -> None:
+        """Train for the epochs of a link, as far as patience goes, telling how far it is, until the page has gone."""
+        deadline = perf_counter() + _CATCH_UP
+        while await asyncio.to_thread(session.catch_up, _TOLD_EVERY) and perf_counter() < deadline:
+            await self._tell({"is": "progress", "epoch": session.epochs, "of": session.state.epochs})
 
     async def _show(self, session: Session, first: Callable[[], None] = lambda: None) -> None:
         """Send a frame, having done something else first, in the same thread."""

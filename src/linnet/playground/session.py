@@ -8,7 +8,7 @@ import threading
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,13 @@ from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
 from linnet.playground.frame import Scene, input_maps
 from linnet.playground.model import Model, heads_of
-from linnet.playground.state import State
+from linnet.playground.state import LIVE, MOST_LEGS, Past, State
 
 if TYPE_CHECKING:
     from linnet.playground.tables import Table
 
 BUDGET = 0.02  # seconds of training between two frames
 _PATIENCE = 5.0  # seconds for an epoch that is asked for
-_CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
 _MOST_SHOWN = 1500  # points
 _MOST_DRAWN = 16  # inputs; the page draws more as one block
 catching = threading.Lock()  # filters of warnings belong to the whole process
@@ -52,6 +51,11 @@ class Leg:
     edits: tuple[Edit, ...] = ()
     fresh: bool = True  # whether the optimizer begins anew
     epochs: int = 0
+
+    def told(self, now: State) -> Past:
+        """The same for a link to a state."""
+        settings = {name: value for name in LIVE if (value := getattr(self.state, name)) != getattr(now, name)}
+        return Past(self.epochs, settings, tuple(astuple(edit) for edit in self.edits), self.fresh)
 
 
 class Session:
@@ -82,13 +86,7 @@ class Session:
             return True
         if not self.state.same_training(state):
             self.finish_epoch()
-            model = Model.of(state, self.data)
-            theta = self.theta
-            self._leave()
-            self.model = model
-            self._scene = Scene(model, self.data, self.train_part, self.test_part)
-            self.legs.append(Leg(state))
-            self._train(theta, OptimizerState())
+            self._go_on(Leg(state))
         self.state = state
         return False
 
@@ -98,29 +96,9 @@ class Session:
 
     def edit(self, layer: object, source: object, unit: object, value: object) -> None:
         """Set a weight by hand, or with source None a bias, after the epoch under way."""
-        blocks = self.model.network.blocks(self.theta)
-        at = _place(layer, len(blocks), "layer")
-        weights = blocks[at].weights
-        edit = Edit(
-            at,
-            None if source is None else _place(source, weights.shape[0], "source"),
-            _place(unit, weights.shape[1], "unit"),
-            float(np.float32(check_number(value, "value", at_least=-1000, at_most=1000))),
-        )
+        edit = self._edit(layer, source, unit, value)
         self.finish_epoch()
-        theta, state = self.theta.copy(), self._training.state()
-        block = self.model.network.blocks(theta)[at]
-        if edit.source is None:
-            block.biases[edit.unit] = edit.value
-        else:
-            block.weights[edit.source, edit.unit] = edit.value
-        self._leave()
-        last = self.legs[-1]
-        if last.epochs:
-            self.legs.append(Leg(self.state, (edit,), fresh=False))
-        else:
-            self.legs[-1] = replace(last, edits=(*last.edits, edit))
-        self._train(theta, state)
+        self._go_on(Leg(self.state, (edit,), fresh=False))
 
     # ---- training ----
 
@@ -148,22 +126,39 @@ class Session:
         """Train to the end of the epoch under way, or one whole epoch."""
         self.advance("epoch", _PATIENCE)
 
-    def catch_up(self) -> None:
-        """Train a run that has just begun for as many epochs as its state says, or as far as patience goes."""
-        deadline = perf_counter() + _CATCH_UP
-        while self.epochs < self.state.epochs and perf_counter() < deadline:
-            self.one_epoch()
+    def rewind(self) -> None:
+        """Begin the run that the state tells of anew: `catch_up` does what was done in it."""
+        legs = self._told()
+        self._begin(self.state, self.table)
+        self._go_on(legs[0])
+
+    def catch_up(self, seconds: float) -> bool:
+        """Go on with the run that the state tells of for some seconds; return whether there is more of it."""
+        deadline, legs = perf_counter() + seconds, self._told()
+        while self.legs[-1].epochs < legs[len(self.legs) - 1].epochs or len(self.legs) < len(legs):
+            left = deadline - perf_counter()
+            if left <= 0:
+                return True
+            if self.legs[-1].epochs < legs[len(self.legs) - 1].epochs:
+                self.advance("epoch", left)
+            else:
+                self._go_on(legs[len(self.legs)])
+        return False
+
+    def _told(self) -> list[Leg]:
+        """The legs of the run that the state tells of."""
+        state, legs = self.state, list[Leg]()
+        for part in state.past or (Past(state.epochs),):
+            edits = tuple(self._edit(*edit) for edit in part.edits)
+            legs.append(Leg(replace(state, **part.settings), edits, part.fresh, part.epochs))
+        return legs if legs[-1].state.same_training(state) else [*legs, Leg(state)]
 
     def _next(self) -> Slice | Epoch:
         try:
             record = next(self._records)
         except FitError:
             self.step = 0
-            theta = self._training.theta
-            self._leave()
-            if self.legs[-1].epochs:  # whoever goes on all the same does so with a new optimizer
-                self.legs.append(Leg(self.state))
-            self._train(theta, OptimizerState())
+            self._go_on(Leg(self.state))  # whoever goes on all the same does so with a new optimizer
             raise
         if isinstance(record, Epoch):
             self.legs[-1] = replace(self.legs[-1], epochs=self.legs[-1].epochs + 1)
@@ -188,16 +183,23 @@ class Session:
         done = [leg for leg in self.legs if leg.epochs or leg.edits]
         return len(done) <= 1 and all(not leg.edits and leg.state.same_training(self.state) for leg in done)
 
+    @property
+    def past(self) -> list[Leg]:
+        """What was done so far; nothing if the state and a number of epochs say it all, the optimizer's memory too."""
+        only, *others = self.legs
+        return self.legs if others or only.edits or not only.state.same_training(self.state) else []
+
     # ---- what the page gets ----
 
     def frame(self) -> bytes:
-        """The run as it is now."""
+        """The run as it is now; its `past` is None if there was too much for a link."""
+        past = self.past
         told = {
             "epoch": self.epochs,
             "step": self.step,
             "steps": self._training.steps,
             "run": self.run,
-            "plain": self.is_plain,
+            "past": [asdict(leg.told(self.state)) for leg in past] if len(past) <= MOST_LEGS else None,
         }
         return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
 
@@ -252,6 +254,35 @@ class Session:
         self.legs = [Leg(state)]
         self.run += 1
         self._train(model.first_theta(), OptimizerState())
+
+    def _edit(self, layer: object, source: object, unit: object, value: object) -> Edit:
+        shapes = self.model.network.shapes
+        at = _place(layer, len(shapes), "layer")
+        return Edit(
+            at,
+            None if source is None else _place(source, shapes[at][0], "source"),
+            _place(unit, shapes[at][1], "unit"),
+            float(np.float32(check_number(value, "value", at_least=-1000, at_most=1000))),
+        )
+
+    def _go_on(self, leg: Leg) -> None:
+        """Begin another leg between two epochs; one without epochs is as if it had never been, but for its edits."""
+        model = Model.of(leg.state, self.data)
+        scene = Scene(model, self.data, self.train_part, self.test_part)
+        theta, optimizer = self.theta.copy(), OptimizerState() if leg.fresh else self._training.state()
+        blocks = model.network.blocks(theta)
+        for edit in leg.edits:
+            if edit.source is None:
+                blocks[edit.layer].biases[edit.unit] = edit.value
+            else:
+                blocks[edit.layer].weights[edit.source, edit.unit] = edit.value
+        self._leave()
+        if not self.legs[-1].epochs:
+            last = self.legs.pop()
+            leg = replace(leg, edits=(*last.edits, *leg.edits), fresh=leg.fresh or last.fresh)
+        self.legs.append(replace(leg, epochs=0))
+        self.model, self._scene = model, scene
+        self._train(theta, optimizer)
 
     def _train(self, theta: Theta, state: OptimizerState) -> None:
         rows = self.model.rows(self.data, self.train_part)

@@ -6,7 +6,7 @@ their defaults, so that a link names only what differs.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
@@ -22,6 +22,8 @@ MOST_POINTS = 1000  # drawn by hand
 MOST_CLASSES = 6
 MOST_EPOCHS = 100_000
 MOST_ROWS = 1_000_000
+MOST_PINS = 4
+MOST_LEGS = 60  # of a run in a link
 
 DATA = (
     *("circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels"),
@@ -35,7 +37,7 @@ VIEWS = ("train", "backprop", "approximation")
 
 # of these a change takes effect while training goes on; of what is seen it changes nothing; else a run begins anew
 LIVE = ("batch", "l1", "l2", "optimizer", "rate")
-SEEN = ("epochs", "threshold", "shown", "speed", "view", "test", "row", "place", "curve")
+SEEN = ("epochs", "threshold", "shown", "speed", "view", "test", "row", "place", "curve", "pins", "past")
 
 
 def _list(given: object, name: str) -> Sequence[Any]:
@@ -66,6 +68,9 @@ def _cut(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+_Part = TypeVar("_Part", bound="Hidden | Past")
+
+
 @dataclass(frozen=True, slots=True)
 class Hidden:
     """A hidden layer; `dropout` is the rate at which its units are dropped in training."""
@@ -79,6 +84,31 @@ class Hidden:
             raise ConfigError(f"units must be at most {MOST_UNITS}, got {self.units}")
         _choice(self.activation, "activation", ACTIVATIONS)
         object.__setattr__(self, "dropout", check_number(self.dropout, "dropout", at_least=0, at_most=0.9))
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Part of a run on the way of which something was changed.
+
+    Its settings are given where they differ from the state's; edits are weights that were set by hand before it, as
+    (layer, source or None for the bias, unit, value); fresh is whether the optimizer began anew.
+    """
+
+    epochs: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    edits: tuple[tuple[Any, ...], ...] = ()
+    fresh: bool = True
+
+    def __post_init__(self) -> None:
+        _within(self.epochs, "epochs", 0, MOST_EPOCHS)
+        if not isinstance(self.settings, Mapping) or not self.settings.keys() <= set(LIVE):
+            raise ConfigError(f"settings must be an object of {', '.join(LIVE)}, got {_cut(self.settings)}")
+        edits = tuple(tuple(_list(edit, "an edit")) for edit in _list(self.edits, "edits"))
+        if any(len(edit) != 4 for edit in edits):
+            raise ConfigError(f"edits must be lists of layer, source, unit and value, got {_cut(self.edits)}")
+        object.__setattr__(self, "edits", edits)
+        if not isinstance(self.fresh, bool):
+            raise ConfigError(f"fresh must be true or false, got {self.fresh!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +141,8 @@ class State:
     row: int = 0  # whose values and gradients are shown
     place: int = 0  # the step of that calculation
     curve: Mapping[str, Any] = field(default_factory=dict)  # what approximation is asked for, where it differs
+    pins: tuple[str, ...] = ()  # runs to compare with, as the page writes their curves
+    past: tuple[Past, ...] = ()  # the run so far, if something was changed on the way
 
     def __post_init__(self) -> None:
         _choice(self.data, "data", DATA)
@@ -148,6 +180,12 @@ class State:
         _within(self.row, "row", 0, MOST_ROWS)
         _within(self.place, "place", 0, 2 * MOST_LAYERS + 3)
         Curve.of(self.curve)
+        if len(self.pins) > MOST_PINS or not all(isinstance(pin, str) and len(pin) <= 10_000 for pin in self.pins):
+            raise ConfigError(f"pins must be at most {MOST_PINS} runs as the page writes them, got {_cut(self.pins)}")
+        if len(self.past) > MOST_LEGS:
+            raise ConfigError(f"past must have at most {MOST_LEGS} parts, got {len(self.past)}")
+        for part in self.past:
+            replace(self, past=(), **part.settings)
 
     @classmethod
     def of(cls, given: object) -> "State":
@@ -159,7 +197,7 @@ class State:
             if name not in known:
                 raise unknown_name("field of a state", name, known)
         values = dict(given)
-        for name in ("points", "axes", "features", "layers"):
+        for name in _LISTS:
             if name in values:
                 values[name] = _LISTS[name](_list(values[name], name))
         return cls(**values)
@@ -186,16 +224,22 @@ class State:
         return replace(self, **{name: getattr(plain, name) for name in names})
 
 
-def _layers(given: Sequence[Any]) -> tuple[Hidden, ...]:
-    layers = []
-    for place, layer in enumerate(given, 1):
-        if not isinstance(layer, Mapping) or not layer.keys() <= {"units", "activation", "dropout"}:
-            raise ConfigError(f"layers: layer {place} must have units, activation and dropout, got {_cut(layer)}")
-        try:
-            layers.append(Hidden(**layer))
-        except ConfigError as error:
-            raise ConfigError(f"layers: layer {place}: {error}") from None
-    return tuple(layers)
+def _parts(kind: type[_Part], name: str) -> Callable[[Sequence[Any]], tuple[_Part, ...]]:
+    """Take a list of objects whose fields are those of a class."""
+    known = [each.name for each in fields(kind)]
+
+    def made(given: Sequence[Any]) -> tuple[_Part, ...]:
+        parts = []
+        for place, part in enumerate(given, 1):
+            if not isinstance(part, Mapping) or not part.keys() <= set(known):
+                raise ConfigError(f"{name} {place} must have {', '.join(known)}, got {_cut(part)}")
+            try:
+                parts.append(kind(**part))
+            except ConfigError as error:
+                raise ConfigError(f"{name} {place}: {error}") from None
+        return tuple(parts)
+
+    return made
 
 
 def _points(given: Sequence[Any]) -> tuple[tuple[float, float, int], ...]:
@@ -213,5 +257,7 @@ _LISTS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "points": _points,
     "axes": tuple,
     "features": tuple,
-    "layers": _layers,
+    "layers": _parts(Hidden, "layers: layer"),
+    "pins": tuple,
+    "past": _parts(Past, "past: part"),
 }

@@ -2,6 +2,8 @@
 import { colour, css } from "./paint.js";
 import { draw, make, of, short } from "./dom.js";
 
+const PINNED = 80; // points of a curve
+
 /** About four round numbers from low to high. */
 function ticks(low, high) {
   const rough = (high - low) / 4;
@@ -55,10 +57,33 @@ function path(xs, ys, x, y, top) {
   return d;
 }
 
+/** A run that is pinned, as text for the link: place, name and metric, then epochs, losses and metrics. */
+function packed(place, name, metric, run) {
+  const last = run.epoch.length - 1;
+  const kept = [...new Set(Array.from({ length: PINNED }, (_, k) => Math.round(last * (k / (PINNED - 1)) ** 2)))]; // curves turn early
+  const text = (values) => kept.map((k) => (values[k] === null ? "" : Number(values[k].toPrecision(5)))).join("_");
+  return [place, name, metric, ...[run.epoch, ...run.loss, ...run.metric].map(text)].join("*");
+}
+
+/** What `packed` made of a run; null of any other text. */
+function unpacked(pin) {
+  const [place, name, metric, ...texts] = pin.split("*");
+  const [epoch, ...curves] = texts.map((text) => text.split("_").map((value) => (value === "" ? null : Number(value))));
+  const isWhole = place in [0, 1, 2, 3] && curves.length === 4 && curves.every((values) => values.length === epoch.length);
+  if (!isWhole || [epoch, ...curves].flat().some(Number.isNaN)) return null;
+  return { place: Number(place), name, metric, run: { epoch, loss: curves.slice(0, 2), metric: curves.slice(2) } };
+}
+
 export class Curves {
-  constructor() {
-    this.pins = [];
+  constructor(store) {
+    this.store = store;
+    this.take(store.state);
     this.clear();
+  }
+
+  /** Show the runs that a state has pinned. */
+  take({ pins }) {
+    this.pins = pins.map(unpacked).filter(Boolean);
   }
 
   clear() {
@@ -97,8 +122,12 @@ export class Curves {
   pin(name, metric) {
     if (this.run.epoch.length < 2) return false;
     const free = [0, 1, 2, 3].find((place) => !this.pins.some((pin) => pin.place === place)) ?? 0;
-    this.pins = [...this.pins.filter((pin) => pin.place !== free), { place: free, name, metric, run: structuredClone(this.run) }];
+    this.store.set({ pins: [...this.#without(free), packed(free, name, metric, this.run)] });
     return true;
+  }
+
+  #without(place) {
+    return this.store.state.pins.filter((pin) => unpacked(pin) && unpacked(pin).place !== place);
   }
 
   draw(metric) {
@@ -129,15 +158,12 @@ export class Curves {
     }
   }
 
-  listPins(changed) {
+  listPins() {
     of("pins").replaceChildren(...["train", "test"].map((side) => make("span", {}, make("i", { class: `key ${side}` }), side)),
       ...this.pins.map((pin) => make("span", { class: "pin", title: pin.name },
         draw("svg", { viewBox: "0 0 16 8" }, draw("line", { x1: 0, x2: 16, y1: 4, y2: 4, "stroke-width": 3, class: `pin${pin.place}` })),
         make("span", {}, pin.name),
-        make("button", { type: "button", "aria-label": `Take away ${pin.name}`, onclick: () => {
-          this.pins = this.pins.filter((other) => other !== pin);
-          changed();
-        } }, "×"))));
+        make("button", { type: "button", "aria-label": `Take away ${pin.name}`, onclick: () => this.store.set({ pins: this.#without(pin.place) }) }, "×"))));
   }
 }
 

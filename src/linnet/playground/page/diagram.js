@@ -3,7 +3,8 @@ import { byteColours, classColour, colour, css, drawCells, surfaceColours } from
 import { draw, make, short, tip, watchEdges } from "./dom.js";
 
 const HEAD = 90; // pixels above the units, for the controls of a layer
-const MOST_GRABBED = 420; // more lines are too close to be pointed at
+const REACH = 7; // pixels within which a line is pointed at
+const BEND = 0.45; // of the way between two columns: how far a line goes on level
 
 export class Diagram {
   constructor(root, { choices, maps }, on) {
@@ -42,7 +43,17 @@ export class Diagram {
     const first = labels + this.size / 2 + 6;
     const last = this.width - right;
     this.columns = widths.map((_, k) => first + ((last - first) * k) / (columns - 1));
-    this.svg = draw("svg", { width: this.width, height: this.height, "aria-hidden": "true" });
+    this.svg = draw("svg", {
+      width: this.width, height: this.height, "aria-hidden": "true",
+      onpointermove: (event) => this.#point(event), onpointerleave: () => this.#point(null),
+      onclick: (event) => {
+        this.#point(event); // a finger has not moved before
+        if (this.pointed) this.on.open(this.pointed.layer, this.pointed.unit, this.pointed.isBlock ? null : this.pointed.source, this.grab);
+      },
+    });
+    this.grab = this.svg.appendChild(draw("path", { class: "grab" }));
+    this.pointed = null;
+    tip("");
     this.lines = make("canvas", { class: "lines", "aria-hidden": "true" });
     this.root.replaceChildren(this.lines, this.svg);
     this.places = widths.map((count, column) => this.#places(count, column));
@@ -157,29 +168,63 @@ export class Diagram {
 
   #edges() {
     this.edges = [];
-    const total = this.facts.shapes.reduce((sum, [inputs, outputs]) => sum + inputs * outputs, 0);
     this.facts.shapes.forEach(([inputs, outputs], layer) => {
       const isBlock = layer === 0 && this.block;
       for (let source = 0; source < (isBlock ? 1 : inputs); source++) {
         const from = layer === 0 && !isBlock ? this.used.indexOf(source) : source;
-        for (let unit = 0; unit < outputs; unit++) this.#edge(layer, source, unit, from, isBlock, total <= MOST_GRABBED);
+        for (let unit = 0; unit < outputs; unit++) this.#edge(layer, source, unit, from, isBlock);
       }
     });
   }
 
-  #edge(layer, source, unit, from, isBlock, grabbed) {
+  #edge(layer, source, unit, from, isBlock) {
     const [x1, y1] = [this.places[layer][from][0] + this.size / 2, isBlock ? this.places[layer + 1][unit][1] : this.places[layer][from][1]];
     const [x0, y0] = [this.places[layer + 1][unit][0] - this.size / 2, this.places[layer + 1][unit][1]];
-    const bend = (x0 - x1) * 0.45;
+    const bend = (x0 - x1) * BEND;
     const d = `M${x1} ${y1}C${x1 + bend} ${y1} ${x0 - bend} ${y0} ${x0} ${y0}`;
-    const edge = { line: new Path2D(d), layer, source, unit, isBlock, value: NaN };
-    if (grabbed && !isBlock) {
-      this.svg.append(draw("path", {
-        d, class: "grab", "data-edge": `${layer}-${source}-${unit}`, onpointermove: (event) => tip(`weight ${short(edge.value)}: click to edit`, event), onpointerleave: () => tip(""),
-        onclick: (event) => this.on.open(layer, unit, source, event.target),
-      }));
+    this.edges.push({ d, line: new Path2D(d), layer, source, unit, isBlock, y1, y0, value: NaN });
+  }
+
+  /** Mark the line at a pointer, and tell its weight. */
+  #point(event) {
+    const box = this.svg.getBoundingClientRect();
+    this.pointer = event;
+    this.pointed = event && this.#nearest(event.clientX - box.left, event.clientY - box.top);
+    this.grab.setAttribute("d", this.pointed?.d ?? "");
+    this.svg.classList.toggle("pointed", Boolean(this.pointed));
+    this.#tell();
+  }
+
+  #tell() {
+    const { isBlock, value } = this.pointed ?? {};
+    if (!this.pointed) tip("");
+    else if (isBlock) tip(`${this.facts.inputs.length} weights of norm ${short(value)}: click to see them`, this.pointer);
+    else tip(`weight ${short(value)}: click to edit`, this.pointer);
+  }
+
+  /** The line nearest to a place, if it is within reach. All lines between two columns are equally far along at an x. */
+  #nearest(x, y) {
+    const half = this.size / 2;
+    const layer = this.facts.shapes.findIndex((_, k) => x > this.columns[k] + half && x < this.columns[k + 1] - half);
+    if (layer < 0) return null;
+    const from = this.columns[layer] + half;
+    const width = this.columns[layer + 1] - half - from;
+    let [t, below, above] = [0.5, 0, 1];
+    for (let k = 0; k < 20; k++) {
+      const at = 3 * BEND * t * (1 - t) ** 2 + 3 * (1 - BEND) * t * t * (1 - t) + t ** 3;
+      [below, above] = at * width < x - from ? [t, above] : [below, t];
+      t = (below + above) / 2;
     }
-    this.edges.push(edge);
+    const [done, rise] = [t * t * (3 - 2 * t), 6 * t * (1 - t)];
+    const run = width * (3 * BEND * ((1 - t) ** 2 + t * t) + 6 * (1 - 2 * BEND) * t * (1 - t));
+    let [nearest, least] = [null, REACH];
+    for (const edge of this.edges) {
+      if (edge.layer !== layer) continue;
+      const climb = edge.y0 - edge.y1;
+      const distance = Math.abs(y - edge.y1 - climb * done) / Math.hypot(1, (climb * rise) / run);
+      if (distance < least) [nearest, least] = [edge, distance];
+    }
+    return nearest;
   }
 
   /** Where the parameters of a layer begin in theta, and its shape. */
@@ -224,14 +269,15 @@ export class Diagram {
       if (edge.isBlock) {
         value = 0;
         for (let k = 0; k < inputs; k++) value += theta[start + k * outputs + edge.unit] ** 2;
-        value = Math.sqrt(value) / 5; // one line for all of them
+        value = Math.sqrt(value); // one line for all of them
       }
       edge.value = value;
-      const size = Math.abs(value);
+      const size = Math.abs(value) / (edge.isBlock ? 5 : 1);
       context.lineWidth = Math.min(7, 0.5 + 2 * size);
       context.strokeStyle = css(edge.isBlock ? block : value < 0 ? below : above, Math.min(0.9, 0.14 + 0.5 * size));
       context.stroke(edge.line);
     }
+    if (this.pointed) this.#tell();
   }
 
   #bias(mark, value) {

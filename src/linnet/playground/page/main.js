@@ -14,7 +14,7 @@ import { WayOut } from "./wayout.js";
 
 const VIEWS = ["train", "backprop", "approximation"];
 const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
-const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve"]; // no part of a run
+const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve", "pins", "past"]; // no part of a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const app = { charted: 0, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
@@ -35,6 +35,7 @@ const link = new Link({
   facts: takeFacts,
   frame: takeFrame,
   status: ({ playing }) => showPlaying(playing),
+  progress: (message) => (of("at-epoch").textContent = `${message.epoch} of ${message.of}`),
   error: ({ message }) => {
     toast(message);
     app.approximation?.answered();
@@ -62,7 +63,7 @@ function begin(hello) {
   surface.changed = () => request();
   surface.points = [...store.state.points];
   app.controls = new Controls(store, hello, surface);
-  app.curves = new Curves();
+  app.curves = new Curves(store);
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
   app.wayOut = new WayOut(link);
@@ -110,6 +111,7 @@ function changed(state, names) {
   if (names.some((name) => !SEEN.includes(name))) app.preset = "";
   if (names.includes("data") && canPaint(state)) of("surface").scrollIntoView({ block: "nearest" });
   if (names.includes("curve")) app.approximation.take(state.curve);
+  if (names.includes("pins")) app.curves.take(state);
   if (names.includes("row") || names.includes("place")) app.backprop.take(state);
   app.opening = false;
   redraw();
@@ -158,11 +160,12 @@ function takeFrame(frame) {
   request();
 }
 
-/** Put the epochs into the link while the run rests, if the state alone says how it came about. */
+/** Put what was done so far into the link while the run rests, unless it is too much. */
 function noteEpochs() {
   if (app.playing || !app.frame) return;
-  const { epoch, plain } = app.frame;
-  app.store.state.epochs = plain ? Math.min(epoch, app.hello.choices.epochs) : 0;
+  const { epoch, past } = app.frame;
+  app.store.state.epochs = past ? Math.min(epoch, app.hello.choices.epochs) : 0;
+  app.store.state.past = past ?? [];
   app.sent = JSON.stringify(app.store.state);
   app.store.show();
 }
@@ -230,10 +233,7 @@ function redraw() {
   of("layer-count").textContent = count === 1 ? "1 hidden layer" : `${count || "no"} hidden layers`;
   of("fewer-layers").disabled = count === 0;
   of("more-layers").disabled = count >= app.hello.choices.layers;
-  app.curves.listPins(() => {
-    redraw();
-    request();
-  });
+  app.curves.listPins();
   request();
 }
 
@@ -299,7 +299,7 @@ function showPresets(presets) {
     type: "button",
     onclick: () => {
       of("presets-dialog").close();
-      app.store.replace({ ...state, view: "train" });
+      app.store.replace({ ...state, view: "train", pins: app.store.state.pins });
       app.preset = text;
       showNote();
     },
@@ -335,7 +335,6 @@ function wire(store) {
   of("fewer-layers").onclick = () => set({ layers: store.state.layers.slice(0, -1) });
   of("pin").onclick = () => {
     if (!app.curves.pin(runName(store.state), app.facts.metric)) toast("Train first: there is no curve to pin yet.");
-    redraw();
   };
   of("theme").onclick = () => {
     theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");

@@ -8,7 +8,7 @@ export class UnitWindow {
     this.changed = changed;
     this.place = of("unit");
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
-    document.addEventListener("pointerdown", (event) => !this.place.contains(event.target) && !event.target.closest?.(".node, .grab") && this.close());
+    document.addEventListener("pointerdown", (event) => !this.place.contains(event.target) && !event.target.closest?.(".node") && this.close());
   }
 
   open(facts, block, theta, layer, unit, source, near) {
