@@ -95,6 +95,17 @@ def test_no_heavy_library_is_loaded(kind: str) -> None:
     assert run.stdout.splitlines() == [f"{name} []" for name in names], run.stderr
 
 
+def test_a_model_that_outlives_python_is_no_news() -> None:
+    """As one that a notebook, a thread or a test's parameters still hold."""
+    program = """
+import ctypes, linnet
+model = linnet.MLPRegressor(max_iter=1000, random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(model))
+"""
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 # ---- parameters ----
 
 
