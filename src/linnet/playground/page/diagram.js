@@ -49,6 +49,7 @@ export class Diagram {
       onclick: (event) => {
         this.#point(event); // a finger has not moved before
         if (this.pointed) this.on.open(this.pointed.layer, this.pointed.unit, this.pointed.isBlock ? null : this.pointed.source, this.grab);
+        this.#point(null); // nor does it leave
       },
     });
     this.grab = this.svg.appendChild(draw("path", { class: "grab" }));

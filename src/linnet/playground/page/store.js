@@ -2,13 +2,16 @@
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
+const kind = (value) => (Array.isArray(value) ? "list" : value === null ? "nothing" : typeof value);
+
 /** What a link says: fields by name, JSON where they are not text; nothing of what cannot be read. */
 export function readLink(hash, defaults) {
   const found = {};
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    if (!(name in defaults)) continue;
+    if (!Object.hasOwn(defaults, name)) continue;
     try {
-      found[name] = typeof defaults[name] === "string" ? text : JSON.parse(text);
+      const value = typeof defaults[name] === "string" ? text : JSON.parse(text);
+      if (kind(value) === kind(defaults[name])) found[name] = value;
     } catch { /* a link that was cut: the default will do */ }
   }
   return found;
