@@ -133,8 +133,9 @@ def test_the_link_brings_back_what_was_learned(opened: Opened) -> None:
     page = opened("data=moons&speed=ten")
     page.locator("#play").click()
     page.wait_for_function("() => window.playground.frame?.epoch >= 30")
-    page.locator("#play").click()
-    page.wait_for_function("() => !window.playground.playing && location.hash.includes('epochs=')")
+    page.locator("#show-way-out").click()  # which is answered when nothing else is under way
+    page.wait_for_function("() => document.getElementById('way-out').dataset.losses")
+    page.keyboard.press("Escape")
     loss = "() => [window.playground.frame.epoch, ...window.playground.frame.loss]"
     assert opened(page.url.partition("#")[2]).evaluate(loss) == page.evaluate(loss)
     page.locator("#reset").click()
@@ -178,6 +179,30 @@ def test_the_link_tells_of_the_run_on_screen_while_it_is_played(opened: Opened) 
     page.wait_for_function("() => window.playground?.frames > 0")
     assert state_of(page)["layers"][0]["units"] == 3
     assert not page.locator("#toast").is_visible()
+
+
+def test_a_change_just_before_a_pause_is_not_lost(opened: Opened) -> None:
+    page = opened()
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 1")
+    page.evaluate("() => { window.playground.store.set({ seed: 5 }); document.getElementById('play').click(); }")
+    wait_for_state(page, "s.seed === 5 && !p.playing")
+
+
+def test_a_link_is_copied_as_it_is_at_that_moment(opened: Opened) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 10")
+    page.locator("#copy-link").click()
+    page.locator("#toast", has_text="with all that is on screen, is copied").wait_for()
+    again = opened(page.evaluate("() => navigator.clipboard.readText()").partition("#")[2])
+    assert again.evaluate("() => window.playground.frame.epoch") >= 10
+    page.locator("#play").click()
+    page.wait_for_function("() => !window.playground.playing")
+    page.evaluate("() => { window.playground.frame.past = null; }")
+    page.locator("#copy-link").click()
+    page.locator("#toast", has_text="with the settings but not the run").wait_for()
+    assert "epochs" not in page.evaluate("() => navigator.clipboard.readText()")
 
 
 def test_a_preset_begins_anew(opened: Opened) -> None:

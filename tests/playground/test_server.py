@@ -143,7 +143,7 @@ def test_what_a_link_tells_of_is_shown_on_the_way(page: Page) -> None:
         frames.append(page.wait_for("frame"))
     epochs = [frame["epoch"] for frame in frames]
     assert epochs == sorted(epochs)
-    assert epochs[:4] == [0, 1, 2, 3]
+    assert epochs[:3] == [0, 1, 2]
     assert epochs[-1] == 400
     assert 40 < len(set(epochs)) < 80
     assert sum(epoch <= 100 for epoch in epochs) > 20
@@ -361,6 +361,7 @@ def test_a_link_brings_its_epochs_to_a_page_that_has_gone_another_way(page: Page
 def test_a_link_whose_run_diverges_shows_how_far_it_came(page: Page) -> None:
     state = {"data": "multi_gauss", "optimizer": "sgd", "rate": 100.0, "epochs": 50}
     page.send("state", state={**state, "layers": [{"units": 4, "activation": "identity"}]}, **{"catch up": True})
-    frame = page.wait_for("frame")
+    while (frame := page.wait_for("frame"))["behind"]:
+        pass
     assert frame["epoch"] < 50
     assert "lower the learning rate" in page.wait_for("error")["message"]

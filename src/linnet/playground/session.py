@@ -146,6 +146,7 @@ class Session:
     def catch_up(self, seconds: float, epochs: int) -> bool:
         """Do what the state tells of for some seconds, or to a number of epochs; return whether more is to come."""
         deadline = perf_counter() + seconds
+        self.behind = False  # if the loss becomes infinite
         self.behind = any(perf_counter() > deadline or self.epochs >= epochs for _ in self._ahead)
         return self.behind
 

@@ -66,7 +66,11 @@ function begin(hello) {
   app.curves = new Curves(store);
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
-  app.wayOut = new WayOut(link);
+  app.wayOut = new WayOut(link, () => {
+    app.noted = 0;
+    noteEpochs();
+    return app.frame?.past !== null;
+  });
   app.backprop = new Backprop(link, store);
   app.approximation = new Approximation(link, store, hello);
   app.diagram = new Diagram(of("diagram"), hello, {
