@@ -163,12 +163,9 @@ function takeFacts(facts) {
 }
 
 function takeFrame(frame) {
-  if (!app.facts || frame.run !== app.facts.run) {
-    link.send("seen");
-    return;
-  }
-  if (isEmpty(app.store.state)) {
-    app.diagram.paint(frame);
+  const isOld = !app.facts || frame.run !== app.facts.run;
+  if (isOld || isEmpty(app.store.state)) {
+    if (!isOld) app.diagram.paint(frame);
     link.send("seen");
     return;
   }
