@@ -56,7 +56,7 @@ def opened(browser: Any, server: Server) -> Iterator[Opened]:
         page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())  # type: ignore[func-returns-value]
         page.on("request", lambda request: asked.add(request.url))
         page.goto(at.address + (f"#{link}" if link else ""))
-        page.wait_for_function("() => window.playground?.frames > 0")
+        page.wait_for_function("() => window.playground?.frames > 0 && !window.playground.frame?.behind")
         return page
 
     yield open_page

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import linnet
 from linnet.playground.presets import PRESETS
 from linnet.playground.server import Room
@@ -131,8 +133,9 @@ def test_the_link_brings_back_what_was_learned(opened: Opened) -> None:
     page = opened("data=moons&speed=ten")
     page.locator("#play").click()
     page.wait_for_function("() => window.playground.frame?.epoch >= 30")
-    page.locator("#play").click()
-    page.wait_for_function("() => !window.playground.playing && location.hash.includes('epochs=')")
+    page.locator("#show-way-out").click()  # which is answered when nothing else is under way
+    page.wait_for_function("() => document.getElementById('way-out').dataset.losses")
+    page.keyboard.press("Escape")
     loss = "() => [window.playground.frame.epoch, ...window.playground.frame.loss]"
     assert opened(page.url.partition("#")[2]).evaluate(loss) == page.evaluate(loss)
     page.locator("#reset").click()
@@ -153,6 +156,66 @@ def test_the_link_brings_back_what_was_learned(opened: Opened) -> None:
     theta = "() => [...window.playground.frame.arrays.theta]"
     assert again.evaluate(theta) == page.evaluate(theta)
     assert again.url.partition("#")[2] == page.url.partition("#")[2]
+    assert again.evaluate("() => window.playground.curves.run.epoch") == [0, 1, 2]  # its curves are there, too
+
+
+def test_the_link_tells_of_the_run_on_screen_while_it_is_played(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Unit 4 of layer 1: see and edit its weights").click()
+    field = page.get_by_label("Weight from x2", exact=True)
+    field.fill("0.1")
+    field.press("Enter")
+    page.wait_for_function("() => location.hash.includes('0.1')")
+    page.keyboard.press("Escape")
+    page.locator("#play").click()
+    page.wait_for_function("() => /epochs=[1-9]/.test(location.hash)")
+    choose(page, "Learning rate", "0.03")
+    page.wait_for_function("() => JSON.parse(new URLSearchParams(location.hash).get('past')).length === 2")
+    page.get_by_label("Remove a unit from layer 1").click()  # nothing of that is left
+    wait_for_state(page, "s.layers[0].units === 3")
+    page.wait_for_function("() => !location.hash.includes('past=')")
+    assert page.evaluate("() => window.playground.playing")
+    page.reload()
+    page.wait_for_function("() => window.playground?.frames > 0")
+    assert state_of(page)["layers"][0]["units"] == 3
+    assert not page.locator("#toast").is_visible()
+
+
+def test_a_change_just_before_a_pause_is_not_lost(opened: Opened) -> None:
+    page = opened()
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 1")
+    page.evaluate("() => { window.playground.store.set({ seed: 5 }); document.getElementById('play').click(); }")
+    wait_for_state(page, "s.seed === 5 && !p.playing")
+
+
+def test_a_link_is_copied_as_it_is_at_that_moment(opened: Opened) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#play").click()
+    page.wait_for_function("() => window.playground.frame?.epoch >= 10")
+    page.locator("#copy-link").click()
+    page.locator("#toast", has_text="with all that is on screen, is copied").wait_for()
+    again = opened(page.evaluate("() => navigator.clipboard.readText()").partition("#")[2])
+    assert again.evaluate("() => window.playground.frame.epoch") >= 10
+    page.locator("#play").click()
+    page.wait_for_function("() => !window.playground.playing")
+    page.evaluate("() => { window.playground.frame.past = null; }")
+    page.locator("#copy-link").click()
+    page.locator("#toast", has_text="with the settings but not the run").wait_for()
+    assert "epochs" not in page.evaluate("() => navigator.clipboard.readText()")
+
+
+def test_a_preset_begins_anew(opened: Opened) -> None:
+    page = opened()
+    for epochs in (2, 0):
+        page.locator("#show-presets").click()
+        page.locator("#presets button", has_text="All zeros never learn").click()
+        wait_for_state(page, "s.initialiser === 'zeros' && p.frame.epoch === 0")
+        for epoch in range(epochs):
+            page.locator("#epoch").click()
+            page.wait_for_function(f"() => window.playground.frame.epoch === {epoch + 1}")
+    assert "epochs" not in page.url
+    assert "stay the same for ever" in page.locator("#note").inner_text()
 
 
 def test_the_link_holds_the_other_views_too(opened: Opened) -> None:
@@ -189,8 +252,55 @@ def test_a_link_that_makes_no_sense_is_told(opened: Opened) -> None:
     page.locator("#epoch").click()
     page.wait_for_function("() => window.playground.frame.epoch === 1")
     assert state_of(page)["data"] == "moons"
+    choose(page, "Learning rate", "0.03")
+    page.wait_for_function("() => location.hash.includes('past=')")
+    now = "() => [location.hash, window.playground.frame.run, ...window.playground.frame.arrays.theta]"
+    before = page.evaluate(now)
+    bad = 'data=xor&epochs=1&past=[{"epochs":1,"edits":[[7,0,0,1]]}]'
+    page.evaluate("(bad) => { location.hash = bad; }", bad)
+    page.locator("#toast", has_text="layer must be a whole number from 0 to 2, got 7").wait_for()
+    page.wait_for_function(f"(before) => String(({now})()) === String(before)", arg=before)
     page.evaluate("() => { location.hash = 'data=xor&epochs=3'; }")  # and one that does is followed
     wait_for_state(page, "s.data === 'xor' && p.frame.epoch === 3")
+
+
+@pytest.mark.parametrize(
+    ("link", "unread"),
+    [
+        ("pins=5", "pins"),
+        ('pins=["length*a*accuracy*0_1*1_1*1_1*1_1*1_1","0*a*accuracy*0_1e999*1_1*1_1*1_1*1_1"]', ""),
+        ("past={}", "past"),
+        ('past=[{"epochs":2', "past"),
+        ("points=5&threshold=null&layers=2&curve=[]", "points, threshold, layers, curve"),
+        ("toString=1&__proto__=1", ""),
+    ],
+)
+def test_what_cannot_be_read_of_a_link_is_left_out(opened: Opened, link: str, unread: str) -> None:
+    page = opened(f"data=xor&{link}")
+    assert state_of(page)["data"] == "xor"
+    assert page.locator("#pins .pin").count() == 0
+    told = f"The link is not whole: what it says of {unread} cannot be read and is left out."
+    assert page.locator("#toast").text_content() == (told if unread else "")
+
+
+def test_an_empty_plane_can_be_painted_on_after_a_reload(opened: Opened) -> None:
+    page = opened("speed=ten")
+    page.locator("#epoch").click()
+    page.wait_for_function("() => location.hash.includes('epochs=1')")
+    page.get_by_label("Draw", exact=True).click()
+    page.wait_for_function("() => location.hash === '#data=drawn&speed=ten'")
+    page.reload()
+    page.locator("#surface.draws").wait_for()
+    assert page.locator(".node").count() == 7 + 4 + 2 + 1
+    assert page.locator("#at-epoch").inner_text() == "–"
+    page.locator("#surface").focus()
+    for brush in (0, 1):
+        page.locator(f'[data-brush="{brush}"]').click()
+        page.locator("#surface").focus()
+        for _ in range(2):
+            page.keyboard.press("ArrowUp")
+            page.keyboard.press("Enter")
+    wait_for_state(page, "s.data === 'drawn' && s.points.length === 4 && p.frame.epoch === 0")
 
 
 def test_presets_are_offered_with_what_there_is_to_see(opened: Opened) -> None:

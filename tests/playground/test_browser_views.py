@@ -47,8 +47,8 @@ def test_a_weight_is_seen_and_edited(opened: Opened) -> None:
     assert not page.locator("#unit").is_visible()
 
 
-def point_at(page: Any, layer: int, source: int, unit: int) -> None:
-    """Move the pointer to where a line is furthest from others: beside the unit that it leads to."""
+def place_of(page: Any, layer: int, source: int, unit: int) -> tuple[float, float]:
+    """Where a line is furthest from others: beside the unit that it leads to."""
     x, y = page.evaluate(
         """(edge) => {
             const { diagram } = window.playground;
@@ -61,7 +61,11 @@ def point_at(page: Any, layer: int, source: int, unit: int) -> None:
         }""",
         f"{layer},{source},{unit}",
     )
-    page.mouse.move(x, y)
+    return x, y
+
+
+def point_at(page: Any, layer: int, source: int, unit: int) -> None:
+    page.mouse.move(*place_of(page, layer, source, unit))
 
 
 def test_a_weight_among_many_is_seen_and_edited(opened: Opened) -> None:
@@ -79,6 +83,17 @@ def test_a_weight_among_many_is_seen_and_edited(opened: Opened) -> None:
     page.keyboard.press("Escape")
     point_at(page, 2, 15, 0)
     assert page.locator("#tip").inner_text() == "weight -1.500: click to edit"
+
+
+def test_a_line_is_opened_by_a_finger(opened: Opened) -> None:
+    page = opened(width=390, height=844, has_touch=True, is_mobile=True)
+    page.evaluate("() => window.playground.diagram.svg.scrollIntoView({ block: 'center' })")
+    page.touchscreen.tap(*place_of(page, 1, 1, 0))
+    page.locator("#unit").wait_for()
+    assert page.locator("#unit :focus").get_attribute("aria-label") == "Weight from unit 2 below"
+    page.get_by_role("button", name="Close").tap()
+    assert not page.locator("#unit").is_visible()
+    assert not page.locator("#tip").is_visible()  # no finger leaves that would take it away
 
 
 def test_the_weights_of_many_inputs_are_seen(opened: Opened) -> None:

@@ -12,6 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 import linnet
+from linnet.playground import player
 from linnet.playground.server import MOST_MESSAGE, MOST_SESSIONS, Room, Server
 from linnet.playground.session import Session
 from linnet.playground.state import State
@@ -116,13 +117,36 @@ def test_a_page_that_goes_away_is_not_caught_up_with(server: Server, room: Room)
     long = {"data": "digits", "batch": 1, "layers": [{"units": 16, "activation": "tanh", "dropout": 0.5}] * 6}
     page.send("state", state={**long, "epochs": 5000}, **{"catch up": True})
     page.wait_for("facts")
-    told = [page.wait_for("progress") for _ in range(3)]
-    assert all(each["of"] == 5000 for each in told)
+    told = [page.wait_for("frame") for _ in range(3)]
+    assert all(each["behind"] for each in told)
     assert told[0]["epoch"] <= told[1]["epoch"] <= told[2]["epoch"] < 5000
     page.close()
     began = time.monotonic()
     until_empty(room)
     assert time.monotonic() - began < 5  # of the fifteen seconds that it would take
+
+
+def test_patience_with_a_link_has_an_end(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(player, "_CATCH_UP", 0.3)
+    long = {"data": "digits", "batch": 1, "rate": 0.001, "epochs": 5000}
+    page.send("state", state={**long, "past": [{"epochs": 5000, "settings": {"rate": 0.002}}]}, **{"catch up": True})
+    while (frame := page.wait_for("frame"))["behind"]:
+        assert frame["past"][-1]["settings"] == {"rate": 0.002}
+    assert frame["past"][-1]["settings"] == {}  # what is on screen from here on
+    assert f"this is epoch {frame['epoch']} of 5000" in page.wait_for("error")["message"]
+
+
+def test_what_a_link_tells_of_is_shown_on_the_way(page: Page) -> None:
+    page.send("state", state={"epochs": 400}, **{"catch up": True})
+    frames = [page.wait_for("frame")]
+    while frames[-1]["behind"]:
+        frames.append(page.wait_for("frame"))
+    epochs = [frame["epoch"] for frame in frames]
+    assert epochs == sorted(epochs)
+    assert epochs[:3] == [0, 1, 2]
+    assert epochs[-1] == 400
+    assert 40 < len(set(epochs)) < 80
+    assert sum(epoch <= 100 for epoch in epochs) > 20
 
 
 def test_one_thread_at_a_time_is_at_work_on_a_session(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,12 +353,15 @@ def test_a_link_brings_its_epochs_to_a_page_that_has_gone_another_way(page: Page
         page.wait_for("frame")
     for epochs in (5, 2):  # further on, and back
         page.send("state", state={"batch": 50, "epochs": epochs}, **{"catch up": True})
-        assert page.wait_for("frame")["epoch"] == epochs
+        while (frame := page.wait_for("frame"))["behind"]:
+            assert frame["epoch"] <= epochs
+        assert frame["epoch"] == epochs
 
 
 def test_a_link_whose_run_diverges_shows_how_far_it_came(page: Page) -> None:
     state = {"data": "multi_gauss", "optimizer": "sgd", "rate": 100.0, "epochs": 50}
     page.send("state", state={**state, "layers": [{"units": 4, "activation": "identity"}]}, **{"catch up": True})
-    frame = page.wait_for("frame")
+    while (frame := page.wait_for("frame"))["behind"]:
+        pass
     assert frame["epoch"] < 50
     assert "lower the learning rate" in page.wait_for("error")["message"]

@@ -1,6 +1,7 @@
 """A session trains by linnet's own engine: what is on screen is what Sequential has after the same epochs."""
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,8 @@ from linnet.estimators.layers import Dense
 from linnet.fit.optimizers import Adam
 from linnet.playground.datasets import make
 from linnet.playground.frame import NEURON, SURFACE, grid, pack
-from linnet.playground.session import Session
-from linnet.playground.state import Hidden, State
+from linnet.playground.session import Edit, Session
+from linnet.playground.state import Hidden, Past, State
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 TYPES = {"f4": np.float32, "u2": np.uint16, "u1": np.uint8}
@@ -192,8 +193,10 @@ def test_divergence_is_told_and_leaves_the_last_good_parameters() -> None:
 def test_the_epochs_of_a_link_are_made_up_for() -> None:
     session = Session(State(epochs=4))
     assert session.epochs == 0
-    assert session.catch_up(0.0) is True
-    assert session.catch_up(60.0) is False
+    assert session.catch_up(60.0, 2) is True
+    assert session.epochs == 2
+    assert session.catch_up(0.0, 4) is True
+    assert session.catch_up(60.0, 5) is False
     assert session.theta.tobytes() == trained(State(), 4).theta.tobytes()
     assert unpacked(session.frame())[0]["past"] == []
     session.edit(0, 0, 0, 1.0)
@@ -227,9 +230,9 @@ def test_a_link_tells_all_that_was_done() -> None:
     header, _ = unpacked(session.frame())
     given = {**session.state.to_dict(), "past": header["past"], "epochs": header["epoch"]}
     again = Session(State.of(json.loads(json.dumps(given))))
-    again.rewind()
-    while again.catch_up(0.05):
-        pass
+    while again.catch_up(0.05, 1000):
+        assert unpacked(again.frame())[0]["behind"] is True
+    assert unpacked(again.frame())[0]["behind"] is False
     assert again.theta.tobytes() == session.theta.tobytes()
     assert unpacked(again.frame())[0]["past"] == header["past"]
     assert again.epochs == session.epochs
@@ -247,11 +250,71 @@ def test_a_run_of_very_many_parts_is_not_told() -> None:
     assert unpacked(session.frame())[0]["past"] is None
 
 
-def test_a_link_that_sets_weights_that_are_not_there_is_refused() -> None:
-    session = Session(State.of({"past": [{"edits": [[0, 2, 0, 1.0]]}]}))
-    with pytest.raises(ConfigError, match="source must be a whole number from 0 to 1"):
-        session.rewind()
+def test_a_run_of_very_many_epochs_is_not_told() -> None:
+    session = Session(State())
+    session.edit(0, 0, 0, 0.5)
+    session.legs[0] = replace(session.legs[0], epochs=100_001)
+    assert unpacked(session.frame())[0]["past"] is None
+
+
+def test_of_a_weight_that_is_set_again_the_last_value_is_told() -> None:
+    session = Session(State())
+    for k in range(200):
+        session.edit(0, 1, 2, k / 10)
+        session.edit(0, None, 2, k / 5)
+    assert session.legs[0].edits == (Edit(0, 1, 2, 19.9), Edit(0, None, 2, 39.8))
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ([0, 2, 0, 1.0], "source must be a whole number from 0 to 1"),
+        ([3, 0, 0, 1.0], "layer must be a whole number from 0 to 2"),
+        ([0, 0, 4, 1.0], "unit must be a whole number from 0 to 3"),
+        ([0, 0, 0, math.nan], "value must be"),
+        ([0, 0, 0, 1e9], "value must be"),
+        ([0, 0, 0, "1"], "value must be"),
+    ],
+)
+def test_a_link_that_sets_weights_that_are_not_there_is_refused(edit: list[object], said: str) -> None:
+    session = trained(State(), 2)
+    session.edit(0, 0, 0, 0.5)
+    before = session.frame()
+    with pytest.raises(ConfigError, match=said):
+        session.open(State.of({"data": "xor", "past": [{"edits": [edit]}]}), None)
+    assert session.frame() == before
     session.one_epoch()
+
+
+@pytest.mark.parametrize("optimizers", [("adam", "sgd"), ("momentum", "adam")])
+def test_parts_that_no_run_has_do_no_harm(optimizers: tuple[str, str]) -> None:
+    """Parts without epochs, and an optimizer that goes on with the memory of another one."""
+    one, other = ({"epochs": 2, "settings": {"optimizer": name}, "fresh": False} for name in optimizers)
+    session = Session(State.of({"optimizer": "rmsprop", "past": [{}, {}, one, {"fresh": False}, {}, other, {}]}))
+    assert session.catch_up(60.0, 1000) is False
+    assert [leg.epochs for leg in session.legs] == [2, 2, 0]
+    assert all(leg.fresh for leg in session.legs)
+    assert session.legs[-1].state.same_training(session.state)
+
+
+def test_who_gives_up_a_link_goes_on_with_the_settings_on_screen() -> None:
+    session = Session(State.of({"rate": 0.03, "past": [{"epochs": 3, "settings": {"rate": 0.5}}, {"epochs": 100}]}))
+    assert session.catch_up(60.0, 2) is True
+    session.give_up()
+    session.one_epoch()
+    assert [(leg.epochs, leg.state.rate) for leg in session.legs] == [(2, 0.5), (1, 0.03)]
+    assert unpacked(session.frame())[0]["behind"] is False
+
+
+def test_a_run_that_begins_anew_has_no_past() -> None:
+    state = State(epochs=2, past=(Past(2, {"rate": 0.5}),))
+    session = Session(state)
+    session.apply(replace(state, layers=()))
+    assert (session.facts()["state"]["epochs"], session.facts()["state"]["past"]) == (0, ())
+    session.state = state
+    session.reset()
+    assert session.catch_up(60.0, 1000) is False
+    assert session.epochs == 0
 
 
 def test_all_zeros_are_warned_of_in_words() -> None:

@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from math import ceil, sqrt
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +27,8 @@ from linnet.playground.tables import Table
 _FRAME_SECONDS = 1 / 30
 _MOST_UNSEEN = 3  # frames on their way
 _CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
-_TOLD_EVERY = 0.2  # seconds
+_SHOWN_EVERY = 0.2  # seconds, at least
+_SHOWN = 60  # points of their curve
 
 
 class Player:
@@ -81,16 +83,15 @@ class Player:
         given = State.of(message.get("state"))
         if message.get("opened") is True:
             self._table = self._opened()
+        catching_up = message.get("catch up") is True
         async with self._turn:
             new = True
             if self._session is None:
                 self._session = await asyncio.to_thread(Session, given, self._table)
+            elif catching_up:
+                await asyncio.to_thread(self._session.open, given, self._table)
             else:
                 new = await asyncio.to_thread(self._session.apply, given, self._table)
-            catching_up = message.get("catch up") is True
-            if catching_up and (self._session.past or given.past or self._session.epochs > given.epochs):
-                await asyncio.to_thread(self._session.rewind)
-                new = True
             if new:
                 await self._tell(self._session.facts())
             try:
@@ -192,10 +193,17 @@ class Player:
             await self._status("")
 
     async def _catch_up(self, session: Session) -> None:
-        """Train for the epochs of a link, as far as patience goes, telling how far it is, until the page has gone."""
-        deadline = perf_counter() + _CATCH_UP
-        while await asyncio.to_thread(session.catch_up, _TOLD_EVERY) and perf_counter() < deadline:
-            await self._tell({"is": "progress", "epoch": session.epochs, "of": session.state.epochs})
+        """Do what a link tells of, as far as patience goes, showing it on the way, until the page has gone."""
+        deadline, total, shown = perf_counter() + _CATCH_UP, max(1, session.state.epochs), 0
+        while await asyncio.to_thread(session.catch_up, _SHOWN_EVERY, shown):
+            if perf_counter() > deadline:
+                await asyncio.to_thread(session.give_up)
+                raise FitError(
+                    f"the run of the link takes more than {_CATCH_UP:.0f} seconds: this is epoch {session.epochs} of "
+                    f"{total}, from which Play goes on with the last settings"
+                )
+            await self._show(session)
+            shown = _shown_after(session.epochs, total)
 
     async def _show(self, session: Session, first: Callable[[], None] = lambda: None) -> None:
         """Send a frame, having done something else first, in the same thread."""
@@ -222,6 +230,11 @@ class Player:
             await (self._socket.send_text(data) if isinstance(data, str) else self._socket.send_bytes(data))
         except RuntimeError:  # what starlette says if the page has gone before it was heard of
             raise WebSocketDisconnect(1006) from None
+
+
+def _shown_after(epochs: int, total: int) -> int:
+    """The next epoch of a link to be shown: more of the first ones, as curves turn early."""
+    return max(epochs + 1, ceil(total * (sqrt(epochs / total) + 1 / _SHOWN) ** 2))
 
 
 _COMMANDS: dict[str, Callable[[Player, dict[str, Any]], Awaitable[None]]] = {

@@ -6,9 +6,9 @@ whole epochs. So whatever was done on screen can be done again by a program, to 
 
 import threading
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
 from linnet.playground.frame import Scene, input_maps
 from linnet.playground.model import Model, heads_of
-from linnet.playground.state import LIVE, MOST_LEGS, Past, State
+from linnet.playground.state import LIVE, MOST_EPOCHS, MOST_LEGS, Past, State
 
 if TYPE_CHECKING:
     from linnet.playground.tables import Table
@@ -52,10 +52,11 @@ class Leg:
     fresh: bool = True  # whether the optimizer begins anew
     epochs: int = 0
 
-    def told(self, now: State) -> Past:
-        """The same for a link to a state."""
+    def told(self, now: State) -> dict[str, Any]:
+        """The same for a link to a state, as the fields of a `Past`."""
         settings = {name: value for name in LIVE if (value := getattr(self.state, name)) != getattr(now, name)}
-        return Past(self.epochs, settings, tuple(astuple(edit) for edit in self.edits), self.fresh)
+        edits = [(edit.layer, edit.source, edit.unit, edit.value) for edit in self.edits]
+        return {"epochs": self.epochs, "settings": settings, "edits": edits, "fresh": self.fresh}
 
 
 class Session:
@@ -68,21 +69,37 @@ class Session:
     legs: list[Leg]
     step: int  # of the epoch under way; 0 between epochs
     notes: list[str]
+    behind: bool  # whether more of the run that a link tells of is to come
     run = 0  # the number of the run: frames of an earlier one can still be under way
     _training: Training
     _records: Generator[Slice | Epoch, None, None]
     _scene: Scene
+    _ahead: Iterator[None]  # does what a link tells of, piece by piece
 
     def __init__(self, state: State | None = None, table: "Table | None" = None) -> None:
-        self._begin(State() if state is None else state, table)
+        self.open(State() if state is None else state, table)
 
     # ---- settings ----
+
+    def open(self, state: State, table: "Table | None") -> None:
+        """Begin the run that a state tells of: `catch_up` does what was done in it. An error leaves all as it was."""
+        data = _data(state, table)
+        model = Model.of(state, data)
+        legs = _told(state, model.network.shapes)
+        train_part, test_part = data.split(state.ratio, state.seed)
+        scene = Scene(model, data, train_part, test_part)
+        self._leave()
+        self.state, self.table, self.data, self.model = state, table, data, model
+        self.train_part, self.test_part, self._scene = train_part, test_part, scene
+        self.legs, self._ahead, self.behind = [Leg(state)], self._again(legs), False
+        self.run += 1
+        self._train(model.first_theta(), OptimizerState())
 
     def apply(self, state: State, table: "Table | None" = None) -> bool:
         """Take other settings, or another table; return whether the run began anew. An error leaves all as it was."""
         table = self.table if table is None else table
         if not self.state.same_run(state) or (state.data == "table" and table is not self.table):
-            self._begin(state, table)
+            self.open(state.without("epochs", "past"), table)
             return True
         if not self.state.same_training(state):
             self.finish_epoch()
@@ -92,11 +109,11 @@ class Session:
 
     def reset(self) -> None:
         """Begin the run anew."""
-        self._begin(self.state, self.table)
+        self.open(self.state.without("epochs", "past"), self.table)
 
     def edit(self, layer: object, source: object, unit: object, value: object) -> None:
         """Set a weight by hand, or with source None a bias, after the epoch under way."""
-        edit = self._edit(layer, source, unit, value)
+        edit = _edit(self.model.network.shapes, layer, source, unit, value)
         self.finish_epoch()
         self._go_on(Leg(self.state, (edit,), fresh=False))
 
@@ -126,32 +143,26 @@ class Session:
         """Train to the end of the epoch under way, or one whole epoch."""
         self.advance("epoch", _PATIENCE)
 
-    def rewind(self) -> None:
-        """Begin the run that the state tells of anew: `catch_up` does what was done in it."""
-        legs = self._told()
-        self._begin(self.state, self.table)
-        self._go_on(legs[0])
+    def catch_up(self, seconds: float, epochs: int) -> bool:
+        """Do what the state tells of for some seconds, or to a number of epochs; return whether more is to come."""
+        deadline = perf_counter() + seconds
+        self.behind = False  # if the loss becomes infinite
+        self.behind = any(perf_counter() > deadline or self.epochs >= epochs for _ in self._ahead)
+        return self.behind
 
-    def catch_up(self, seconds: float) -> bool:
-        """Go on with the run that the state tells of for some seconds; return whether there is more of it."""
-        deadline, legs = perf_counter() + seconds, self._told()
-        while self.legs[-1].epochs < legs[len(self.legs) - 1].epochs or len(self.legs) < len(legs):
-            left = deadline - perf_counter()
-            if left <= 0:
-                return True
-            if self.legs[-1].epochs < legs[len(self.legs) - 1].epochs:
-                self.advance("epoch", left)
-            else:
-                self._go_on(legs[len(self.legs)])
-        return False
+    def give_up(self) -> None:
+        """Leave what is to come: from here on the run has the settings of the state."""
+        self.behind = False
+        if not self.legs[-1].state.same_training(self.state):
+            self.finish_epoch()
+            self._go_on(Leg(self.state))
 
-    def _told(self) -> list[Leg]:
-        """The legs of the run that the state tells of."""
-        state, legs = self.state, list[Leg]()
-        for part in state.past or (Past(state.epochs),):
-            edits = tuple(self._edit(*edit) for edit in part.edits)
-            legs.append(Leg(replace(state, **part.settings), edits, part.fresh, part.epochs))
-        return legs if legs[-1].state.same_training(state) else [*legs, Leg(state)]
+    def _again(self, legs: Sequence[Leg]) -> Iterator[None]:
+        for leg in legs:
+            self._go_on(leg)
+            while self.legs[-1].epochs < leg.epochs:
+                yield
+                self.advance("epoch")
 
     def _next(self) -> Slice | Epoch:
         try:
@@ -194,12 +205,14 @@ class Session:
     def frame(self) -> bytes:
         """The run as it is now; its `past` is None if there was too much for a link."""
         past = self.past
+        is_short = len(past) <= MOST_LEGS and all(leg.epochs <= MOST_EPOCHS for leg in past)
         told = {
             "epoch": self.epochs,
             "step": self.step,
             "steps": self._training.steps,
             "run": self.run,
-            "past": [asdict(leg.told(self.state)) for leg in past] if len(past) <= MOST_LEGS else None,
+            "behind": self.behind,
+            "past": [leg.told(self.state) for leg in past] if is_short else None,
         }
         return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
 
@@ -243,32 +256,11 @@ class Session:
 
     # ---- inside ----
 
-    def _begin(self, state: State, table: "Table | None") -> None:
-        data = _data(state, table)
-        model = Model.of(state, data)
-        train_part, test_part = data.split(state.ratio, state.seed)
-        scene = Scene(model, data, train_part, test_part)
-        self._leave()
-        self.state, self.table, self.data, self.model = state, table, data, model
-        self.train_part, self.test_part, self._scene = train_part, test_part, scene
-        self.legs = [Leg(state)]
-        self.run += 1
-        self._train(model.first_theta(), OptimizerState())
-
-    def _edit(self, layer: object, source: object, unit: object, value: object) -> Edit:
-        shapes = self.model.network.shapes
-        at = _place(layer, len(shapes), "layer")
-        return Edit(
-            at,
-            None if source is None else _place(source, shapes[at][0], "source"),
-            _place(unit, shapes[at][1], "unit"),
-            float(np.float32(check_number(value, "value", at_least=-1000, at_most=1000))),
-        )
-
     def _go_on(self, leg: Leg) -> None:
         """Begin another leg between two epochs; one without epochs is as if it had never been, but for its edits."""
         model = Model.of(leg.state, self.data)
         scene = Scene(model, self.data, self.train_part, self.test_part)
+        leg = replace(leg, fresh=leg.fresh or not leg.state.same_training(self.legs[-1].state))
         theta, optimizer = self.theta.copy(), OptimizerState() if leg.fresh else self._training.state()
         blocks = model.network.blocks(theta)
         for edit in leg.edits:
@@ -279,7 +271,8 @@ class Session:
         self._leave()
         if not self.legs[-1].epochs:
             last = self.legs.pop()
-            leg = replace(leg, edits=(*last.edits, *leg.edits), fresh=leg.fresh or last.fresh)
+            edits = {(edit.layer, edit.source, edit.unit): edit for edit in (*last.edits, *leg.edits)}
+            leg = replace(leg, edits=tuple(edits.values()), fresh=leg.fresh or last.fresh)
         self.legs.append(replace(leg, epochs=0))
         self.model, self._scene = model, scene
         self._train(theta, optimizer)
@@ -318,6 +311,30 @@ def _short(points: Floats, ranges: Sequence[tuple[float, float]]) -> list[list[f
     digits = [int(np.ceil(3 - np.log10(high - low))) for low, high in ranges]
     columns = [np.round(points[:, axis], count).tolist() for axis, count in enumerate(digits)]
     return [list(point) for point in zip(*columns, strict=True)]
+
+
+def _told(state: State, shapes: Sequence[tuple[int, int]]) -> list[Leg]:
+    """The legs of the run that a state tells of."""
+    legs = [
+        Leg(
+            replace(state, past=(), **part.settings),
+            tuple(_edit(shapes, *edit) for edit in part.edits),
+            part.fresh,
+            part.epochs,
+        )
+        for part in state.past or (Past(state.epochs),)
+    ]
+    return legs if legs[-1].state.same_training(state) else [*legs, Leg(state)]
+
+
+def _edit(shapes: Sequence[tuple[int, int]], layer: object, source: object, unit: object, value: object) -> Edit:
+    at = _place(layer, len(shapes), "layer")
+    return Edit(
+        at,
+        None if source is None else _place(source, shapes[at][0], "source"),
+        _place(unit, shapes[at][1], "unit"),
+        check_number(value, "value", at_least=-1000, at_most=1000),
+    )
 
 
 def _place(value: object, count: int, name: str) -> int:

@@ -65,12 +65,13 @@ function packed(place, name, metric, run) {
   return [place, name, metric, ...[run.epoch, ...run.loss, ...run.metric].map(text)].join("*");
 }
 
-/** What `packed` made of a run; null of any other text. */
+/** What `packed` made of a run; null of anything else. */
 function unpacked(pin) {
+  if (typeof pin !== "string") return null;
   const [place, name, metric, ...texts] = pin.split("*");
   const [epoch, ...curves] = texts.map((text) => text.split("_").map((value) => (value === "" ? null : Number(value))));
-  const isWhole = place in [0, 1, 2, 3] && curves.length === 4 && curves.every((values) => values.length === epoch.length);
-  if (!isWhole || [epoch, ...curves].flat().some(Number.isNaN)) return null;
+  const isWhole = ["0", "1", "2", "3"].includes(place) && curves.length === 4 && curves.every((values) => values.length === epoch.length);
+  if (!isWhole || !epoch.every(Number.isFinite) || !curves.flat().every((value) => value === null || Number.isFinite(value))) return null;
   return { place: Number(place), name, metric, run: { epoch, loss: curves.slice(0, 2), metric: curves.slice(2) } };
 }
 

@@ -47,8 +47,9 @@ export class Diagram {
       width: this.width, height: this.height, "aria-hidden": "true",
       onpointermove: (event) => this.#point(event), onpointerleave: () => this.#point(null),
       onclick: (event) => {
-        this.#point(event); // a finger has not moved before
+        if (!this.pointed) this.#point(event); // a finger has not moved before
         if (this.pointed) this.on.open(this.pointed.layer, this.pointed.unit, this.pointed.isBlock ? null : this.pointed.source, this.grab);
+        this.#point(null); // nor does it leave
       },
     });
     this.grab = this.svg.appendChild(draw("path", { class: "grab" }));

@@ -75,5 +75,5 @@ export function tip(text, event) {
   if (!text) return;
   place.textContent = text;
   place.style.left = `${Math.min(event.clientX + 14, innerWidth - place.offsetWidth - 8)}px`;
-  place.style.top = `${event.clientY + 16}px`;
+  place.style.top = `${Math.min(event.clientY + 16, innerHeight - place.offsetHeight - 8)}px`;
 }

@@ -16,7 +16,8 @@ const VIEWS = ["train", "backprop", "approximation"];
 const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
 const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve", "pins", "past"]; // no part of a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
-const app = { charted: 0, frame: null, facts: null, unit: null, playing: false, frames: 0 };
+const NOTE_PAUSE = 1000; // milliseconds: browsers refuse an address that changes with every frame
+const app = { charted: 0, noted: 0, opening: null, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
 
 function theme(name) {
@@ -35,11 +36,10 @@ const link = new Link({
   facts: takeFacts,
   frame: takeFrame,
   status: ({ playing }) => showPlaying(playing),
-  progress: (message) => (of("at-epoch").textContent = `${message.epoch} of ${message.of}`),
   error: ({ message }) => {
     toast(message);
     app.approximation?.answered();
-    if (app.opening && app.facts) app.store.replace(app.facts.state); // a link that leads nowhere: stay
+    if (app.opening) app.store.replace(app.opening); // a link that leads nowhere: stay
     if (app.facts || app.fellBack) return;
     app.fellBack = true; // a link that leads nowhere
     app.store.replace({});
@@ -66,7 +66,11 @@ function begin(hello) {
   app.curves = new Curves(store);
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
-  app.wayOut = new WayOut(link);
+  app.wayOut = new WayOut(link, () => {
+    app.noted = 0;
+    noteEpochs();
+    return app.frame?.past !== null;
+  });
   app.backprop = new Backprop(link, store);
   app.approximation = new Approximation(link, store, hello);
   app.diagram = new Diagram(of("diagram"), hello, {
@@ -113,7 +117,7 @@ function changed(state, names) {
   if (names.includes("curve")) app.approximation.take(state.curve);
   if (names.includes("pins")) app.curves.take(state);
   if (names.includes("row") || names.includes("place")) app.backprop.take(state);
-  app.opening = false;
+  app.opening = null;
   redraw();
   clearTimeout(app.sending);
   app.sending = setTimeout(send, 30, {}); // a slider that is dragged says much
@@ -126,19 +130,30 @@ function send(how) {
   if (isEmpty(state)) {
     link.send("pause");
     app.frame = null;
+    note(0, []);
+    if (!app.facts) link.send("state", { state: { ...state, data: app.store.defaults.data } }); // a network to look at
     for (const id of ["at-epoch", "train-loss", "test-loss", "test-metric"]) of(id).textContent = "–";
     request();
     return;
   }
-  const text = JSON.stringify(state);
+  const text = JSON.stringify({ ...state, epochs: 0, past: [] }); // the server knows what was done
   if (text !== app.sent || how["catch up"]) link.send("state", { state, ...how });
   app.sent = text;
 }
 
+/** Begin the run that a link or a preset tells of. */
+function open(state) {
+  const before = app.opening ?? app.store.state;
+  app.store.replace(state);
+  app.opening = before;
+  send({ "catch up": true });
+}
+
 function takeFacts(facts) {
   app.facts = facts;
-  app.opening = false;
+  app.opening = null;
   app.frame = null;
+  app.noted = 0;
   app.curves.clear();
   app.diagram.layout(facts, app.store.state);
   app.weights.close();
@@ -148,7 +163,9 @@ function takeFacts(facts) {
 }
 
 function takeFrame(frame) {
-  if (!app.facts || frame.run !== app.facts.run) {
+  const isOld = !app.facts || frame.run !== app.facts.run;
+  if (isOld || isEmpty(app.store.state)) {
+    if (!isOld) app.diagram.paint(frame);
     link.send("seen");
     return;
   }
@@ -160,13 +177,16 @@ function takeFrame(frame) {
   request();
 }
 
-/** Put what was done so far into the link while the run rests, unless it is too much. */
+/** Put what was done so far into the link, unless it is too much, or the link tells of more to come. */
 function noteEpochs() {
-  if (app.playing || !app.frame) return;
+  if (!app.frame || app.frame.behind || app.opening || (app.playing && performance.now() - app.noted < NOTE_PAUSE)) return;
+  app.noted = performance.now();
   const { epoch, past } = app.frame;
-  app.store.state.epochs = past ? Math.min(epoch, app.hello.choices.epochs) : 0;
-  app.store.state.past = past ?? [];
-  app.sent = JSON.stringify(app.store.state);
+  note(past ? Math.min(epoch, app.hello.choices.epochs) : 0, past ?? []);
+}
+
+function note(epochs, past) {
+  Object.assign(app.store.state, { epochs, past });
   app.store.show();
 }
 
@@ -190,9 +210,9 @@ function render() {
   if (frame) {
     if (state.view === "train") {
       app.diagram.paint(frame);
-      if (!app.playing || performance.now() - app.charted > CHART_PAUSE) drawCharts(frame, facts, state);
+      if (!(app.playing || frame.behind) || performance.now() - app.charted > CHART_PAUSE) drawCharts(frame, facts, state);
     }
-    of("at-epoch").textContent = frame.epoch.toLocaleString("en-US") + (frame.step ? ` ${frame.step}/${frame.steps}` : "");
+    of("at-epoch").textContent = frame.epoch.toLocaleString("en-US") + (frame.behind ? ` of ${state.epochs.toLocaleString("en-US")}` : frame.step ? ` ${frame.step}/${frame.steps}` : "");
     of("train-loss").textContent = short(frame.loss[0], 4);
     of("test-loss").textContent = short(frame.loss[1], 4);
     of("test-metric").textContent = facts.classes.length ? `${(100 * frame.metric[1]).toFixed(1)}%` : short(frame.metric[1]);
@@ -299,7 +319,7 @@ function showPresets(presets) {
     type: "button",
     onclick: () => {
       of("presets-dialog").close();
-      app.store.replace({ ...state, view: "train", pins: app.store.state.pins });
+      open({ ...state, view: "train", pins: app.store.state.pins });
       app.preset = text;
       showNote();
     },
@@ -365,9 +385,7 @@ function wire(store) {
   });
   addEventListener("hashchange", () => {
     link.send("pause");
-    store.replace(readLink(location.hash, store.defaults));
-    app.opening = true;
-    send({ "catch up": true });
+    open(readLink(location.hash, store.defaults));
   });
   addEventListener("resize", () => {
     request();

@@ -1,16 +1,24 @@
 // The state of everything on screen, and the link that holds it.
+import { toast } from "./dom.js";
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const kind = (value) => (Array.isArray(value) ? "list" : value === null ? "nothing" : typeof value);
 
-/** What a link says: fields by name, JSON where they are not text; nothing of what cannot be read. */
+/** What a link says: fields by name, JSON where they are not text; what cannot be read is told, and left out. */
 export function readLink(hash, defaults) {
   const found = {};
+  const unread = [];
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    if (!(name in defaults)) continue;
+    if (!Object.hasOwn(defaults, name)) continue;
     try {
-      found[name] = typeof defaults[name] === "string" ? text : JSON.parse(text);
-    } catch { /* a link that was cut: the default will do */ }
+      const value = typeof defaults[name] === "string" ? text : JSON.parse(text);
+      if (kind(value) !== kind(defaults[name])) throw new SyntaxError();
+      found[name] = value;
+    } catch {
+      unread.push(name);
+    }
   }
+  if (unread.length) toast(`The link is not whole: what it says of ${unread.join(", ")} cannot be read and is left out.`);
   return found;
 }
 

@@ -20,7 +20,8 @@ function save(name, bytes) {
 }
 
 export class WayOut {
-  constructor(link) {
+  /** `noted()` brings the address up to date and says whether it holds the run. */
+  constructor(link, noted) {
     this.link = link;
     const dialog = of("way-out");
     of("show-way-out").onclick = () => {
@@ -30,7 +31,10 @@ export class WayOut {
     };
     of("copy-program").onclick = () => copy(of("program").textContent, "The program");
     of("copy-command").onclick = () => copy(of("command").textContent, "The command");
-    of("copy-link").onclick = () => copy(location.href, "The link, with all that is on screen,");
+    of("copy-link").onclick = () => {
+      const what = noted() ? "all that is on screen" : "the settings but not the run, which is too long for it";
+      copy(location.href, `The link, with ${what},`);
+    };
     of("download-model").onclick = () => link.send("download", { what: "model" });
     for (const part of ["train", "test"]) of(`download-${part}`).onclick = () => link.send("download", { what: part });
     for (const button of document.querySelectorAll("dialog [data-close]")) button.onclick = () => button.closest("dialog").close();
