@@ -183,7 +183,7 @@ class LinearModel(Estimator):
         )
 
     def _separated(self, found: Separation, problem: Problem) -> str:
-        return "rows with counts and rows without"
+        return "rows of 0 and rows above 0"
 
     def inference(
         self,
