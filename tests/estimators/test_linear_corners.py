@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 import sklearn.linear_model
 
 import linnet
@@ -69,4 +70,11 @@ def test_labels_of_numbers_and_names_are_refused() -> None:
     y = np.array(["a" if one else 1 for one in LABEL], object)
     for model in (linnet.LogisticRegression(), linnet.Perceptron(), linnet.MLPClassifier(max_iter=1)):
         with pytest.raises(DataError, match="numbers or names, not both"):
+            model.fit(X, y)
+
+
+def test_sparse_targets_are_told_how_to_become_arrays() -> None:
+    y = scipy.sparse.csr_array(LABEL[:, None])
+    for model in (linnet.LogisticRegression(), linnet.LinearRegression(), linnet.PoissonRegressor()):
+        with pytest.raises(DataError, match=r"y is a sparse matrix: use y.toarray\(\)"):
             model.fit(X, y)
