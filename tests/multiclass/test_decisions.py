@@ -40,7 +40,7 @@ def test_with_winner_is_the_nearest_distribution_in_which_it_leads() -> None:
 def test_a_winner_among_near_ties(classes: int) -> None:
     """Where probabilities differ by roundings only, the search for the winner's ends, too."""
     rng = np.random.default_rng(0)
-    p = 1 + rng.integers(-3, 4, (2000, classes)) * 2.0**-52
+    p: Array = 1 + rng.integers(-3, 4, (2000, classes)) * 2.0**-52
     p /= p.sum(axis=1, keepdims=True)
     winner = rng.integers(0, classes, 2000)
 
