@@ -4,12 +4,14 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from linnet.data import kinds
 from linnet.data.encoder import Encoder
 from linnet.data.schema import Schema
+from linnet.errors import DataError
 
 
 def test_rare_levels_are_told_from_levels_never_seen() -> None:
@@ -63,3 +65,33 @@ def test_other_categories_get_the_codes_of_their_names() -> None:
     encoder.learn(pd.DataFrame({"a": pd.Categorical(["x", "y", "z"])}))
     other = pd.DataFrame({"a": pd.Categorical(["z", "x", "y"], categories=["z", "y", "x"])})
     assert encoder.encode(other).codes[0].tolist() == [2, 0, 1]
+
+
+def test_levels_in_arrows_own_types() -> None:
+    level = ["b", "a", None, "b", "c", "a"]
+    plain = Encoder(gaps="fill").learn(pd.DataFrame({"level": level}))
+    codes = pa.array(level).dictionary_encode()
+    with_none = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0, 3, 1]), pa.array(["b", "a", None, "c"]))
+    arrow = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    for table in (
+        pd.DataFrame({"level": pd.Series(codes, dtype=arrow)}).iloc[::-1].iloc[::-1],
+        pa.table({"level": codes}),
+        pa.table({"level": with_none}),
+        pa.table({"level": pa.chunked_array([with_none[:2], with_none[2:]])}),
+        pa.table({"level": pa.array(level).cast(pa.string_view())}),
+    ):
+        encoder = Encoder(gaps="fill")
+        columns = encoder.learn(table)
+        assert {*encoder.coefficient_names} == {"level=a", "level=b", "level=c", "level missing"}
+        found = [encoder.levels[0].values[code] for code in columns.codes[0]]
+        assert found == level
+        assert (encoder.encode(table).codes[0] == columns.codes[0]).all()
+    assert plain.levels == (4,)
+
+
+def test_numbers_that_numpy_has_no_type_for() -> None:
+    wide = pl.DataFrame({"x": pl.Series([1, None, 3]).cast(pl.Int128)})
+    assert Encoder(gaps="fill").learn(wide).tables[0][:, 0].tolist() == [1, 2, 3]
+    things = pl.DataFrame({"x": pl.Series([object()] * 3, dtype=pl.Object)})
+    with pytest.raises(DataError, match="column 'x' of X has type Object"):
+        Encoder().learn(things)

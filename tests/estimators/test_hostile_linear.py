@@ -167,7 +167,7 @@ def test_large_counts(kind: str) -> None:
 
 @tables
 def test_no_counts_at_all(kind: str) -> None:
-    with pytest.warns(SeparationWarning, match="the intercept tells rows with counts and rows without apart"):
+    with pytest.warns(SeparationWarning, match="the intercept tells rows of 0 and rows above 0 apart"):
         model = linnet.PoissonRegressor().fit(TABLES[kind], np.zeros(N))
     assert model.predict(TABLES[kind]).max() < 1e-20
 

@@ -1,11 +1,12 @@
 """How multilayer perceptrons are trained: patience, metrics, streams, warm starts, failures."""
 
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_pinball_loss
 
 from linnet import (
     MLPClassifier,
@@ -210,3 +211,11 @@ def test_classes_given_to_partial_fit_are_not_for_ever() -> None:
     with pytest.raises(DataError, match="classes are"):
         model.partial_fit(X[:50], Y[:50] % 2, classes=[0, 1])
     assert model.fit(X[:50], Y[:50] % 2 + 5).classes_.tolist() == [5, 6]
+
+
+def test_a_metric_with_arguments_filled_in_keeps_its_name_and_direction() -> None:
+    high = functools.partial(mean_pinball_loss, alpha=0.9)
+    model = MLPRegressor(early_stopping=True, max_iter=40, random_state=0)
+    model.fit(XR, YR, eval_set=(XR, YR, None), eval_metric=functools.partial(high))
+    losses = model.history_["val_mean_pinball_loss"]
+    assert model.best_validation_score_ == min(losses) < max(losses)

@@ -273,7 +273,7 @@ def test_a_level_without_events_is_named() -> None:
     frame = pd.DataFrame({"v": X[:, 0], "level": level})
     with pytest.warns(SeparationWarning, match=r"quasi-complete separation: level=b tells"):
         linnet.LogisticRegression(C=np.inf).fit(frame, np.where(level == "b", 0, YES))
-    with pytest.warns(SeparationWarning, match=r"level=b tells rows with counts and rows without apart"):
+    with pytest.warns(SeparationWarning, match=r"level=b tells rows of 0 and rows above 0 apart"):
         linnet.PoissonRegressor(alpha=0).fit(frame, np.where(level == "b", 0, COUNT))
 
 
@@ -301,7 +301,7 @@ def test_a_column_that_is_certain_where_it_is_one_is_named(form: Any, solver: st
     for y in ([0, 1, 0, 1, 1, 1], [0, 1, 2, 1, 1, 1]):
         with pytest.warns(SeparationWarning, match=r"quasi-complete separation: x0 tells class.* on 3 rows"):
             linnet.LogisticRegression(C=np.inf, solver=solver).fit(x, y)
-    with pytest.warns(SeparationWarning, match=r"x0 tells rows with counts and rows without"):
+    with pytest.warns(SeparationWarning, match=r"x0 tells rows of 0 and rows above 0"):
         linnet.PoissonRegressor(alpha=0, solver=solver).fit(x, [1, 2, 3, 0, 0, 0])
 
 

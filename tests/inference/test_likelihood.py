@@ -9,8 +9,8 @@ import pytest
 import scipy.stats
 from sklearn.metrics import mean_tweedie_deviance
 
-from linnet.inference.likelihood import deviance, log_likelihood, power_of
-from linnet.model.heads import Bernoulli, Categorical, Gamma, Head, Normal, Poisson, Tweedie
+from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood
+from linnet.model.heads import Bernoulli, Categorical, Gamma, Head, Normal, Poisson, Tweedie, power_of
 
 RNG = np.random.default_rng(0)
 N = 50
@@ -109,3 +109,24 @@ def test_the_deviance_of_a_perfect_fit_is_zero() -> None:
     t = AMOUNTS + 1
     for head in (Poisson(), Gamma(), Tweedie(1.5)):
         assert 0 <= deviance(head, np.log(t), t, W) < 1e-28
+
+
+def test_the_log_likelihood_is_the_distributions_whatever_the_link() -> None:
+    mean = np.abs(Z) + 0.5
+    log, given = np.log(mean), AMOUNTS + 0.1
+    for power, t, link in ((0, given, Normal()), (1, COUNTS, Poisson()), (2, given, Gamma())):
+        by_log = log_likelihood(link, deviance(link, mean if power == 0 else log, t, W), t, W, 0.7)
+        other = Tweedie(power, "log" if power == 0 else "identity")
+        by_other = log_likelihood(other, deviance(other, log if power == 0 else mean, t, W), t, W, 0.7)
+        assert by_other == pytest.approx(by_log, rel=1e-12)
+    assert not has_dispersion(Tweedie(1, "identity"))
+    inverse = np.asarray(scipy.stats.invgauss.logpdf(given, mean * 0.7, scale=1 / 0.7))[:, 0]
+    head = Tweedie(3)
+    assert log_likelihood(head, deviance(head, log, given, W), given, W, 0.7) == pytest.approx(W @ inverse, rel=1e-12)
+
+
+def test_the_deviance_of_means_that_vanish() -> None:
+    z, none = np.full((2, 1), -1000.0), np.zeros((2, 1))
+    for power in (1, 1.5, 1.99):
+        assert deviance(Tweedie(power), z, none, np.ones(2)) == pytest.approx(0, abs=1e-3)
+        assert deviance(Tweedie(power), z, none + 1, np.ones(2)) == np.inf

@@ -1,5 +1,6 @@
 """What the reductions make of binary answers, against the textbook and brute force."""
 
+import signal
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,28 @@ def test_with_winner_is_the_nearest_distribution_in_which_it_leads() -> None:
             partial(lambda there, q: ((q - there) ** 2).sum(), p[row]), np.full(5, 0.2), constraints=limits, tol=1e-12
         )
         assert np.allclose(found[row], best.x, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [3, 5, 8])
+def test_a_winner_among_near_ties(classes: int) -> None:
+    """Where probabilities differ by roundings only, the search for the winner's ends, too."""
+    rng = np.random.default_rng(0)
+    p: Array = 1 + rng.integers(-3, 4, (2000, classes)) * 2.0**-52
+    p /= p.sum(axis=1, keepdims=True)
+    winner = rng.integers(0, classes, 2000)
+
+    def late(*_: object) -> None:
+        raise AssertionError("the search does not end")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    try:
+        found = with_winner(p, winner)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    assert (found.argmax(axis=1) == winner).all()
+    assert np.allclose(found, 1 / classes, rtol=0, atol=1e-14)
 
 
 def test_coupling_minimises_its_objective() -> None:

@@ -256,6 +256,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
         ),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression), "estimator must be a classifier"),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression(C=-1)), "C must be above 0"),
+        (linnet.OneVsRestClassifier(linnet.LogisticRegression(class_weight="balance")), "class_weight must be a dict"),
         (linnet.OneVsOneClassifier(linnet.LogisticRegression(), n_jobs=0), "n_jobs must be None, a number"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), n_jobs=cast(Any, "2")), "n_jobs must be .* got '2'"),
         (linnet.OneVsRestClassifier(linnet.Ridge()), "Ridge is no classifier"),

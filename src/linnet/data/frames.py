@@ -30,12 +30,33 @@ def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
             raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
         if not all(isinstance(column, str) for column in x.columns):
             x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
-    if type(x).__name__ == "RecordBatch":  # narwhals knows pyarrow's tables only
-        x = sys.modules["pyarrow"].Table.from_batches([x])
+    x = _plain_arrow(x)
     frame = nw.from_native(x, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _plain_arrow(x: Any) -> Any:
+    """The frame, with types of pyarrow's that neither pandas nor narwhals computes with as others that they know."""
+    pa: Any = sys.modules.get("pyarrow")
+    if pa is None:
+        return x
+    if isinstance(x, pa.RecordBatch):
+        x = pa.Table.from_batches([x])
+    if isinstance(x, pa.Table):
+        for place, field in enumerate(x.schema):
+            column, kind = x.column(place), field.type
+            if pa.types.is_string_view(kind):
+                x = x.set_column(place, field.name, column.cast(pa.large_string()))
+            elif pa.types.is_dictionary(kind) and any(chunk.dictionary.null_count for chunk in column.chunks):
+                x = x.set_column(place, field.name, column.cast(kind.value_type).dictionary_encode())
+    elif hasattr(x, "assign") and hasattr(x, "dtypes"):
+        kinds = {column: getattr(kind, "pyarrow_dtype", None) for column, kind in x.dtypes.items()}
+        levels = [column for column, kind in kinds.items() if kind is not None and pa.types.is_dictionary(kind)]
+        if levels:
+            x = x.assign(**{column: pa.array(x[column]).to_pandas().array for column in levels})
+    return x
 
 
 def has_levels(series: "nw.Series[Any]") -> bool:
@@ -64,9 +85,12 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
         values, of_rows = given
         found = np.bincount(of_rows.astype(np.intp) + 1, minlength=len(values) + 1)[1:] > 0
         return tuple(value for value, is_present in zip(values, found, strict=True) if is_present)
+    dtype = series.dtype
+    if dtype == nw.Object and series.implementation.is_polars():  # which does not look into it
+        raise not_usable(series, name)
     try:
         present = set(series.drop_nulls().unique().to_list())
-        if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
+        if dtype == nw.Categorical or isinstance(dtype, nw.Enum):
             return tuple(value for value in series.cat.get_categories().to_list() if value in present)
         return tuple(sorted(present, key=lambda value: (str(type(value)), value)))
     except TypeError:
@@ -83,6 +107,8 @@ def numbers(series: "nw.Series[Any]", name: str) -> Array:
     dtype = series.dtype
     if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
         raise not_usable(series, name)
+    if dtype in (nw.Int128, nw.UInt128):  # NumPy has none
+        series = series.cast(nw.Float64)
     values: Array = (series.drop_nulls() if missing else series).to_numpy()
     if values.dtype == np.bool_:
         values = values.view(np.uint8)

@@ -27,7 +27,7 @@ class Labelled:
 
 def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str = "x") -> Labels:
     """Return class numbers 0 .. classes - 1, one a row of `table`."""
-    column = _one_column(_array(y, name), rows, name, table)
+    column = _one_column(as_array(y, name), rows, name, table)
     labels: Array = column
     if column.dtype.kind == "f":
         check_finite(np.atleast_2d(column).T.astype(np.float64), name)
@@ -52,7 +52,7 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str
 
 def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y", table: str = "x") -> Array:
     """Return rows x outputs of finite numbers; one dimension will do for one output."""
-    values = _array(y, name)
+    values = as_array(y, name)
     if values.dtype.kind == "O":
         try:
             values = values.astype(np.float64)
@@ -86,7 +86,7 @@ def check_values(values: Array, good: Array, name: str, what: str) -> None:
 
 def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight", table: str = "x") -> Array:
     """Return one finite weight of at least 0 a row, not all of them 0."""
-    column = _one_column(_array(weights, name), rows, name, table)
+    column = _one_column(as_array(weights, name), rows, name, table)
     if column.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {column.dtype}: it must hold numbers")
     column = _as_type(column[:, None], dtype, name)[:, 0]
@@ -124,7 +124,10 @@ def class_weights(classes: Array, count: int, wanted: "Mapping[int, float] | str
     return weights
 
 
-def _array(y: object, name: str) -> Array:
+def as_array(y: object, name: str) -> Array:
+    """Return an array of as many entries as there are rows."""
+    if hasattr(y, "tocsr"):
+        raise DataError(f"{name} is a sparse matrix: use {name}.toarray()")
     try:
         array: Array = np.asarray(y)
     except ValueError as error:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_values, check_values
+from linnet.data.targets import as_array, as_values, check_values
 from linnet.errors import ConfigError, DataWarning, known_as, unknown_name, warn
 from linnet.estimators.base import Regressor
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
@@ -261,7 +261,7 @@ class Ridge(Regressor, LinearModel):
         return np.array([check_number(each, "alpha", at_least=0) for each in alpha.tolist()])
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        target = np.asarray(y)
+        target = as_array(y, "y")
         outputs = target.shape[1] if target.ndim == 2 else 1
         return self._make(
             columns,

@@ -9,7 +9,7 @@ import numpy as np
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
-from linnet.data.targets import as_values, as_weights, check_values
+from linnet.data.targets import as_array, as_values, as_weights, check_values
 from linnet.errors import (
     ConfigError,
     DataError,
@@ -183,7 +183,7 @@ class LinearModel(Estimator):
         )
 
     def _separated(self, found: Separation, problem: Problem) -> str:
-        return "rows with counts and rows without"
+        return "rows of 0 and rows above 0"
 
     def inference(
         self,
@@ -320,7 +320,7 @@ class LinearModel(Estimator):
 
 def one_target(y: object, *, quiet: bool = False) -> Any:
     """Return y as it is, but a single column as one dimension, with scikit-learn's warning."""
-    target = np.asarray(y)
+    target = as_array(y, "y")
     if target.ndim != 2 or target.shape[1] != 1:
         return target
     if not quiet:

@@ -49,11 +49,14 @@ def _classes(y: object, rows: int, quiet: bool) -> tuple[NDArray[Any], NDArray[n
     lacking = missing(target)
     if lacking.any():
         raise DataError(f"y has no class in row {int(lacking.argmax())}: fill in or drop missing values first")
+    try:
+        classes, labels = np.unique(target, return_inverse=True)
+    except TypeError:
+        raise DataError("y must hold numbers or names, not both: y = [str(label) for label in y] makes names") from None
     if not is_discrete(target):
         from sklearn.utils.multiclass import check_classification_targets  # which says what is wrong
 
         check_classification_targets(target)
-    classes, labels = np.unique(target, return_inverse=True)
     if rows > _FEW and len(classes) > rows / 2 and not quiet:
         warn(
             "The number of unique classes is greater than 50% of the number of samples: y could represent a regression "
@@ -79,10 +82,15 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
     return (np.flatnonzero(found) + low).astype(target.dtype), place[above]
 
 
-def class_weights(given: object, classes: NDArray[Any], labels: NDArray[np.int32]) -> Floats:
-    """Return the weight of each class: as given, 1 if not named, or ("balanced") such that all weigh the same."""
+def class_weights(
+    given: object, classes: NDArray[Any], labels: NDArray[np.int32], weights: Floats | None = None
+) -> Floats:
+    """Return the weight of each class: as given, 1 if not named, or ("balanced") such that all weigh the same.
+
+    "balanced" gives class k the weight Σw / (K · Σw of class k); w are the rows' own weights, K the classes with any.
+    """
     if isinstance(given, str) and given == "balanced":
-        return np.asarray(len(labels) / (len(classes) * np.maximum(np.bincount(labels, minlength=len(classes)), 1)))
+        return balanced(np.bincount(labels, weights, len(classes)).astype(np.float64, copy=False))
     if not isinstance(given, Mapping):
         raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
     places = {name: place for place, name in enumerate(classes.tolist())}
@@ -92,6 +100,13 @@ def class_weights(given: object, classes: NDArray[Any], labels: NDArray[np.int32
             raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
         weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
     return weights
+
+
+def balanced(totals: Floats) -> Floats:
+    """The factors that make classes, whose weights are along the last axis, weigh the same: their mean over each."""
+    there = totals > 0
+    mean = totals.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    return np.asarray(mean / np.where(there, totals, 1.0))
 
 
 def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
@@ -199,7 +214,7 @@ class LogisticRegression(Classifier, LinearModel):
         weights = row_weights(sample_weight, columns.rows)
         if self.class_weight is not None:
             labels = labels.astype(np.int32, copy=False)
-            by_class = class_weights(self.class_weight, classes, labels)
+            by_class = class_weights(self.class_weight, classes, labels, weights)
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")

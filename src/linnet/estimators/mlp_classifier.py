@@ -265,7 +265,7 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         if self._multilabel:
             raise ConfigError("class_weight needs one class a row")
         numbers = np.searchsorted(self.classes_, rows.targets()).astype(np.int32)
-        of_rows = class_weights(self.class_weight, self.classes_, numbers)[numbers]
+        of_rows = class_weights(self.class_weight, self.classes_, numbers, weights)[numbers]
         return np.asarray(of_rows if weights is None else weights * of_rows)
 
     def __sklearn_tags__(self) -> Any:

@@ -182,7 +182,7 @@ class PreparedNetwork(FittedNetwork):
         columns = self._encode(eval_set[0], "eval_set's X")
         head, outputs, targets = self._targets(eval_set[1], columns.rows, "eval_set's y", fresh=False)
         rows = Rows(columns, **targets, offset=self._shift(offset, exposure, columns.rows, head, outputs))
-        if len(eval_set) == 2:
+        if len(eval_set) == 2 or eval_set[2] is None:
             return rows
         return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
 

@@ -132,8 +132,10 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
     if isinstance(metric, NamedMetric):
         return metric
     if callable(metric):
-        function = metric
-        name = getattr(metric, "__name__", type(metric).__name__)
+        function = named = metric
+        while isinstance(named, partial):  # with some arguments filled in it is still the same metric
+            named = named.func
+        name = getattr(named, "__name__", type(named).__name__)
         falls = name.lower().endswith(("error", "loss", "deviance", "mse", "mae"))
         return NamedMetric(name, lambda mean, rows: float(function(rows.targets(), mean)), not falls)
     if not isinstance(metric, str):

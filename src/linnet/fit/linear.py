@@ -17,7 +17,7 @@ from linnet._native import core
 from linnet.config import checked_threads, get_threads
 from linnet.data.columns import Columns
 from linnet.data.targets import Labels
-from linnet.model.heads import Head
+from linnet.model.heads import Head, power_of
 
 Floats = NDArray[np.float64]
 _COUNTED = 1 << 20  # rows
@@ -247,7 +247,10 @@ def _shares(problem: Problem) -> Floats:
 
 
 def _null_biases(problem: Problem) -> Floats:
-    """The biases of the model without columns; with offsets, nearly so."""
+    """The biases of the model without columns; with offsets, for heads without a log link, nearly so.
+
+    With the log link and the variance mean^q, e^b = Σ w t e^((1-q) offset) / Σ w e^((2-q) offset).
+    """
     weights = problem.weights
     if problem.labels is not None:
         shares = _shares(problem)
@@ -262,12 +265,19 @@ def _null_biases(problem: Problem) -> Floats:
     mean = np.average(values, axis=0, weights=weights)
     family = problem.head.family
     if family in ("poisson", "gamma", "tweedie"):
-        z = np.log(np.where(mean > 0, mean, 1e-10))
         if offset is None:
-            return np.asarray(z)
-        top = offset.max()
-        return np.asarray(z - np.log(np.average(np.exp(offset - top), axis=0, weights=weights)) - top)
+            return np.asarray(np.log(np.where(mean > 0, mean, 1e-10)))
+        q = power_of(problem.head)
+        scale = _log_mean(np.ones_like(values), (2 - q) * offset, weights)
+        return _log_mean(values if mean.any() else np.full_like(values, 1e-10), (1 - q) * offset, weights) - scale
     if family == "bernoulli":
         mean = np.where((mean > 0) & (mean < 1), mean, np.clip(mean, 1e-3, 1 - 1e-3))
         mean = np.log(mean / (1 - mean))
     return np.asarray(mean if offset is None else mean - np.average(offset, axis=0, weights=weights))
+
+
+def _log_mean(values: Floats, exponent: Floats, weights: Floats | None) -> Floats:
+    """The logarithm of the mean of values · e^exponent, output by output, whatever the size of the exponents."""
+    top = exponent.max(axis=0, where=values > 0, initial=-np.inf)
+    parts = values * np.exp(np.minimum(exponent - top, 0.0))
+    return np.asarray(np.log(np.average(parts, axis=0, weights=weights)) + top)

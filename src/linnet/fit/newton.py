@@ -161,7 +161,7 @@ def newton(
             step_there = -factored.solve(trial.gradient)
             rest = -float(trial.gradient @ step_there)
             fallen = trial.value <= point.value + _ROUNDING * abs(point.value)
-            if fallen and rest >= 0 and rest**2 / gain <= _LEFT * abs(trial.value):
+            if fallen and rest >= 0 and rest * (rest / gain) <= _LEFT * abs(trial.value):
                 norm = float(np.abs(trial.gradient).max(initial=0.0))
                 watch(iterations, trial.value, 0.5 * rest)
                 end = trial.theta + step_there

@@ -56,6 +56,8 @@ def solve(
     """Minimise the problem from `start`, or from the model that only knows the targets' mean."""
     if solver not in SOLVERS:
         raise unknown_name("solver", solver, SOLVERS)
+    if start is not None and not _better_than_none(problem, start):
+        start = None
     if problem.positive or (problem.l1 is not None and problem.l1.any()):
         theta = problem.start() if start is None else start
         return coordinate(problem, theta, max_iter=max_iter, tolerance=tolerance, watch=watch)
@@ -173,6 +175,11 @@ def _newton_pays(problem: Problem) -> bool:
     return problem.size <= LARGEST_CURVATURE and newton_pays(
         problem.columns.rows, problem.columns.count, problem.outputs, together=together
     )
+
+
+def _better_than_none(problem: Problem, start: Floats) -> bool:
+    """Whether a start beats the model without columns: from far off, all that is left to gain looks like rounding."""
+    return problem.at(start, gradient=False).value <= problem.constant_loss(problem.start()[-problem.outputs :])
 
 
 def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:

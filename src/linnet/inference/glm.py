@@ -25,7 +25,7 @@ from linnet.fit.coordinate import lasso
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import dependent, elimination_order, factor, newton
-from linnet.inference.likelihood import DISPERSED, deviance, log_likelihood, weighted_sum
+from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood, weighted_sum
 from linnet.model.heads import Head
 
 _LARGEST = 10_000  # parameters
@@ -162,7 +162,7 @@ def infer(
     inverse = bread.solve(np.eye(problem.size))
     free = int((~lost).sum())
     freedom = total - free
-    t, dispersed = problem.target, problem.head.family in DISPERSED
+    t, dispersed = problem.target, has_dispersion(problem.head)
     if dispersed or kind != "model":
         z = problem.z(theta)
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)

@@ -7,18 +7,15 @@ import numpy as np
 import scipy
 
 from linnet._native import core
-from linnet.model.heads import Floats, Head, Targets
+from linnet.model.heads import Floats, Head, Targets, power_of
 
 _SMALL, _TERMS = 0.05, 15  # below so much a series of so many terms is exact
 _LARGE = 100.0
 
-# Heads whose distribution has a dispersion that is not known beforehand.
-DISPERSED = ("normal", "gamma", "tweedie", "tweedie_identity")
 
-
-def power_of(head: Head) -> float:
-    """The power of the mean that the variance goes with."""
-    return {"normal": 0.0, "poisson": 1.0, "gamma": 2.0}.get(head.family, head.power)
+def has_dispersion(head: Head) -> bool:
+    """Whether the distribution has a dispersion that is not known beforehand."""
+    return head.family in ("normal", "gamma", "tweedie", "tweedie_identity") and power_of(head) != 1
 
 
 def weighted_sum(weights: Floats, of_rows: Floats) -> float:
@@ -41,6 +38,7 @@ def deviance(head: Head, z: Floats, t: Targets, weights: Floats) -> float:
         e = (t - mean) / mean
         each = mean ** (2 - q) * np.where(np.abs(e) < _SMALL, _near(e, q), _far(e, q))
         each = np.where((mean > 0) | (q == 0), each, np.inf)  # the identity link may leave the means there are
+        each = np.where((t == 0) & (mean == 0) & (q < 2), 0.0, each)  # e^z of a far z
     return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
 
 
@@ -68,22 +66,25 @@ def _far(e: Floats, q: float) -> Floats:
 
 
 def log_likelihood(head: Head, away: float, t: Targets, weights: Floats, dispersion: float) -> float:
-    """Log-likelihood of all rows whose deviance is known; NaN for Tweedie's distributions, whose density has no closed
-    form.
+    """Log-likelihood of all rows whose deviance is known; NaN for Tweedie's distributions of other powers than 0, 1, 2
+    and 3 (normal, Poisson, gamma, inverse Gaussian), whose density has no closed form.
     """
     if head.family in ("bernoulli", "categorical"):  # targets are 0 or 1
         return -0.5 * away
-    if head.family == "poisson":
+    q = power_of(head)
+    if q == 1:
         return weighted_sum(weights, _largest_poisson(t).sum(axis=1)) - 0.5 * away
-    if head.family == "normal":
+    if q == 0:
         count = float(weights.sum()) * t.shape[1]
         variance = away / count  # the one that makes it largest
         with np.errstate(divide="ignore"):
             return float(-0.5 * count * (np.log(2 * np.pi * variance) + 1))
-    if head.family == "gamma":
+    if q == 2:
         shape = 1 / dispersion
         largest = shape * (np.log(shape) - 1) - scipy.special.gammaln(shape) - np.log(t)
         return weighted_sum(weights, largest.sum(axis=1)) - 0.5 * shape * away
+    if q == 3:
+        return weighted_sum(weights, -0.5 * np.log(2 * np.pi * dispersion * t**3).sum(axis=1)) - 0.5 * away / dispersion
     return float("nan")
 
 

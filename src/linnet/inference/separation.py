@@ -11,7 +11,8 @@ much it moves a row's own class away from another) is 1, and let r be the probab
     -g'd = Σ w r u,    d'Hd <= Σ w r u² <= -g'd    and    (g'd)² <= g'H⁻¹g · d'Hd,    so    -g'd <= g'H⁻¹g
 
 while -g'd is at least w r of the row whose gain is 1. So g'H⁻¹g, which Newton's method knows, is no smaller than the
-smallest w r. For counts r is the mean of a row without any, and u by how much its z sinks.
+smallest w r. For counts r is the mean of a row without any, and u by how much its z sinks; for Tweedie's amounts, some
+of which are 0, r is mean^(2-q), and d'Hd has a factor of 2-q < 1 besides.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import Solution, dependent, elimination_order, factor
 from linnet.fit.solve import LARGEST_CURVATURE
+from linnet.model.heads import Head, power_of
 
 _SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
 _FAR = 10.0  # in z: without it no row has become nearly certain
@@ -48,7 +50,7 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     free = problem.free & (problem.ridge == 0)
     if problem.l1 is not None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
-    if not free.any() or problem.head.family not in ("bernoulli", "categorical", "poisson"):
+    if not free.any() or not (problem.head.family in ("bernoulli", "categorical") or _sinking(problem.head)):
         return None
     if _has_optimum(problem, solution):
         return None
@@ -56,7 +58,7 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     if free[: -problem.outputs].any():
         theta = np.where(free, solution.theta, 0.0)
         z = _moved(problem, theta)
-        found = _proof(problem, theta, z, 0.0, 0.0)
+        found = _proof_by_few(problem, theta, 0.0, 0.0)
         if found is not None:
             return found
         if step is None and np.abs(z).max() > _FAR:
@@ -64,14 +66,19 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     if step is not None:
         step = np.where(free, step, 0.0)
         if step[: -problem.outputs].any() or 2 * np.abs(step).max() > _SMALL_STEP:
-            found = _proof(problem, step, _moved(problem, step), _SMALL_STEP, _SLACK)
+            found = _proof_by_few(problem, step, _SMALL_STEP, _SLACK)
             if found is not None:
                 return found
     too_large = problem.columns.rows * problem.size > _LARGEST_PROGRAM
     if z is None or solution.converged or np.abs(z).max() <= _FAR or too_large:
         return None
     d = _search(problem, free)
-    return None if d is None else _proof(problem, d, _moved(problem, d), _SMALL_STEP, _SLACK)
+    return None if d is None else _proof_by_few(problem, d, _SMALL_STEP, _SLACK)
+
+
+def _sinking(head: Head) -> float:
+    """The power of e^z that the loss of a row without counts, or of amount 0, falls with; 0 for other heads."""
+    return max(2 - power_of(head), 0.0) if head.family in ("poisson", "tweedie") and power_of(head) >= 1 else 0.0
 
 
 def _has_optimum(problem: Problem, solution: Solution) -> bool:
@@ -81,8 +88,8 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
         return False
     if problem.head.family == "categorical":
         least = np.exp(low - high) / problem.outputs
-    elif problem.head.family == "poisson":
-        least = np.exp(min(low, 0.0))
+    elif _sinking(problem.head):
+        least = np.exp(_sinking(problem.head) * min(low, 0.0))
     else:
         least = 0.5 * np.exp(-max(high, -low))
     if problem.weights is not None:
@@ -151,9 +158,19 @@ def _moved(problem: Problem, d: Floats) -> Floats:
     return z
 
 
-def _proof(problem: Problem, d: Floats, z: Floats, least: float, slack: float) -> Separation | None:
+def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
+    """What a direction proves; by the biases alone if they do, as where a class has no rows, or no row any counts."""
+    biases = np.where(np.arange(problem.size) < problem.size - problem.outputs, 0.0, d)
+    for way in (biases, d):
+        found = _proof(problem, way, least, slack)
+        if found is not None:
+            return found
+    return None
+
+
+def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
     """What a direction proves that moves some z by more than so much and may take a little from others."""
-    worst, best = _gains(problem, z)
+    worst, best = _gains(problem, _moved(problem, d))
     if problem.weights is not None:
         worst, best = worst[problem.weights > 0], best[problem.weights > 0]
     largest = float(best.max())
@@ -163,7 +180,7 @@ def _proof(problem: Problem, d: Floats, z: Floats, least: float, slack: float) -
     if problem.labels is not None:  # moving all classes together changes nothing: those concerned leave the others
         by_output = by_output - np.median(by_output, axis=1, keepdims=True)
     moved = np.abs(by_output) * _spread(problem)[:, None]
-    part = moved > _PART * moved[:-1].max() if len(moved) > 1 else moved > 0
+    part = moved > _PART * (moved[:-1].max(initial=0.0) or moved.max())
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
     outputs = tuple(int(k) for k in np.flatnonzero(part.any(axis=0)))
     complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
@@ -178,7 +195,7 @@ def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
         return own - others.max(axis=1).data, own - others.min(axis=1).data
     assert problem.values is not None
     t = problem.values
-    if problem.head.family == "poisson":  # rows with counts must stay where they are, those without may sink
+    if _sinking(problem.head):  # rows with counts must stay where they are, those without may sink
         gains = np.where(t > 0, -np.abs(z), -z)
     else:
         side = 2 * t - 1

@@ -202,6 +202,11 @@ def Tweedie(power: float, link: str = "log") -> Head:
     return Head("tweedie", power=float(power))
 
 
+def power_of(head: Head) -> float:
+    """The power of the mean that the variance goes with."""
+    return {"normal": 0.0, "poisson": 1.0, "gamma": 2.0}.get(head.family, head.power)
+
+
 def Perceptron() -> Head:
     """Return the perceptron's head: max(0, -t z) with t = ±1, one against the rest for several classes."""
     return Head("perceptron")

@@ -56,7 +56,8 @@ def with_winner(p: Floats, winner: NDArray[np.intp]) -> Floats:
     most, before = own, np.full_like(own, -1.0)
     while (most > before).any():  # Newton's method, which ends after as many rounds as there are pieces, or sooner
         over = some > most[:, None]
-        before, most = most, (own + np.where(over, some, 0).sum(axis=1)) / (1 + over.sum(axis=1))
+        following = (own + np.where(over, some, 0).sum(axis=1)) / (1 + over.sum(axis=1))
+        before, most = most, np.maximum(most, following)  # it only rises: among near ties rounding may take it back
     some = np.minimum(some, before[:, None])
     some[place] = before * _HAIR
     p[wrong] = some

@@ -19,7 +19,7 @@ from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.errors import ConfigError, DataWarning, warn
 from linnet.estimators.linear_model import LinearModel
-from linnet.estimators.logistic import LogisticRegression
+from linnet.estimators.logistic import LogisticRegression, balanced
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides, Together
 from linnet.fit.linear import linear_output
@@ -140,7 +140,7 @@ class StackedLogistic(Learners):
                 sides,
                 ridge=model._penalty()[0] * model._column_factors(),
                 weights=rows.weights,
-                by_answer=_answer_weights(model, sides),
+                by_answer=_answer_weights(model, sides, rows.weights),
                 intercept=model.fit_intercept,
                 threads=threads,
             )
@@ -221,10 +221,12 @@ def _announce(size: int, problems: int, columns: int) -> None:
 
 def _exact_together(model: LogisticRegression, columns: Columns, rows: Rows, problems: int) -> bool:
     """Whether Newton's method for all problems at once finds what separate fits find, and sooner."""
-    strength, ratio = model._penalty()
+    (strength, ratio), wanted = model._penalty(), model.class_weight
     if ratio > 0 or not (strength * model._column_factors() > 0).all() or model.reference is not None:
         return False
-    if isinstance(model.class_weight, dict) or model.solver not in ("auto", "newton-cholesky") or not problems:
+    if not (wanted is None or (isinstance(wanted, str) and wanted == "balanced")) or not problems:
+        return False
+    if model.solver not in ("auto", "newton-cholesky"):
         return False
     if problems < _FEW_PROBLEMS and columns.rows > _FEW_ROWS:
         return False
@@ -232,12 +234,11 @@ def _exact_together(model: LogisticRegression, columns: Columns, rows: Rows, pro
     return newton_pays(int(seen), columns.count) and columns.rows * columns.count <= _MOST_CELLS
 
 
-def _answer_weights(model: LogisticRegression, sides: Sides) -> Floats | None:
+def _answer_weights(model: LogisticRegression, sides: Sides, weights: Floats | None) -> Floats | None:
     """Weights of no and yes in each problem that make both weigh the same, if that is wanted."""
     if model.class_weight is None:
         return None
-    counts = sides.totals(np.bincount(sides.group, minlength=len(sides.starts) - 1).astype(np.float64))
-    return np.asarray(counts.sum(axis=1, keepdims=True) / (2 * counts))
+    return balanced(sides.totals(np.bincount(sides.group, weights, len(sides.starts) - 1).astype(np.float64)))
 
 
 def _as_dense(columns: Columns) -> Columns:
