@@ -143,6 +143,16 @@ def test_balanced_class_weight_gives_every_class_the_same_total() -> None:
     assert a == b
 
 
+def test_balanced_class_weight_counts_the_weights_of_rows() -> None:
+    x, y = clouds()
+    own = np.where(y == 2, 4.0, 1.0) * (1 + np.arange(len(y)) % 2)
+    balanced, by_hand = softmax_model(), softmax_model()
+    a = balanced.fit(x, y, epochs=3, class_weight="balanced", sample_weight=own, verbose=0).history
+    totals = np.bincount(y, own)
+    b = by_hand.fit(x, y, epochs=3, sample_weight=own * (totals.mean() / totals)[y], verbose=0).history
+    assert np.allclose(a["loss"], b["loss"], rtol=1e-6)
+
+
 def test_early_stopping_keeps_the_best_epoch() -> None:
     x, _ = clouds()
     rng = np.random.default_rng(1)

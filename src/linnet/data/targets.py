@@ -98,16 +98,24 @@ def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_we
     return column
 
 
-def class_weights(classes: Array, count: int, wanted: "Mapping[int, float] | str", dtype: Any) -> Array:
+def balanced(totals: Array) -> Array:
+    """The factors that make classes, whose weights are along the last axis, weigh the same: their mean over each."""
+    there = totals > 0
+    mean = totals.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    return np.asarray(mean / np.where(there, totals, 1.0))
+
+
+def class_weights(
+    classes: Array, count: int, wanted: "Mapping[int, float] | str", dtype: Any, weights: Array | None = None
+) -> Array:
     """Return the weight of each row's class out of `count`: as wanted (1 if not named), or "balanced".
 
-    "balanced" gives class k the weight rows / (count · rows of class k), so that all classes weigh the same together.
+    "balanced" makes all classes that have rows weigh the same together, by the rows' own weights if there are any.
     """
     if isinstance(wanted, str):
         if wanted != "balanced":
             raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
-        rows_of = np.bincount(classes, minlength=count)
-        by_class = len(classes) / (count * np.maximum(rows_of, 1))
+        by_class = balanced(np.bincount(classes, weights, count).astype(np.float64))
         return by_class[classes].astype(dtype)
     if not isinstance(wanted, Mapping):
         raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
@@ -118,10 +126,10 @@ def class_weights(classes: Array, count: int, wanted: "Mapping[int, float] | str
         if not isinstance(weight, Real) or not 0 <= weight < float("inf"):
             raise ConfigError(f"class_weight of class {label} must be at least 0 and finite, got {weight!r}")
         by_class[int(label)] = weight
-    weights = by_class[classes].astype(dtype)
-    if not weights.any():
+    of_rows: Array = by_class[classes].astype(dtype)
+    if not of_rows.any():
         raise DataError("class_weight leaves every row with weight 0: nothing is left to learn from")
-    return weights
+    return of_rows
 
 
 def as_array(y: object, name: str) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import Labelled, missing
+from linnet.data.targets import Labelled, balanced, missing
 from linnet.errors import ConfigError, DataError, warn
 from linnet.estimators.base import Classifier
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
@@ -100,13 +100,6 @@ def class_weights(
             raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
         weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
     return weights
-
-
-def balanced(totals: Floats) -> Floats:
-    """The factors that make classes, whose weights are along the last axis, weigh the same: their mean over each."""
-    there = totals > 0
-    mean = totals.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    return np.asarray(mean / np.where(there, totals, 1.0))
 
 
 def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:

@@ -17,9 +17,10 @@ from linnet._native import core
 from linnet.config import checked_threads, get_threads
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
+from linnet.data.targets import balanced
 from linnet.errors import ConfigError, DataWarning, warn
 from linnet.estimators.linear_model import LinearModel
-from linnet.estimators.logistic import LogisticRegression, balanced
+from linnet.estimators.logistic import LogisticRegression
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides, Together
 from linnet.fit.linear import linear_output
