@@ -20,7 +20,7 @@ from linnet.data.targets import Labels
 from linnet.model.heads import Head, power_of
 
 Floats = NDArray[np.float64]
-_COUNTED = 1 << 20  # rows
+_COUNTED, _SUMMED = 1 << 20, 1 << 14  # rows
 _MOST_OUTPUTS = 256  # that the core computes at a time: it has room for those of a block of rows
 
 
@@ -268,16 +268,22 @@ def _null_biases(problem: Problem) -> Floats:
         if offset is None:
             return np.asarray(np.log(np.where(mean > 0, mean, 1e-10)))
         q = power_of(problem.head)
-        scale = _log_mean(np.ones_like(values), (2 - q) * offset, weights)
-        return _log_mean(values if mean.any() else np.full_like(values, 1e-10), (1 - q) * offset, weights) - scale
+        above = values if mean.any() else np.broadcast_to(1e-10, values.shape)
+        below = np.broadcast_to(1.0, values.shape)
+        return _log_sum(above, 1 - q, offset, weights) - _log_sum(below, 2 - q, offset, weights)
     if family == "bernoulli":
         mean = np.where((mean > 0) & (mean < 1), mean, np.clip(mean, 1e-3, 1 - 1e-3))
         mean = np.log(mean / (1 - mean))
     return np.asarray(mean if offset is None else mean - np.average(offset, axis=0, weights=weights))
 
 
-def _log_mean(values: Floats, exponent: Floats, weights: Floats | None) -> Floats:
-    """The logarithm of the mean of values · e^exponent, output by output, whatever the size of the exponents."""
-    top = exponent.max(axis=0, where=values > 0, initial=-np.inf)
-    parts = values * np.exp(np.minimum(exponent - top, 0.0))
-    return np.asarray(np.log(np.average(parts, axis=0, weights=weights)) + top)
+def _log_sum(values: Floats, factor: float, offset: Floats, weights: Floats | None) -> Floats:
+    """log Σ w value e^(factor · offset), output by output, whatever the offsets, over some rows at a time."""
+    parts = [slice(first, first + _SUMMED) for first in range(0, len(values), _SUMMED)]
+    highest = [(factor * offset[part]).max(axis=0, where=values[part] > 0, initial=-np.inf) for part in parts]
+    top = np.max(highest, axis=0)
+    total = np.zeros(values.shape[1])
+    for part in parts:
+        each = values[part] * np.exp(np.minimum(factor * offset[part] - top, 0.0))
+        total += each.sum(axis=0) if weights is None else weights[part] @ each
+    return np.asarray(np.log(total) + top)
