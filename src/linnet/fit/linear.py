@@ -279,6 +279,8 @@ def _null_biases(problem: Problem) -> Floats:
 
 def _log_sum(values: Floats, factor: float, offset: Floats, weights: Floats | None) -> Floats:
     """log Σ w value e^(factor · offset), output by output, whatever the offsets, over some rows at a time."""
+    if factor == 0:
+        return np.asarray(np.log(values.sum(axis=0) if weights is None else weights @ values))
     parts = [slice(first, first + _SUMMED) for first in range(0, len(values), _SUMMED)]
     highest = [(factor * offset[part]).max(axis=0, where=values[part] > 0, initial=-np.inf) for part in parts]
     top = np.max(highest, axis=0)
