@@ -120,7 +120,7 @@ BAD_SETTINGS: dict[str, tuple[Any, str]] = {
     "split": (lambda m, x, y: m.fit(x, y, validation_split=1.5), "between 0 and 1"),
     "monitor": (lambda m, x, y: m.fit(x, y, callbacks=EarlyStopping()), "there are no validation rows"),
     "callback": (lambda m, x, y: m.fit(x, y, callbacks=[print]), "EarlyStopping and one ReduceLROnPlateau"),
-    "class": (lambda m, x, y: m.fit(x, y, class_weight={7: 1.0}), "names class 7, but the classes are 0 to 2"),
+    "class": (lambda m, x, y: m.fit(x, y, class_weight={7: 1.0}), "names 7, which is not a class"),
     "layers": (lambda m, x, y: Sequential(cast(Any, Dense(3))), "layers must be a list"),
     "top": (lambda m, x, y: Sequential([Dense(3), Dropout(0.5)]).compile(loss="mse"), "no meaning on top"),
     "empty": (lambda m, x, y: Sequential().compile(loss="mse"), "no Dense layer"),

@@ -187,6 +187,7 @@ def test_a_change_just_before_a_pause_is_not_lost(opened: Opened) -> None:
     page.wait_for_function("() => window.playground.frame?.epoch >= 1")
     page.evaluate("() => { window.playground.store.set({ seed: 5 }); document.getElementById('play').click(); }")
     wait_for_state(page, "s.seed === 5 && !p.playing")
+    assert page.get_by_label("Seed", exact=True).input_value() == "5"
 
 
 def test_a_link_is_copied_as_it_is_at_that_moment(opened: Opened) -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.checks import check_number
 from linnet.data.table import Array, check_finite, check_fits_float32
 from linnet.errors import ConfigError, DataError
 
@@ -105,31 +105,22 @@ def balanced(totals: Array) -> Array:
     return np.asarray(mean / np.where(there, totals, 1.0))
 
 
-def class_weights(
-    classes: Array, count: int, wanted: "Mapping[int, float] | str", dtype: Any, weights: Array | None = None
-) -> Array:
-    """Return the weight of each row's class out of `count`: as wanted (1 if not named), or "balanced".
+def class_weights(wanted: object, names: Array, labels: Array, weights: Array | None = None) -> NDArray[np.float64]:
+    """Return the weight of each class: as wanted, 1 if not named, or ("balanced") such that all weigh the same.
 
-    "balanced" makes all classes that have rows weigh the same together, by the rows' own weights if there are any.
+    "balanced" gives class k the weight Σw / (K · Σw of class k); w are the rows' own weights, K the classes with any.
     """
-    if isinstance(wanted, str):
-        if wanted != "balanced":
-            raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
-        by_class = balanced(np.bincount(classes, weights, count).astype(np.float64))
-        return by_class[classes].astype(dtype)
+    if isinstance(wanted, str) and wanted == "balanced":
+        return balanced(np.bincount(labels, weights, len(names)).astype(np.float64, copy=False))
     if not isinstance(wanted, Mapping):
         raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
-    by_class = np.ones(count)
-    for label, weight in wanted.items():
-        if label not in range(count):  # False, 1.0 and NumPy's numbers are classes, too
-            raise ConfigError(f"class_weight names class {label!r}, but the classes are 0 to {count - 1}")
-        if not isinstance(weight, Real) or not 0 <= weight < float("inf"):
-            raise ConfigError(f"class_weight of class {label} must be at least 0 and finite, got {weight!r}")
-        by_class[int(label)] = weight
-    of_rows: Array = by_class[classes].astype(dtype)
-    if not of_rows.any():
-        raise DataError("class_weight leaves every row with weight 0: nothing is left to learn from")
-    return of_rows
+    places = {name: place for place, name in enumerate(names.tolist())}
+    by_class = np.ones(len(names))
+    for name, weight in wanted.items():
+        if name not in places:
+            raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {names.tolist()}")
+        by_class[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
+    return by_class
 
 
 def as_array(y: object, name: str) -> Array:

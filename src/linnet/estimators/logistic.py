@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import Labelled, balanced, missing
+from linnet.data.targets import Labelled, class_weights, missing
 from linnet.errors import ConfigError, DataError, warn
 from linnet.estimators.base import Classifier
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
@@ -80,26 +80,6 @@ def _whole_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
         return np.arange(low, high + 1).astype(target.dtype), above.astype(np.int32)
     place = np.cumsum(found, dtype=np.int32) - 1
     return (np.flatnonzero(found) + low).astype(target.dtype), place[above]
-
-
-def class_weights(
-    given: object, classes: NDArray[Any], labels: NDArray[np.int32], weights: Floats | None = None
-) -> Floats:
-    """Return the weight of each class: as given, 1 if not named, or ("balanced") such that all weigh the same.
-
-    "balanced" gives class k the weight Σw / (K · Σw of class k); w are the rows' own weights, K the classes with any.
-    """
-    if isinstance(given, str) and given == "balanced":
-        return balanced(np.bincount(labels, weights, len(classes)).astype(np.float64, copy=False))
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {given!r}")
-    places = {name: place for place, name in enumerate(classes.tolist())}
-    weights = np.ones(len(classes))
-    for name, weight in given.items():
-        if name not in places:
-            raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {classes.tolist()}")
-        weights[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
-    return weights
 
 
 def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:

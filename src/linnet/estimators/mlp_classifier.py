@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from linnet.checks import check_number, check_random
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.targets import as_values
+from linnet.data.targets import as_values, class_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.base import Classifier, available_if, check_fitted
 from linnet.estimators.linear_model import one_target, row_weights
-from linnet.estimators.logistic import class_numbers, class_weights
+from linnet.estimators.logistic import class_numbers
 from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
 from linnet.estimators.mlp_prepare import Metrics
 from linnet.fit.checkpoint import Checkpoint

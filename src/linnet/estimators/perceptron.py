@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from linnet.checks import check_flag, check_number, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
+from linnet.data.targets import class_weights
 from linnet.errors import DataError, unknown_name
 from linnet.estimators.base import Classifier, check_fitted
 from linnet.estimators.form import check_form
 from linnet.estimators.linear_model import GAPS
-from linnet.estimators.logistic import class_numbers, class_weights
+from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.linear import linear_output
 from linnet.fit.loop import Epoch, Plan, Training

@@ -226,8 +226,9 @@ class Sequential(SequentialModel):
         elif validation_split:
             rows, validation = _split(rows, validation_split)
         if class_weight is not None:  # of the rows trained on: validation counts every row alike
-            by_class = class_weights(*_classes(rows, outputs), class_weight, DTYPE, rows.weights)
-            rows = rows.weighted(by_class if rows.weights is None else rows.weights * by_class)
+            labels, count = _classes(rows, outputs)
+            of_rows = class_weights(class_weight, np.arange(count), labels, rows.weights)[labels].astype(DTYPE)
+            rows = rows.weighted(of_rows if rows.weights is None else rows.weights * of_rows)
         if rows.weights is not None and not rows.weights.any():
             raise DataError("every row trained on has weight 0: nothing is left to learn from")
         plan = Plan(
