@@ -124,7 +124,7 @@ def test_same_bytes_for_any_number_of_threads_and_for_epochs_one_by_one() -> Non
         {"solver": "adamw", "weight_decay": 0.1, "learning_rate": "cosine", "learning_rate_init": 0.01},
         {"solver": "rmsprop", "learning_rate": "exponential", "learning_rate_init": 0.005},
         {"solver": "adagrad", "learning_rate_init": 0.1, "learning_rate": "step"},
-        {"solver": SGD(Cosine(0.2, epochs=40), momentum=0.9), "clip_norm": 1.0},
+        {"solver": SGD(Cosine(0.2, epochs=40), momentum=0.9, clip_norm=1.0)},
         {"solver": "sgd", "learning_rate": "invscaling", "learning_rate_init": 0.5, "power_t": 0.1},
         {"solver": "sgd", "learning_rate": "adaptive", "learning_rate_init": 0.1, "n_iter_no_change": 2},
         {"activation": ["gelu", "selu"], "dropout": 0.1, "label_smoothing": 0.1, "l1": 0.01},

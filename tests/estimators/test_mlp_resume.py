@@ -84,6 +84,17 @@ def test_data_frames_and_everything_fit_takes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed.history_["val_mae"], whole.history_["val_mae"])
 
 
+def test_a_second_fit_goes_on_with_the_records_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    params: dict[str, Any] = {"hidden_layer_sizes": (8,), "max_iter": 5, "random_state": 0, "warm_start": True}
+    whole = MLPClassifier(**params).fit(X, Y).fit(X, Y)
+    left = MLPClassifier(**params, checkpoint=Checkpoint(path, epochs=1)).fit(X, Y)
+    left_after(2, left, X, Y)
+    resumed = linnet.resume(path, X, Y)
+    assert resumed.loss_curve_ == resumed.history_["loss"] == whole.history_["loss"]
+    assert len(whole.history_["loss"]) == 10
+
+
 def test_what_has_changed_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     left_after(2, MLPClassifier(**MODELS["adam"], random_state=0, checkpoint=Checkpoint(path, epochs=1)), X, Y)

@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss, mean_pinball_loss
+from sklearn.metrics import f1_score, log_loss, mean_pinball_loss
 
-from linnet import (
-    MLPClassifier,
-    MLPRegressor,
-)
+from linnet import SGD, MLPClassifier, MLPRegressor, NamedMetric
 from linnet.errors import ConfigError, DataError, FitError
 
 from .mlp_cases import XR, YR, X, Y
@@ -34,6 +32,61 @@ def test_early_stopping_on_rows_of_ones_own() -> None:
         MLPRegressor().fit(XR, YR, eval_metric="rmse")
     with pytest.raises(ConfigError, match="eval_set must be"):
         MLPRegressor().fit(XR, YR, eval_set=XR)
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "brier", "roc_auc", "balanced_accuracy", "f1", "f2", "precision"])
+def test_patience_on_any_metric_of_classes(metric: str) -> None:
+    model = MLPClassifier((10,), early_stopping=True, max_iter=30, random_state=0).fit(X, Y, eval_metric=metric)
+    scores = model.history_[f"val_{metric}"]
+    falls = metric in ("log_loss", "brier")
+    best = min(scores) if falls else max(scores)
+    assert model.best_validation_score_ == best
+    assert best != scores[0]
+
+
+def test_a_direction_that_no_name_tells_is_told() -> None:
+    def far(t: Any, said: Any) -> float:
+        return float(np.abs(t - said[:, 0]).max())
+
+    def relative_error(t: Any, said: Any) -> float:
+        return far(t, said)
+
+    model = MLPRegressor(early_stopping=True, n_iter_no_change=1, max_iter=30, random_state=0)
+    with pytest.warns(UserWarning, match="the metric far is taken to be better the greater it is; if it is not, give"):
+        model.fit(XR, YR, eval_metric=far)
+    model.fit(XR, YR, eval_metric=relative_error)
+    assert model.best_validation_score_ == min(model.history_["val_relative_error"])
+    model.fit(XR, YR, eval_metric=NamedMetric("far", lambda mean, rows: far(rows.targets(), mean), False))
+    assert model.best_validation_score_ == min(model.history_["val_far"])
+    with pytest.raises(ConfigError, match="the metric f1_score cannot take the targets and the predicted means"):
+        MLPClassifier(early_stopping=True).fit(X, Y, eval_metric=f1_score)
+    with pytest.raises(ConfigError, match="the metric f1 is for classes, and this model predicts numbers"):
+        model.fit(XR, YR, eval_metric="f1")
+    assert model.fit(XR, YR, eval_metric=[]).history_["val_r2"]  # none is the default one
+
+
+def test_numbers_that_scikit_learn_takes() -> None:
+    quick: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 12, "random_state": 0}
+    assert MLPRegressor(**quick, n_iter_no_change=np.inf, tol=10.0).fit(XR, YR).n_iter_ == 12
+    MLPRegressor(**quick, validation_fraction=0.0).fit(XR, YR)
+    MLPRegressor(**quick, solver="sgd", momentum=1.0, learning_rate_init=1e-5).fit(XR, YR)
+    with pytest.raises(ConfigError, match="huber_delta must be above 0"):
+        MLPRegressor("huber", huber_delta=0).fit(XR, YR)
+    with pytest.raises(ConfigError, match=r"eval_set takes one pair \(X, y\), got a list of 2"):
+        MLPRegressor().fit(XR, YR, eval_set=[(XR, YR), (XR, YR)])
+    for solver in (SGD(0.1), "lbfgs"):
+        with pytest.raises(ConfigError, match="clip_norm"):
+            MLPRegressor(solver=solver, clip_norm=1.0).fit(XR, YR)
+
+
+def test_a_long_first_step_does_not_turn_relus_off_for_good() -> None:
+    """Columns that were not scaled have steep gradients: L-BFGS begins with a step of length 1."""
+    flowers, kinds = load_iris(return_X_y=True)
+    scores = [
+        MLPClassifier((8,), solver="lbfgs", max_iter=100, random_state=seed).fit(flowers, kinds).score(flowers, kinds)
+        for seed in range(20)
+    ]
+    assert sum(score < 0.5 for score in scores) <= 2  # 1; with the whole gradient as a step it was 5
 
 
 def test_rows_held_out_are_those_of_scikit_learn() -> None:
@@ -82,13 +135,13 @@ def test_smoothed_labels_are_held_out_by_class() -> None:
     x = np.random.default_rng(0).normal(size=(300, 2))
     seen = []
 
-    def yes(t: Any, mean: Any) -> float:
+    def yes_score(t: Any, mean: Any) -> float:
         seen.append(int(t.sum()))
         return 0.0
 
     for seed in range(3):
         model = MLPClassifier((2,), early_stopping=True, validation_fraction=1 / 3, label_smoothing=0.1, max_iter=1)
-        model.set_params(random_state=seed).fit(x, y, eval_metric=yes)
+        model.set_params(random_state=seed).fit(x, y, eval_metric=yes_score)
     assert set(seen) == {2}
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_poisson_deviance
 from sklearn.utils.estimator_checks import check_estimator
 
 import linnet
@@ -276,6 +276,43 @@ def test_parameters_that_a_preset_leaves_alone() -> None:
         linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
     with pytest.raises(ConfigError, match="unknown preset 'tables'"):
         linnet.MLPClassifier(preset=("tables", "solver")).fit(X, y)
+
+
+def test_every_named_or_changed_parameter_counts() -> None:
+    X, y = np.random.default_rng(0).normal(size=(160, 3)), np.arange(160.0)
+    quick: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0}
+    plain = linnet.MLPRegressor(**quick, preset="tabular").fit(X, y)
+    steady = linnet.MLPRegressor(**quick, preset=("tabular", "learning_rate")).fit(X, y)
+    assert plain.history_["learning_rate"][-1] < plain.history_["learning_rate"][0]
+    assert len({*steady.history_["learning_rate"]}) == 1
+    for changed in ({"preset": ("tabular", "batch_size")}, {"preset": "tabular", "validation_fraction": 0.5}):
+        other = linnet.MLPRegressor(**quick, **changed).fit(X, y)
+        assert np.abs(other.predict(X) - plain.predict(X)).max() > 0
+    halves = linnet.MLPRegressor(**quick, preset="tabular", validation_fraction=0.5).fit(X, y)
+    assert len(halves.members_) == 2
+    arrays: dict[str, Any] = {**quick, "hidden_layer_sizes": np.array([4]), "dropout": np.array([0.1])}
+    same = linnet.MLPRegressor(**arrays, preset="tabular").fit(X, y)
+    np.testing.assert_array_equal(same.predict(X), plain.predict(X))
+    with pytest.raises(ConfigError, match="batch_size must be"):
+        linnet.MLPRegressor(**quick, preset="tabular", batch_size="x").fit(X, y)
+
+
+def test_counts_under_very_different_exposures() -> None:
+    """The networks start at the rate, and not at the mean count, which exposures would multiply once more."""
+    rng = np.random.default_rng(0)
+    x, exposure = rng.normal(size=(600, 2)), rng.uniform(100, 10_000, 600)
+    counts = rng.poisson(0.02 * exposure * np.exp(0.3 * x[:, 0]))
+    model = linnet.MLPRegressor("poisson", preset="tabular", random_state=0).fit(x, counts, exposure=exposure)
+    said = model.predict(x, exposure=exposure)
+    rate = counts.sum() / exposure.sum()
+    assert mean_poisson_deviance(counts, said) < 0.2 * mean_poisson_deviance(counts, rate * exposure)
+
+
+def test_targets_far_from_zero() -> None:
+    """A spread that single precision would lose beside the mean."""
+    x = np.random.default_rng(0).normal(size=(300, 2))
+    model = linnet.MLPRegressor(preset="tabular", random_state=0).fit(x, x[:, 0] + 1e9)
+    assert model.score(x, x[:, 0] + 1e9) > 0.95
 
 
 @pytest.mark.parametrize(("loss", "norm"), [("poisson", 3000.0), ("gamma", 1000.0), ("squared_error", None)])

@@ -56,6 +56,14 @@ def told(model: Any) -> tuple[Any, ...]:
     return weights, history, model.n_iter_, model.stop_reason_, model.predict(X).tobytes()
 
 
+def test_a_preset_left_at_its_defaults(tmp_path: Path) -> None:
+    """What was not chosen by the user is chosen by the preset again."""
+    params: dict[str, Any] = {"preset": "tabular", "random_state": 0, "max_iter": 3}
+    left_after(1, MLPClassifier(**params, checkpoint=Checkpoint(tmp_path / "run", epochs=1)), CLASS, {})
+    resumed = linnet.resume(tmp_path / "run", X, CLASS)
+    assert told(resumed) == told(MLPClassifier(**params).fit(X, CLASS))
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_left_after_any_epoch(name: str, tmp_path: Path) -> None:
     made, y, how = RUNS[name]
@@ -89,6 +97,8 @@ def test_changes_are_refused(tmp_path: Path) -> None:
     left_after(3, type(made)(**{**params_of(made), "checkpoint": Checkpoint(path, epochs=1)}), y, {})
     with pytest.raises(DataError, match="cannot resume with other data"):
         linnet.resume(path, X, y + 1e-3)
+    with pytest.raises(DataError, match="cannot resume with other data: y has other values"):
+        linnet.resume(path, X, 2 * y)
     with pytest.raises(DataError, match="the columns were"):
         linnet.resume(path, X.assign(colour="red"), y)
     with pytest.raises(DataError, match="weights was not given, now it is"):

@@ -70,7 +70,7 @@ def check_files(path: Path, *, begun: bool) -> bool:
     there = [name for name in (path, generations.previous(path)) if name.exists()]
     assert there or not begun
     for name in there:
-        generations.read_one(name, "linnet checkpoint 2")
+        generations.read_one(name, "linnet checkpoint 3")
     assert len(list(path.parent.glob(".*.tmp"))) <= 1
     return bool(there)
 

@@ -163,6 +163,6 @@ def test_a_newest_generation_that_is_missing_is_no_damage(two_generations: Path,
 
 def test_a_checkpoint_is_data_in_plain_sight(two_generations: Path) -> None:
     kind, _, facts, arrays = two_generations.read_bytes().split(b"\n", 3)
-    assert kind == b"linnet checkpoint 2"
+    assert kind == b"linnet checkpoint 3"
     assert json.loads(facts)["settings"]["batch_size"] == 16
     assert json.loads(arrays[8 : 8 + int.from_bytes(arrays[:8], "little")])["0 theta"]["shape"] == [NETWORK.size]

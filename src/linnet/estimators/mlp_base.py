@@ -10,7 +10,7 @@ from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, FitError, FitWarning, known_as, unknown_name, warn
 from linnet.estimators.mlp_prepare import OPTIONS, PreparedNetwork, Run
-from linnet.estimators.mlp_settings import is_adaptive, make_optimizer
+from linnet.estimators.mlp_settings import FOR_EVER, check_patience, is_adaptive, make_optimizer
 from linnet.estimators.written import written
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
 from linnet.fit.ensemble import Ensemble
@@ -24,7 +24,6 @@ from linnet.model.activations import Activation
 Activations = str | Activation | Sequence[str | Activation]
 
 _LEAST_RATE = 1e-6  # where learning_rate="adaptive" gives up
-_FOR_EVER = 10**9
 _SHOWN = 8  # names in a message
 
 
@@ -57,6 +56,7 @@ class MultilayerPerceptron(PreparedNetwork):
                 raise DataError(f"cannot resume with other data: the {name} {_change(saved.model[name], now[name])}")
         earlier = saved.model["earlier"]
         self.loss_curve_, self.t_ = [*earlier["loss_curve"]], earlier["t"]
+        self.history_ = {name: [*numbers] for name, numbers in earlier["history"].items()}
         self._train(run, once=False, saved=saved)
 
     def fit_stream(self, X: object, y: object, sample_weight: object = None, **options: Any) -> Iterator[Epoch]:
@@ -129,12 +129,12 @@ class MultilayerPerceptron(PreparedNetwork):
 
     def _plan(self, run: Run, *, once: bool) -> Plan:
         params = self._params
-        patience = check_whole(params["n_iter_no_change"], "n_iter_no_change", at_least=1) + 1
+        patience = check_patience(params) + 1
         tol = check_number(params["tol"], "tol", at_least=0)
         monitor, adaptive = run.monitor or "loss", is_adaptive(params)
         best = run.monitor is not None
         stopping = EarlyStopping(
-            monitor, _FOR_EVER if adaptive else patience, tol, restore_best_weights=best, any_gain=True
+            monitor, FOR_EVER if adaptive else patience, tol, restore_best_weights=best, any_gain=True
         )
         plateau = ReduceLROnPlateau(monitor, 0.2, patience, tol, min_lr=_LEAST_RATE, stop_at_min=True, any_gain=True)
         plan = Plan(
@@ -253,7 +253,11 @@ class MultilayerPerceptron(PreparedNetwork):
             "classes": None if classes is None else written(classes),
             "columns": self._encoder.coefficient_names,
             "metrics": self._metrics_given,
-            "earlier": {"loss_curve": [*self.loss_curve_], "t": self.t_},
+            "earlier": {
+                "loss_curve": [*self.loss_curve_],
+                "t": self.t_,
+                "history": {name: [*numbers] for name, numbers in self.history_.items()},
+            },
         }
 
 

@@ -79,7 +79,7 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: float = 10,
         max_fun: int = 15000,
         dropout: float | Sequence[float] = 0.0,
         l1: float = 0.0,
@@ -135,10 +135,10 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
     ) -> Self:
         """Train. `y`: one class a row, or a column of 0 and 1 for each label (multilabel).
 
-        `eval_set`, (X, y) or (X, y, sample_weight), is evaluated after every epoch by `eval_metric` (a name or several:
-        accuracy, macro_f1, ...); with early_stopping=True training ends when the first metric has not improved for
-        `n_iter_no_change` epochs, and the best parameters are kept. Without eval_set, early_stopping holds out part of
-        the rows.
+        `eval_set`, (X, y) or (X, y, sample_weight), is evaluated after every epoch by `eval_metric`: one or several of
+        accuracy, f1, f2, log_loss, roc_auc, ..., a NamedMetric or a function of the targets and probabilities. With
+        early_stopping=True training ends when the first metric has not improved for `n_iter_no_change` epochs, and the
+        best parameters are kept. Without eval_set, early_stopping holds out part of the rows.
         """
         return self._fit(X, y, sample_weight, eval_set=eval_set, eval_metric=eval_metric)
 

@@ -113,7 +113,9 @@ class PreparedNetwork(FittedNetwork):
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
         self._metrics_given = written(eval_metric)
         self._shifts = shift_names(offset, exposure)
-        wanted = several_metrics(self._default_metric if eval_metric is None and early else eval_metric)
+        wanted = several_metrics(eval_metric)
+        if early and not wanted:
+            wanted = [self._default_metric]
         metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
         if preset:
             return self._prepare_ensemble(rows, validation, head, outputs, metrics)
@@ -124,7 +126,7 @@ class PreparedNetwork(FittedNetwork):
         self._set_out(make_network(params, columns.count, outputs, head, rows.weight_sum), dtype, fresh=fresh)
         monitor = None
         if early:
-            monitor = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].name}"
+            monitor = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].watched().name}"
         solver = repr(params["solver"])
         state = self._state if incremental and not fresh and self._solver == solver else OptimizerState()
         self._solver = solver
@@ -136,11 +138,13 @@ class PreparedNetwork(FittedNetwork):
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if params["solver"] == "lbfgs" and (by_epochs or params["checkpoint"] is not None):
             raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
+        if params["solver"] == "lbfgs" and params["clip_norm"] is not None:
+            raise ConfigError("clip_norm cuts the steps of a solver that goes by epochs, not those of 'lbfgs'")
         if params["preset"] is not None:
             tabular.check_preset(params)
         elif incremental and params["early_stopping"]:
             raise ConfigError("partial_fit does not support early_stopping=True")
-        check_number(params["validation_fraction"], "validation_fraction", above=0, below=1)
+        check_number(params["validation_fraction"], "validation_fraction", at_least=0, below=1)
 
     def _set_out(self, network: Network, dtype: str, *, fresh: bool) -> None:
         """Begin with first parameters and no records, or go on from those there are."""
@@ -175,8 +179,12 @@ class PreparedNetwork(FittedNetwork):
         self.out_activation_ = {"sigmoid": "logistic", "exponential": "exp"}.get(output, output)
 
     def _evaluation(self, eval_set: object, offset: object, exposure: object) -> Rows:
-        if isinstance(eval_set, list) and len(eval_set) == 1:  # as other libraries have it
-            eval_set = eval_set[0]
+        if isinstance(eval_set, list) and eval_set and all(isinstance(part, tuple) for part in eval_set):
+            if len(eval_set) > 1:
+                raise ConfigError(
+                    f"eval_set takes one pair (X, y), got a list of {len(eval_set)}: give the one to watch"
+                )
+            eval_set = eval_set[0]  # as other libraries have it
         if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
             raise ConfigError("eval_set must be (X, y) or (X, y, sample_weight)")
         columns = self._encode(eval_set[0], "eval_set's X")

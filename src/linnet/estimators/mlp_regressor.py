@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.checks import check_random
+from linnet.checks import check_number, check_random
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.data.targets import as_values, check_values
@@ -87,7 +87,7 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: float = 10,
         max_fun: int = 15000,
         dropout: float | Sequence[float] = 0.0,
         l1: float = 0.0,
@@ -217,7 +217,7 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
             raise unknown_name("loss", self.loss, _LOSSES)
         match _LOSSES[self.loss]:
             case "huber":
-                return Huber(self.huber_delta)
+                return Huber(check_number(self.huber_delta, "huber_delta", above=0))
             case "quantile":
                 return Quantile(self.quantile)
             case family:

@@ -17,6 +17,7 @@ from linnet.model.network import Layer, Network
 SOLVERS = ("adam", "sgd", "lbfgs", "adamw", "rmsprop", "adagrad")
 SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
 Params = Mapping[str, Any]
+FOR_EVER = 10**9  # epochs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,8 @@ def make_optimizer(params: Params, rows: int) -> Optimizer:
     """The solver with its schedule."""
     solver, clip = params["solver"], params["clip_norm"]
     if isinstance(solver, Optimizer):
+        if clip is not None:
+            raise ConfigError("clip_norm goes with the name of a solver; an optimizer object takes it itself")
         return solver
     schedule = _schedule(params, rows)
     betas = params["beta_1"], params["beta_2"], params["epsilon"]
@@ -65,7 +68,7 @@ def make_optimizer(params: Params, rows: int) -> Optimizer:
     if solver == "adamw":
         return AdamW(schedule, params["weight_decay"], *betas, clip_norm=clip)
     if solver == "sgd":
-        momentum = check_number(params["momentum"], "momentum", at_least=0, below=1)
+        momentum = check_number(params["momentum"], "momentum", at_least=0, at_most=1)
         return SGD(schedule, momentum, bool(params["nesterovs_momentum"]) and momentum > 0, clip_norm=clip)
     if solver == "rmsprop":
         return RMSprop(schedule, clip_norm=clip)
@@ -79,9 +82,17 @@ def check_settings(params: Params) -> None:
     make_network(params, 1, 1, Normal(), 1.0)
     make_optimizer(params, 1)
     check_whole(params["max_iter"], "max_iter", at_least=1)
-    check_whole(params["n_iter_no_change"], "n_iter_no_change", at_least=1)
+    check_patience(params)
     if params["batch_size"] != "auto":
         check_whole(params["batch_size"], "batch_size", at_least=1)
+
+
+def check_patience(params: Params) -> int:
+    """Epochs without a gain that are waited for; infinity means all."""
+    patience = params["n_iter_no_change"]
+    if isinstance(patience, float | np.floating) and patience == np.inf:
+        return FOR_EVER
+    return check_whole(patience, "n_iter_no_change", at_least=1)
 
 
 def is_adaptive(params: Params) -> bool:
@@ -89,12 +100,12 @@ def is_adaptive(params: Params) -> bool:
     return bool(params["solver"] == "sgd" and params["learning_rate"] == "adaptive")
 
 
-def batch_size(params: Params, rows: int) -> int:
+def batch_size(params: Params, rows: int, *, quietly: bool = False) -> int:
     """Rows of a step."""
     size = params["batch_size"]
-    if size == "auto":
+    if isinstance(size, str) and size == "auto":
         return min(200, rows)
-    if check_whole(size, "batch_size", at_least=1) > rows:
+    if check_whole(size, "batch_size", at_least=1) > rows and not quietly:
         warn(f"batch_size={size} is more than there are rows: it is clipped to {rows}", UserWarning)
     return min(int(size), rows)
 

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.checks import check_whole
+from linnet.checks import check_number, check_whole
 from linnet.config import get_threads
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, unknown_name
-from linnet.estimators.mlp_settings import batch_size, make_network, make_optimizer
+from linnet.estimators.mlp_settings import batch_size, check_patience, make_network, make_optimizer
+from linnet.estimators.written import written
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.loop import Plan, Training
@@ -33,6 +34,7 @@ from linnet.model.network import Network, Theta
 _ROWS_TO_SEE = 220_000  # by each member, over all its epochs
 PRESETS = ("tabular",)
 _SCALED = ("normal", "laplace", "huber", "quantile", "custom")  # heads whose targets can have any unit
+_LARGE = 1000.0  # a centre of so many spreads
 _FAR = 1000.0  # no gradient of a mean count of 1 has such a norm, unless e^z runs away
 
 
@@ -44,6 +46,11 @@ class Recipe:
     members: int
     parts: int  # one of which each member holds out
     warmup: float = 1.0  # epochs
+
+    def holding_out(self, fraction: float) -> "Recipe":
+        """The same with members that hold out about this part of the rows."""
+        check_number(fraction, "validation_fraction", above=0, below=1)
+        return replace(self, parts=max(2, round(1 / fraction)))
 
 
 def recipe(rows: int, classes: bool, clip_norm: float | None) -> Recipe:
@@ -86,8 +93,13 @@ def check_preset(params: Mapping[str, Any]) -> None:
 def with_preset(params: Mapping[str, Any], defaults: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, with the preset's choice where one is at its default and the preset does not say it stays."""
     _, kept = _parts(params["preset"])
-    free = [name for name in chosen if params[name] == defaults[name] and name not in kept]
+    free = [name for name in chosen if at_default(params, defaults, name) and name not in kept]
     return {**params, **{name: chosen[name] for name in free}}
+
+
+def at_default(params: Mapping[str, Any], defaults: Mapping[str, Any], name: str) -> bool:
+    """Whether a parameter has its default value, as a tuple, a list or an array."""
+    return bool(written(params[name]) == written(defaults[name]))
 
 
 def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -135,7 +147,8 @@ class Unit:
 
     def undo(self, network: Network, theta: Theta, factor: float = 1.0) -> Theta:
         """The parameters that predict in the target's own unit, times a factor."""
-        theta = theta.copy()
+        fine = (np.abs(self.centre) > _LARGE * self.spread).any()  # float32 would lose the spread in the centre
+        theta = theta.astype(np.float64) if fine else theta.copy()
         weights, biases = network.blocks(theta)[-1]
         weights *= (self.spread * factor).astype(theta.dtype)
         biases[:] = (biases * self.spread + self.centre) * factor
@@ -199,7 +212,8 @@ class Fitting:
 
     def _z(self, theta: Theta, rows: Rows) -> Floats:
         objective = Objective(self.network, theta.dtype, rows=len(rows))
-        return objective.predict(theta, rows.x, offset=rows.offset, mean=False).astype(np.float64)
+        offset = None if rows.offset is None else rows.offset.astype(theta.dtype)
+        return objective.predict(theta, rows.x, offset=offset, mean=False).astype(np.float64)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -233,23 +247,27 @@ def prepare(
 ) -> Fitting:
     """Make the members of an ensemble for these rows."""
     start = np.zeros(outputs) if head.family in _SCALED else first_guess(head, rows, outputs)
-    # a few rows of very large counts can pull z so far that e^z is no number; the norm is far from that of any other
-    # step, which would bias the mean
-    norm = {"poisson": _FAR * float(np.exp(start).max()), "gamma": _FAR}.get(head.family)
+    norm = None
+    if head.family in ("poisson", "gamma"):
+        # a few rows of very large counts can pull z so far that e^z is no number; the norm is far from that of any
+        # other step, which would bias the mean
+        norm = _FAR if head.family == "gamma" else _FAR * float(mean_target(rows, outputs).max())
     chosen = recipe(len(rows), head.family not in _SCALED, norm)
+    if not at_default(params, defaults, "validation_fraction"):
+        chosen = chosen.holding_out(params["validation_fraction"])
+    own_rate = not at_default(params, defaults, "learning_rate") or "learning_rate" in _parts(params["preset"])[1]
     params = with_preset(params, defaults, chosen.params)
-    if params["learning_rate"] == defaults["learning_rate"]:
+    if not own_rate:
         schedule = Cosine(params["learning_rate_init"], epochs=params["max_iter"], warmup=chosen.warmup)
         params["learning_rate"] = schedule
     unit = unit_of(head, rows, outputs)
     network = make_network(params, as_columns(rows.x).count, outputs, unit.head(head), rows.weight_sum)
-    rows = rows.computed_in("float32")
     if rows.weights is not None:
         rows = rows[np.flatnonzero(rows.weights)]
     held: list[Rows] = []
     pairs: list[tuple[Rows, Rows | None]] = [(rows, None)]
     if validation is not None:
-        held = [validation.computed_in("float32")] * chosen.members
+        held = [validation] * chosen.members
         pairs = [(rows, part) for part in held]
     elif len(rows) > 1:
         parts = min(chosen.parts, len(rows))
@@ -257,13 +275,14 @@ def prepare(
         held = [rows[cut] for _, cut in cuts]
         pairs = [(rows[train], part) for (train, _), part in zip(cuts, held, strict=True)]
     metrics = [unit.metric(metric) for metric in metrics] if held else []
-    monitored = metrics[0] if metrics else NamedMetric("loss", lambda mean, rows: np.nan, greater_is_better=False)
+    loss = NamedMetric("loss", lambda mean, rows: np.nan, greater_is_better=False)
+    monitored = metrics[0].watched() if metrics else loss
     trainings = []
     for index, (train, hold) in enumerate(pairs):
         plan = Plan(
             optimizer=make_optimizer(params, len(train)),
             epochs=check_whole(params["max_iter"], "max_iter", at_least=1),
-            batch_size=batch_size({**params, "batch_size": min(params["batch_size"], len(train))}, len(train)),
+            batch_size=batch_size(params, len(train), quietly=True),
             shuffle=bool(params["shuffle"]),
             seed=seed + index,
             threads=1,
@@ -271,14 +290,12 @@ def prepare(
             weighted_metrics=True,
             metrics_in_training=False,
             rate_name="learning_rate_init",
-            stopping=EarlyStopping(
-                f"val_{monitored.name}" if held else "loss", params["n_iter_no_change"], params["tol"]
-            ),
+            stopping=EarlyStopping(f"val_{monitored.name}" if held else "loss", check_patience(params), params["tol"]),
         )
         theta = initial_theta(network, seed + index, "float32", ["glorot_uniform"] * len(network.layers))
         network.blocks(theta)[-1].biases[:] = start
-        inside = None if hold is None else unit.rows(hold)
-        trainings.append(Training(network, theta, unit.rows(train), plan, inside))
+        inside = None if hold is None else unit.rows(hold).computed_in("float32")
+        trainings.append(Training(network, theta, unit.rows(train).computed_in("float32"), plan, inside))
     low, high = np.full(outputs, -np.inf), np.full(outputs, np.inf)
     if head.family in _SCALED and rows.values is not None:
         low, high = rows.values.min(axis=0).astype(np.float64), rows.values.max(axis=0).astype(np.float64)
@@ -293,14 +310,24 @@ def prepare(
     )
 
 
-def first_guess(head: Head, rows: Rows, outputs: int) -> Floats:
-    """The z that predicts the mean target for every row."""
+def mean_target(rows: Rows, outputs: int) -> Floats:
+    """The mean of each output's targets, a thousandth at least."""
     if rows.labels is not None:
         mean = np.bincount(rows.labels, weights=rows.weights, minlength=outputs) / rows.weight_sum
     else:
-        mean = np.average(np.asarray(rows.values), axis=0, weights=rows.weights)
-    mean = np.maximum(mean, 1e-3)
+        mean = np.average(np.asarray(rows.values, np.float64), axis=0, weights=rows.weights)
+    return np.asarray(np.maximum(mean, 1e-3))
+
+
+def first_guess(head: Head, rows: Rows, outputs: int) -> Floats:
+    """The z that, with the rows' offsets added, predicts the mean target: Σ w t = Σ w e^(z + offset) for counts."""
+    mean = mean_target(rows, outputs)
     if head.family == "bernoulli":
         mean = np.minimum(mean, 1 - 1e-3)
         return np.asarray(np.log(mean / (1 - mean)))
-    return np.asarray(np.log(mean))
+    if rows.offset is None:
+        return np.asarray(np.log(mean))
+    offset = np.asarray(rows.offset, np.float64)
+    largest = offset.max(axis=0)
+    factor = np.average(np.exp(offset - largest), axis=0, weights=rows.weights)
+    return np.asarray(np.log(mean) - largest - np.log(factor))

@@ -1,5 +1,6 @@
 """Metrics by name, for the record of every epoch."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError, unknown_name
+from linnet.errors import ConfigError, unknown_name, warn
 from linnet.model.heads import Head
 
 
@@ -21,10 +22,22 @@ class NamedMetric:
     name: str
     compute: Callable[[Array, Rows], float]
     greater_is_better: bool = True
+    guessed: bool = False  # nothing says whether greater is better
 
     def __call__(self, mean: Array, rows: Rows) -> float:
         """Its value."""
         return self.compute(mean, rows)
+
+    def watched(self) -> "NamedMetric":
+        """The metric, which now decides when training ends: a warning if its direction is a guess."""
+        if self.guessed:
+            warn(
+                f"the metric {self.name} is taken to be better the greater it is; if it is not, give "
+                f"NamedMetric({self.name!r}, lambda mean, rows: ..., greater_is_better=False), or a function whose "
+                "name ends in error or loss",
+                UserWarning,
+            )
+        return self
 
 
 def true_labels(rows: Rows) -> NDArray[np.intp]:
@@ -117,7 +130,17 @@ _ERRORS = {
     "rmse": root_mean_squared_error,
 }
 _ONE_OF_MANY = ("categorical_accuracy", "sparse_categorical_accuracy")
-NAMES = ("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "macro_f1", "r2", *_ERRORS)
+_PROBABILITIES = ("log_loss", "brier", "roc_auc", "average_precision")
+_DECISIONS = ("balanced_accuracy", "precision", "recall")  # and F-beta
+NAMES = (
+    *("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "balanced_accuracy", "macro_f1", "f1", "f2", "f0.5"),
+    *("precision", "recall", *_PROBABILITIES, "r2", *_ERRORS),
+)
+_FUNCTIONS = {"log_loss": "log_loss", "brier": "brier_score_loss"}  # of linnet.evaluate; others end in _score
+_CLASSES = ("bernoulli", "categorical", "perceptron")  # families
+# How the names of functions end that are better the smaller, and the greater, they are.
+_FALLING = ("error", "loss", "deviance", "mse", "mae", "mape", "smape", "rmse", "msle", "rmsle", "nll", "brier", "cost")
+_RISING = ("score", "accuracy", "acc", "auc", "r2", "f1", "precision", "recall", "gain", "profit", "correlation")
 
 
 MetricLike = str | NamedMetric | Callable[[Any, Any], float]
@@ -126,18 +149,14 @@ MetricLike = str | NamedMetric | Callable[[Any, Any], float]
 def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
     """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
 
-    A function is taken to be better the greater it is, unless its name ends in error, loss or deviance, as
-    scikit-learn's do; `NamedMetric` says otherwise. The metrics by name heed the weights of rows.
+    A function is taken to be better the greater it is, unless its name ends in error, loss, deviance or the like, as
+    scikit-learn's do; a name that says neither gets a warning where it decides. `NamedMetric` says what is better. The
+    metrics by name heed the weights of rows.
     """
     if isinstance(metric, NamedMetric):
         return metric
     if callable(metric):
-        function = named = metric
-        while isinstance(named, partial):  # with some arguments filled in it is still the same metric
-            named = named.func
-        name = getattr(named, "__name__", type(named).__name__)
-        falls = name.lower().endswith(("error", "loss", "deviance", "mse", "mae"))
-        return NamedMetric(name, lambda mean, rows: float(function(rows.targets(), mean)), not falls)
+        return _of_function(metric)
     if not isinstance(metric, str):
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
     if metric in _ERRORS:
@@ -155,7 +174,73 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         return NamedMetric(metric, one_of_many_accuracy)
     if metric in ("accuracy", "acc", "binary_accuracy"):
         return NamedMetric(metric, partial(yes_no_accuracy, cut=cut))
+    if metric in _PROBABILITIES or metric in _DECISIONS or _beta(metric) is not None:
+        return _of_classes(metric, head, outputs, cut)
     raise unknown_name("metric", metric, NAMES)
+
+
+def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
+    """A function of (targets, means) with the direction that its name tells."""
+    named: Any = function
+    while isinstance(named, partial):  # with some arguments filled in it is still the same metric
+        named = named.func
+    name = getattr(named, "__name__", type(named).__name__)
+    falls = name.lower().endswith(_FALLING)
+    guessed = not falls and not name.lower().endswith(_RISING)
+
+    def compute(mean: Array, rows: Rows) -> float:
+        try:
+            return float(function(rows.targets(), mean))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"the metric {name} cannot take the targets and the predicted means, probabilities for classes: "
+                f"{error}; metrics of the classes said go by name, such as 'accuracy' or 'f1'"
+            ) from error
+
+    return NamedMetric(name, compute, not falls, guessed)
+
+
+def _beta(metric: str) -> float | None:
+    """The beta of f1, f2, f0.5 and so on."""
+    found = re.fullmatch(r"f(\d+(\.\d+)?)", metric)
+    return float(found[1]) if found else None
+
+
+def _of_classes(metric: str, head: Head, outputs: int, cut: float) -> NamedMetric:
+    """A metric of linnet.evaluate: of the second of two classes, else the mean over classes ("macro")."""
+    if head.family not in _CLASSES:
+        raise ConfigError(f"the metric {metric} is for classes, and this model predicts numbers: choose 'rmse' or 'r2'")
+    if head.family == "perceptron" and metric in _PROBABILITIES:
+        raise ConfigError(f"the metric {metric} needs probabilities, which a perceptron does not have: choose 'f1'")
+    labels = head.family != "categorical" and outputs > 1  # independent yes/no answers
+    if labels and metric in ("balanced_accuracy", "log_loss", "brier"):
+        raise ConfigError(
+            f"the metric {metric} needs one class a row, not {outputs} yes/no labels: choose 'f1' or 'loss'"
+        )
+
+    def compute(mean: Array, rows: Rows) -> float:
+        from linnet import evaluate
+
+        beta = _beta(metric)
+        name = _FUNCTIONS.get(metric, f"{metric}_score") if beta is None else "fbeta_score"
+        score: Callable[..., float] = getattr(evaluate, name)
+        how: dict[str, Any] = {"sample_weight": rows.weights}
+        if outputs > 1 and not labels:
+            true, said = true_labels(rows), mean.argmax(axis=1)
+        else:
+            true, said = (_values(mean, rows) > 0.5).astype(np.intp), (mean > cut).astype(np.intp)
+        if outputs == 1:
+            true, said, mean = true[:, 0], said[:, 0], mean[:, 0]
+        if metric in _PROBABILITIES:
+            if not labels:
+                how["labels"] = np.arange(max(outputs, 2))
+            return float(score(true, mean.astype(np.float64), **how))
+        if metric != "balanced_accuracy":
+            how |= {"average": "binary" if outputs == 1 else "macro", "zero_division": 0}
+            how |= {} if beta is None else {"beta": beta}
+        return float(score(true, said, **how))
+
+    return NamedMetric(metric, compute, greater_is_better=metric not in ("log_loss", "brier"))
 
 
 def several_metrics(metrics: Any) -> list[Any]:

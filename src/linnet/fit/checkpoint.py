@@ -35,7 +35,7 @@ from linnet.fit.fingerprint import Digests, Settings, check_data, check_settings
 from linnet.fit.loop import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
 from linnet.fit.stopping import Seen
 
-_KIND = "linnet checkpoint 2"
+_KIND = "linnet checkpoint 3"
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,10 @@ def minimise(
     if any(layer.dropout for layer in problem.network.layers):
         raise ConfigError("L-BFGS takes all rows at once and knows no dropout: use another solver")
     iterations = 0
+    first = problem.at(theta)
+    assert first.gradient is not None
+    # The first step has no curvature to go by. A longer one than 1 can turn off every relu of a network for good.
+    length = max(1.0, float(np.linalg.norm(first.gradient)))
 
     def told(iteration: int, value: float, gap: float) -> None:
         nonlocal iterations
@@ -94,8 +98,8 @@ def minimise(
     try:
         return lbfgs(
             problem,
-            theta,
-            lambda gradient: gradient.copy(),
+            first,
+            lambda gradient: gradient / length,
             tolerance=_NOTHING * gradient_tolerance,
             gradient_tolerance=gradient_tolerance,
             max_iter=max_iter,

@@ -82,7 +82,7 @@ class SGD(Optimizer):
         clip_norm: float | None = None,
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
-        self.momentum = check_number(momentum, "momentum", at_least=0, below=1)
+        self.momentum = check_number(momentum, "momentum", at_least=0, at_most=1)
         self.nesterov = nesterov
         if nesterov and not momentum:
             raise ConfigError("nesterov=True needs momentum above 0")
