@@ -11,14 +11,14 @@ import numpy as np
 
 from linnet.errors import ConfigError
 from linnet.fit.checkpoint import Checkpoint
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
+from linnet.fit.optimizers import OPTIMIZERS
 from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
 from linnet.model.activations import Activation
 
 _OBJECTS: dict[str, type] = {
     each.__name__: each
     for each in (
-        *(SGD, Adagrad, RMSprop, Adam, AdamW),
+        *OPTIMIZERS.values(),
         *(Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine),
         *(Activation, Checkpoint),
     )
