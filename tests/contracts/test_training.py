@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
 from linnet.fit import optimizers
+from linnet.fit.loop import Plan, Training
 from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 from linnet.fit.schedules import Cosine
 from linnet.model.network import Network

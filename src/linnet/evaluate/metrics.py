@@ -1,6 +1,6 @@
 """Metrics by name, for the record of every epoch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -160,7 +160,10 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
 
 def several_metrics(metrics: Any) -> list[Any]:
     """Return a list of metrics, given one or several or none."""
-    return [metrics] if isinstance(metrics, str | NamedMetric) or callable(metrics) else list(metrics or ())
+    if metrics is None:
+        return []
+    one = isinstance(metrics, str | NamedMetric) or callable(metrics) or not isinstance(metrics, Iterable)
+    return [metrics] if one else list(metrics)
 
 
 def as_metrics(
