@@ -1,6 +1,6 @@
 // Heads: the distribution of the target given the linear output z, as loss, gradient and mean. Every formula is in
-// z-space and stable for any z; constants that do not depend on z are dropped. To add one: a name in `Family`, a case
-// in `family_lanes` (loss and dz), one in `mean_lanes` and, if it has a second derivative, one in `curvature_lanes`.
+// z-space and stable for any z; constants that do not depend on z are dropped. To add one: a name in `Family`, a line
+// in `with_family`, a case in `family_lanes` (loss and dz), one in `mean_lanes` and one in `curvature_lanes`.
 //
 //   family        mean of z       loss of a row (sum over outputs)      dloss/dz
 //   normal        z               (z - t)^2 / 2                         z - t

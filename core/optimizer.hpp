@@ -1,6 +1,7 @@
 // Optimizers as one vector update each: (g, w, s1, s2) -> (w, s1, s2), on any stretch of the flat arrays. The same
 // function serves the fused step (g fresh from a register tile) and the plain one (g from a buffer), so both give the
-// same bytes. To add one: a name in `Rule`, a case in `with_rule`, a struct with `operator()`.
+// same bytes. To add one: a name in `Rule`, its number of arrays in `states_of`, a branch in `update_vector`, a line in
+// `with_rule`.
 //
 //   sgd        w -= r g
 //   momentum   v = m v - r g;  w += v                        nesterov   w += m v - r g
@@ -18,6 +19,19 @@ namespace linnet {
 
 enum class Rule { sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw };
 
+// Arrays as long as theta that a rule keeps: none, s1, or s1 and s2.
+constexpr int states_of(Rule rule) {
+  switch (rule) {
+    case Rule::sgd:
+      return 0;
+    case Rule::adam:
+    case Rule::adamw:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 struct OptimizerSpec {
   Rule rule = Rule::sgd;
   double momentum = 0.9;              // momentum, nesterov; rho of rmsprop
@@ -27,17 +41,7 @@ struct OptimizerSpec {
   double decay = 0;                  // adamw: decoupled weight decay
   double clip_norm = 0;              // 0: none; else the gradient is scaled down to this norm
 
-  int states() const {  // arrays as long as theta that the rule keeps
-    switch (rule) {
-      case Rule::sgd:
-        return 0;
-      case Rule::adam:
-      case Rule::adamw:
-        return 2;
-      default:
-        return 1;
-    }
-  }
+  int states() const { return states_of(rule); }
 };
 
 // b^n by repeated squaring: the same bits on every machine, unlike pow.
@@ -126,17 +130,17 @@ void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, Ste
   const T keep = decayed ? T(1) - step.decay : T(1);
   with_rule(rule, [=](auto r) {  // by value: a reference would be read again after every store
     constexpr Rule known = decltype(r)::value;
-    constexpr bool adam = known == Rule::adam || known == Rule::adamw;
+    constexpr int states = states_of(known);
     for (std::ptrdiff_t i = 0; i < count; i += V) {
       Vec<T> w_i = load(w + i), a{}, b{};
       const Vec<T> g_i = step.shrink * penalised(load(g + i), w_i, step.scale, l1, l2);
-      if constexpr (known != Rule::sgd) a = load(s1 + i);
-      if constexpr (adam) b = load(s2 + i);
+      if constexpr (states > 0) a = load(s1 + i);
+      if constexpr (states > 1) b = load(s2 + i);
       if constexpr (known == Rule::adamw) w_i = w_i * keep;
       update_vector<T, known>(w_i, a, b, g_i, step);
       store(w + i, w_i);
-      if constexpr (known != Rule::sgd) store(s1 + i, a);
-      if constexpr (adam) store(s2 + i, b);
+      if constexpr (states > 0) store(s1 + i, a);
+      if constexpr (states > 1) store(s2 + i, b);
     }
   });
 }

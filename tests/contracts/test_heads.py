@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax as plain_log_softmax
 
-from linnet.model.heads import Categorical, Tweedie, log_softmax
+from linnet.errors import ConfigError
+from linnet.model.activations import Activation
+from linnet.model.heads import HEADS as FAMILIES
+from linnet.model.heads import Categorical, Head, Tweedie, log_softmax
 
 from .cases import HEADS, Array, HeadCase, assert_close, make_rows, numbers, seed_of
 from .twin import head_curvature, head_dz, head_loss, head_mean
@@ -105,3 +108,9 @@ def test_curvature_of_a_sure_class_keeps_its_digits() -> None:
     z, t = np.array([[50.0, 0.0, -1.0]]), np.array([0], np.int32)
     rest = np.exp(-50) + np.exp(-51)
     assert Categorical().curvature(z, t)[0, 0] == pytest.approx(rest, rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in ("normal", "laplace")])
+def test_a_wrong_activation_is_refused_by_naming_the_right_one(family: str) -> None:
+    with pytest.raises(ConfigError, match=rf"needs activation='{Head(family).output.name}'"):
+        Head(family, Activation("relu"))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
+from linnet.fit import optimizers
 from linnet.fit.loop import Plan, Training
 from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 from linnet.fit.schedules import Cosine
@@ -127,13 +128,19 @@ def test_plain_steps_on_single_rows(shape: str, kind: str, dtype: str) -> None:
     assert_trains_as_the_twin(network, make_theta(network, 31), rows, plan, dtype)
 
 
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("case", ALL_HEADS, ids=str)
-def test_every_head(case: HeadCase, dtype: str) -> None:
+def test_every_head_with_every_optimizer(case: HeadCase, name: str, dtype: str, weighted: bool) -> None:
     network = make_network(case, 5, (6,))
-    rows = make_rows(case, 5, 30, dtype, seed_of(case.name))
-    plan = Plan(SGD(0.02), epochs=1, batch_size=8)
+    rows = make_rows(case, 5, 22, dtype, seed_of(case.name), weighted=weighted)
+    plan = Plan(OPTIMIZERS[name](None), epochs=1, batch_size=8)
     assert_trains_as_the_twin(network, make_theta(network, 11, scale=0.5), rows, plan, dtype)
+
+
+def test_every_optimizer_is_here() -> None:
+    assert {type(make(None)) for make in OPTIMIZERS.values()} == set(optimizers.OPTIMIZERS.values())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

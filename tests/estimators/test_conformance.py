@@ -3,10 +3,14 @@
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
 
 import linnet
+from linnet.errors import DataError
 
 ESTIMATORS = (
     linnet.LinearRegression(),
@@ -61,3 +65,21 @@ def test_scikit_learns_checks(estimator: Any) -> None:
     assert {result["check_name"] for result in results if result["status"] == "xfail"} == {*exempt(estimator)}
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert not failed
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_masked_targets_and_weights_are_refused(estimator: Any) -> None:
+    """What lies under a mask is not data, and NumPy would take it for data."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.arange(40) % 2 + 1
+    part = np.ma.masked_less(np.arange(40), 5).mask
+    with pytest.raises(DataError, match="y is masked"):
+        clone(estimator).fit(X, np.ma.masked_array(y, part))
+    if has_fit_parameter(estimator, "sample_weight") and "Perceptron" not in repr(estimator):
+        with pytest.raises(DataError, match="sample_weight is masked"):
+            clone(estimator).fit(X, y, sample_weight=np.ma.masked_array(np.ones(40), part))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(estimator).fit(X, y)
+    with pytest.raises(DataError, match="y is masked"):
+        fitted.score(X, np.ma.masked_array(y, part))

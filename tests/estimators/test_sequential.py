@@ -131,6 +131,28 @@ def test_class_weight_is_a_weight_on_each_row_of_the_class() -> None:
     assert a == b
 
 
+@pytest.mark.parametrize(
+    ("loss", "activation", "no"),
+    [
+        ("mse", None, 0.0),
+        ("mse", "tanh", -1.0),
+        ("mae", None, 0.0),
+        ("perceptron", None, 0.0),
+        ("perceptron", None, -1.0),
+        ("binary_crossentropy", "sigmoid", 0.0),
+        ("poisson", "exponential", 0.0),
+    ],
+)
+def test_class_weight_takes_one_hot_rows_under_every_loss(loss: str, activation: str | None, no: float) -> None:
+    x, y = clouds()
+    hot = np.where(y[:, None] == np.arange(3), 1.0, no)
+    weight = {0: 0.5, 2: 3.0}
+    by_class, by_row = (small(Dense(3, activation), loss) for _ in range(2))
+    a = by_class.fit(x, hot, epochs=2, class_weight=weight, verbose=0).history
+    b = by_row.fit(x, hot, epochs=2, sample_weight=[weight.get(k, 1.0) for k in y], verbose=0).history
+    assert a == b
+
+
 def test_balanced_class_weight_gives_every_class_the_same_total() -> None:
     x, y = clouds()
     keep = (y != 0) | (np.arange(len(y)) < 30)  # few rows of class 0
@@ -315,3 +337,28 @@ def test_a_stream_hands_over_its_parameters_epoch_by_epoch() -> None:
     later = model.get_weights()[0]
     del stream  # one that was left behind does not undo what came after it
     np.testing.assert_array_equal(model.get_weights()[0], later)
+
+
+def test_a_layer_on_top_leaves_what_is_below_as_it_was() -> None:
+    x, y = clouds()
+    model = small(Dense(4, "tanh"), "mse")
+    model.fit(x, np.eye(4)[y], epochs=3, verbose=0)
+    learned, below = model.get_weights(), model.predict(x)
+    model.add(Dropout(0.5))
+    model.add(Dense(3, "softmax"))
+    model.compile(loss="sparse_categorical_crossentropy")
+    w, b = model.get_weights()[2:]
+    assert w.any()
+    assert not b.any()
+    for before, after in zip(learned, model.get_weights()[:2], strict=True):
+        np.testing.assert_array_equal(before, after)
+    z = below.astype(np.float64) @ w
+    expected = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict(x), expected, rtol=1e-5)
+    assert model.fit(x, y, epochs=5, verbose=0).history["loss"][-1] < 2
+
+
+def test_class_numbers_may_be_objects() -> None:
+    x, y = clouds()
+    plain, objects = softmax_model(), softmax_model()
+    assert plain.fit(x, y, verbose=0).history == objects.fit(x, y.astype(object), verbose=0).history

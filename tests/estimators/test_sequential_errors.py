@@ -46,6 +46,12 @@ BAD_DATA: dict[str, tuple[Any, str]] = {
     "rows": (lambda x, y: (x, y[:-1]), "y has 199 rows, but x has 200"),
     "empty": (lambda x, y: (x[:0], y[:0]), "x is empty"),
     "words": (lambda x, y: (np.array([["a"] * 6] * 200), y), "x contains 'a' in row 0, column 0"),
+    "a huge number": (
+        lambda x, y: (np.where(np.arange(6) == 4, 10**400, x.astype(object)), y),
+        "x contains a number in row 0, column 4 that is too large for float64",
+    ),
+    "a huge label": (lambda x, y: (x, [*y[:-1], 10**400]), "y contains a number in row 199 that is too large"),
+    "masked labels": (lambda x, y: (x, np.ma.masked_equal(y, 1)), "y is masked"),
 }
 
 
@@ -79,9 +85,11 @@ def test_a_failed_first_fit_does_not_fix_the_number_of_columns() -> None:
         ("binary_crossentropy", "sigmoid", 2.0, "y contains 2 in row 0: yes/no targets must be between 0 and 1"),
         ("perceptron", "linear", 0.5, "y contains 0.5 in row 0: targets must be -1 or 1, or 0 or 1"),
         ("mse", "linear", np.nan, "y contains NaN in row 0"),
+        ("mse", "linear", np.longdouble(1e100), r"y contains 1e\+100 in row 0, column 0, too large for float32"),
+        pytest.param("mse", "linear", 10**400, "y contains a number in row 0 that is too large for float64", id="huge"),
     ],
 )
-def test_targets_outside_a_loss_are_refused(loss: str, activation: str, targets: float, message: str) -> None:
+def test_targets_outside_a_loss_are_refused(loss: str, activation: str, targets: Any, message: str) -> None:
     model = Sequential([Dense(1, activation, input_dim=6)])
     model.compile(loss=loss)
     with pytest.raises(DataError, match=message):
@@ -118,6 +126,14 @@ BAD_SETTINGS: dict[str, tuple[Any, str]] = {
     "threads": (lambda m, x, y: m.fit(x, y, threads=0), "threads must be a whole number from 1 to 1024"),
     "verbose": (lambda m, x, y: m.fit(x, y, verbose=3), "verbose must be"),
     "split": (lambda m, x, y: m.fit(x, y, validation_split=1.5), "between 0 and 1"),
+    "no name": (lambda m, x, y: EarlyStopping(monitor=cast(Any, 3)), "monitor must be a name, .* got 3"),
+    "callbacks": (lambda m, x, y: m.fit(x, y, callbacks=5), "EarlyStopping and one ReduceLROnPlateau, got 5"),
+    "metrics": (lambda m, x, y: m.compile(loss="mse", metrics=5), "a metric must be a name or a function.* got 5"),
+    "heavy class": (lambda m, x, y: m.fit(x, y, class_weight={1: 1e200}), "class_weight of 1 makes .* too large for"),
+    "heavy rows": (
+        lambda m, x, y: m.fit(x, y, class_weight={2: 1e30}, sample_weight=np.full(200, 1e30)),
+        r"class_weight of 2 makes row 2 weigh 1e\+60, too large for float32",
+    ),
     "monitor": (lambda m, x, y: m.fit(x, y, callbacks=EarlyStopping()), "there are no validation rows"),
     "callback": (lambda m, x, y: m.fit(x, y, callbacks=[print]), "EarlyStopping and one ReduceLROnPlateau"),
     "class": (lambda m, x, y: m.fit(x, y, class_weight={7: 1.0}), "names 7, which is not a class"),
@@ -186,3 +202,45 @@ def test_data_that_hide_something_are_refused() -> None:
         model.fit(np.ma.masked_greater(x, 0), y)
     with pytest.raises(DataError, match="nothing is left to learn from"):
         model.fit(x, y, sample_weight=(np.arange(200) >= 160) * 1.0, validation_split=0.2)
+
+
+@pytest.mark.parametrize(
+    ("validation", "message"),
+    [
+        (lambda x, y: (x, y[:5]), "^validation y has 5 rows, but validation x has 200"),
+        (lambda x, y: (x, y, np.ones(5)), "^validation sample_weight has 5 rows, but validation x has 200"),
+        (lambda x, y: (x, y, np.full(200, -1)), "^validation sample_weight contains -1 in row 0"),
+        (lambda x, y: (x, y, np.ma.masked_less(np.arange(200), 7)), "^validation sample_weight is masked"),
+    ],
+)
+def test_what_is_wrong_with_validation_data_is_said_of_validation_data(validation: Any, message: str) -> None:
+    x, y = clouds()
+    with pytest.raises(DataError, match=message):
+        softmax_model().fit(x, y, validation_data=validation(x, y), verbose=0)
+
+
+def test_weights_that_are_no_numbers_are_refused() -> None:
+    model = small(Dense(2, input_dim=3), "mse")
+    before = model.get_weights()
+    bad: list[tuple[Any, str]] = [
+        (np.full((3, 2), "a"), r"weights\[0\] has type <U1: it must hold numbers"),
+        (np.zeros((3, 2), complex), r"weights\[0\] has type complex128"),
+        ([[1, 2], [3]], r"weights\[0\] is not an array"),
+        (np.eye(3, 2) * 1e200, r"weights\[0\] contains 1e\+200 in row 0, column 0, too large for float32"),
+        (np.where(np.eye(3, 2) > 0, np.nan, 0), r"weights\[0\] contains NaN in row 0, column 0"),
+    ]
+    for weights, message in bad:
+        with pytest.raises(DataError, match=message):
+            model.set_weights([weights, np.zeros(2)])
+    for a, b in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("y", [np.resize([-1, 0, 1], 200), np.resize([[1, -1], [0, 1]], (200, 2))], ids=["one", "two"])
+def test_minus_one_and_zero_are_not_both_a_no(y: Array) -> None:
+    x, _ = clouds()
+    units = y.reshape(200, -1).shape[1]
+    with pytest.raises(DataError, match=r"contains 0 in row 1\b.*: targets must be -1 or 1, or 0 or 1"):
+        small(Dense(units), "perceptron").fit(x, y, verbose=0)
+    with pytest.raises(ConfigError, match="class_weight needs one class a row"):
+        small(Dense(units), "mse").fit(x, y, class_weight={0: 2.0}, verbose=0)

@@ -1,6 +1,7 @@
 """What users hand over, of any kind: the same numbers, or an error that names the row and the way out."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,21 @@ def test_whole_numbers_at_the_ends_of_their_type(truth: Any, said: Any) -> None:
 def test_a_label_that_was_not_named_is_never_taken_for_another() -> None:
     with pytest.raises(DataError, match="y_true has the label 4294967296 in row 0, but the labels are 0, 1"):
         ev.ClassScoreAccumulator([0, 1]).update([2**32, 1], [[0.1, 0.9], [0.2, 0.8]])
+
+
+def test_masked_entries_are_refused() -> None:
+    part = np.arange(5) < 2
+    macro = partial(ev.f1_score, average="macro")
+    for metric, first, second in ((macro, Y, SAID), (ev.roc_auc_score, Y, P), (macro, [Y, Y], [SAID, Y])):
+        mask = np.broadcast_to(part, np.shape(first))
+        for name, pair in (
+            ("y_true", (np.ma.masked_array(first, mask), second)),
+            ("y_(pred|score)", (first, np.ma.masked_array(second, mask))),
+        ):
+            with pytest.raises(DataError, match=f"{name} is masked"):
+                metric(*pair)
+    with pytest.raises(DataError, match="sample_weight is masked"):
+        ev.f1_score(Y, SAID, sample_weight=np.ma.masked_array(np.ones(5), part))
 
 
 @pytest.mark.parametrize("gap", [None, pd.NA, np.nan, pd.NaT])

@@ -22,8 +22,7 @@ def as_table(x: object, *, columns: int | None = None, name: str = "x", gaps: bo
     """
     if hasattr(x, "tocsr"):
         raise DataError(f"{name} is a sparse matrix, and sparse data is not supported here: use {name}.toarray()")
-    if np.ma.is_masked(x):
-        raise DataError(f"{name} is masked: fill in or drop missing values first")
+    check_unmasked(x, name)
     names = _column_names(x)
     table = _numeric(x, name, names)
     if table.ndim == 1 and len(table) == 0:
@@ -37,6 +36,12 @@ def as_table(x: object, *, columns: int | None = None, name: str = "x", gaps: bo
     if not gaps:
         check_finite(table, name, names)
     return table
+
+
+def check_unmasked(x: object, name: str) -> None:
+    """Raise a DataError where entries are masked: NumPy would compute with what lies under the mask."""
+    if np.ma.is_masked(x):
+        raise DataError(f"{name} is masked: fill in or drop missing values first")
 
 
 def empty(shape: tuple[int, ...], name: str) -> DataError:
@@ -69,6 +74,19 @@ def check_fits_float32(table: Array, name: str) -> None:
         )
 
 
+def too_large(objects: Array) -> str:
+    """Say where the first whole number is that no float64 can hold."""
+    for index, value in np.ndenumerate(objects):
+        try:
+            float(value)
+        except OverflowError:
+            column = f", column {index[1]}" if len(index) > 1 else ""
+            return f"a number in row {index[0]}{column} that is too large for float64"
+        except (TypeError, ValueError):  # not the one that is looked for
+            continue
+    raise AssertionError("every number fits")
+
+
 def describe(value: object) -> str:
     """Say NaN or infinity in words, any other value as it is."""
     number = float(value)  # type: ignore[arg-type]
@@ -98,6 +116,8 @@ def _numeric(x: object, name: str, names: list[str] | None) -> Array:
     if array.dtype.kind in "OUS":
         try:
             return array.astype(np.float64)
+        except OverflowError:
+            raise DataError(f"{name} contains {too_large(array)}: scale the column") from None
         except (TypeError, ValueError):
             raise DataTypeError(_not_a_number(array, name, names)) from None
     kind = "Complex data not supported: " if array.dtype.kind == "c" else ""

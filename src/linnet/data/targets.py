@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_number
-from linnet.data.table import Array, check_finite, check_fits_float32
+from linnet.data.table import Array, check_finite, check_fits_float32, check_unmasked, too_large
 from linnet.errors import ConfigError, DataError
 
 Labels = NDArray[np.int32]
@@ -27,7 +27,7 @@ class Labelled:
 
 def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str = "x") -> Labels:
     """Return class numbers 0 .. classes - 1, one a row of `table`."""
-    column = _one_column(as_array(y, name), rows, name, table)
+    column = _numbers(_one_column(as_array(y, name), rows, name, table), name)
     labels: Array = column
     if column.dtype.kind == "f":
         check_finite(np.atleast_2d(column).T.astype(np.float64), name)
@@ -52,12 +52,9 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str
 
 def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y", table: str = "x") -> Array:
     """Return rows x outputs of finite numbers; one dimension will do for one output."""
-    values = as_array(y, name)
+    values = _numbers(as_array(y, name), name)
     if values.dtype.kind == "O":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"Unknown label type: {name} holds objects: it must hold numbers") from None
+        raise DataError(f"Unknown label type: {name} holds objects: it must hold numbers")
     if values.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {values.dtype}: it must hold numbers")
     shape = values.shape
@@ -86,7 +83,7 @@ def check_values(values: Array, good: Array, name: str, what: str) -> None:
 
 def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight", table: str = "x") -> Array:
     """Return one finite weight of at least 0 a row, not all of them 0."""
-    column = _one_column(as_array(weights, name), rows, name, table)
+    column = _numbers(_one_column(as_array(weights, name), rows, name, table), name)
     if column.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {column.dtype}: it must hold numbers")
     column = _as_type(column[:, None], dtype, name)[:, 0]
@@ -127,6 +124,7 @@ def as_array(y: object, name: str) -> Array:
     """Return an array of as many entries as there are rows."""
     if hasattr(y, "tocsr"):
         raise DataError(f"{name} is a sparse matrix: use {name}.toarray()")
+    check_unmasked(y, name)
     try:
         array: Array = np.asarray(y)
     except ValueError as error:
@@ -136,8 +134,22 @@ def as_array(y: object, name: str) -> Array:
     return array
 
 
+def _numbers(array: Array, name: str) -> Array:
+    """Objects as numbers where all of them are; anything else as it is."""
+    if array.dtype.kind != "O":
+        return array
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise DataError(f"{name} contains {too_large(array)}: scale {name}") from None
+    except (TypeError, ValueError):
+        return array
+
+
 def _as_type(values: Array, dtype: Any, name: str) -> Array:
     """Finite values in the type that is computed in."""
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        values = values.astype(np.float64)
     if values.dtype == np.float64:
         check_finite(values, name)
         if np.dtype(dtype) == np.float32:

@@ -343,7 +343,7 @@ def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floa
     """What is added to z: the offset, and the logarithm of the exposure."""
     total = None
     if offset is not None:
-        given = np.asarray(offset)
+        given = as_array(offset, "offset")
         total = as_values(
             given if given.ndim == 2 else given.reshape(-1, 1),
             given.shape[1] if given.ndim == 2 else 1,

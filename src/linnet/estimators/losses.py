@@ -57,7 +57,7 @@ class Loss:
             return 1.0
         return (2.0 if family == "normal" else 1.0) / outputs
 
-    def rows(self, x: Array, y: object, outputs: int, dtype: str, name: str = "y") -> Rows:
+    def rows(self, x: Array, y: object, outputs: int, dtype: str, name: str = "y", table: str = "x") -> Rows:
         """The table with its targets, checked for this loss."""
         count = len(x)
         family = _FAMILY[self.name]
@@ -69,13 +69,13 @@ class Loss:
                     f"{name} has one column a class, but sparse_categorical_crossentropy takes one class number a row: "
                     "use loss='categorical_crossentropy'"
                 )
-            return Rows(x, labels=as_labels(y, outputs, rows=count, name=name))
+            return Rows(x, labels=as_labels(y, outputs, rows=count, name=name, table=table))
         if family == "categorical" and outputs > 1 and _one_number_a_row(y):
             raise DataError(
                 f"{name} has one number a row, but categorical_crossentropy takes one column a class: use "
                 "loss='sparse_categorical_crossentropy' for class numbers"
             )
-        values = as_values(y, outputs, dtype, rows=count, name=name)
+        values = as_values(y, outputs, dtype, rows=count, name=name, table=table)
         if family == "categorical":
             check_values(values, values >= 0, name, "class memberships must be at least 0")
             labels = _one_hot_labels(values)
@@ -85,7 +85,10 @@ class Loss:
         if family == "poisson":
             check_values(values, values >= 0, name, "counts must be at least 0")
         if family == "perceptron":
-            check_values(values, np.isin(values, (-1, 0, 1)), name, "targets must be -1 or 1, or 0 or 1")
+            wanted = "targets must be -1 or 1, or 0 or 1"
+            check_values(values, np.isin(values, (-1, 0, 1)), name, wanted)
+            if (values == -1).any():
+                check_values(values, values != 0, name, f"{wanted}, and there is a -1")
             signs = (values > 0) * values.dtype.type(2) - values.dtype.type(1)
             return Rows(x, values=signs, given=values)
         return Rows(x, values=values)

@@ -8,13 +8,13 @@ import numpy as np
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name, warn
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.fit.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
 from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
 from linnet.model.activations import as_activation
 from linnet.model.heads import Head, Normal
 from linnet.model.network import Layer, Network
 
-SOLVERS = ("adam", "sgd", "lbfgs", "adamw", "rmsprop", "adagrad")
+SOLVERS = tuple(dict.fromkeys(("adam", "sgd", "lbfgs", *OPTIMIZERS)))  # scikit-learn's first
 SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
 Params = Mapping[str, Any]
 FOR_EVER = 10**9  # epochs
@@ -70,10 +70,8 @@ def make_optimizer(params: Params, rows: int) -> Optimizer:
     if solver == "sgd":
         momentum = check_number(params["momentum"], "momentum", at_least=0, at_most=1)
         return SGD(schedule, momentum, bool(params["nesterovs_momentum"]) and momentum > 0, clip_norm=clip)
-    if solver == "rmsprop":
-        return RMSprop(schedule, clip_norm=clip)
-    if solver == "adagrad":
-        return Adagrad(schedule, clip_norm=clip)
+    if isinstance(solver, str) and solver in OPTIMIZERS:
+        return OPTIMIZERS[solver](schedule, clip_norm=clip)
     raise unknown_name("solver", solver, SOLVERS)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from linnet.errors import FormatError
+from linnet.fit.optimizers import OPTIMIZERS
 from linnet.persist.blocks import read_blocks, write_blocks
 from linnet.persist.tree import Packer, Unpacker
 
@@ -31,7 +32,7 @@ _CLASSES = {
     "evaluate.thresholds": ("Cost", "FBeta", "PrecisionAtLeast", "RecallAtLeast"),
     "fit.checkpoint": ("Checkpoint",),
     "fit.loop": ("OptimizerState",),
-    "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "RMSprop"),
+    "fit.optimizers": tuple(known.__name__ for known in OPTIMIZERS.values()),
     "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "StepDecay"),
     "model.activations": ("Activation",),
     "model.heads": ("Head",),

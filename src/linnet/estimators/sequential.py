@@ -226,9 +226,7 @@ class Sequential(SequentialModel):
         elif validation_split:
             rows, validation = _split(rows, validation_split)
         if class_weight is not None:  # of the rows trained on: validation counts every row alike
-            labels, count = _classes(rows, outputs)
-            of_rows = class_weights(class_weight, np.arange(count), labels, rows.weights)[labels].astype(DTYPE)
-            rows = rows.weighted(of_rows if rows.weights is None else rows.weights * of_rows)
+            rows = rows.weighted(_weights_by_class(rows, outputs, class_weight))
         if rows.weights is not None and not rows.weights.any():
             raise DataError("every row trained on has weight 0: nothing is left to learn from")
         plan = Plan(
@@ -273,8 +271,11 @@ class Sequential(SequentialModel):
             if self._run is training:
                 self._theta, self._state, self._run = training.theta, training.state(), None
 
-    def _weighted(self, rows: Rows, sample_weight: object) -> Rows:
-        return rows.weighted(None if sample_weight is None else as_weights(sample_weight, DTYPE, rows=len(rows)))
+    def _weighted(self, rows: Rows, sample_weight: object, of: str = "") -> Rows:
+        if sample_weight is None:
+            return rows
+        name, table = f"{of}sample_weight", f"{of}x"
+        return rows.weighted(as_weights(sample_weight, DTYPE, rows=len(rows), name=name, table=table))
 
     def _validation_rows(self, data: Validation, columns: int) -> Rows:
         if not isinstance(data, tuple | list) or len(data) not in (2, 3):
@@ -282,8 +283,8 @@ class Sequential(SequentialModel):
         _, loss = self._compiled()
         table = as_table(data[0], columns=columns, name="validation x")
         check_fits_float32(table, "validation x")
-        rows = loss.rows(table, data[1], self._outputs(), DTYPE, "validation y")
-        return self._weighted(rows, data[2] if len(data) == 3 else None)
+        rows = loss.rows(table, data[1], self._outputs(), DTYPE, "validation y", "validation x")
+        return self._weighted(rows, data[2] if len(data) == 3 else None, "validation ")
 
 
 def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
@@ -295,10 +296,32 @@ def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
     return rows[:cut], rows[cut:]
 
 
+def _weights_by_class(rows: Rows, outputs: int, class_weight: Mapping[int, float] | str) -> Array:
+    """The weight of each row times that of its class."""
+    labels, count = _classes(rows, outputs)
+    of_rows = class_weights(class_weight, np.arange(count), labels, rows.weights)[labels]
+    weights = of_rows if rows.weights is None else rows.weights * of_rows
+    large = weights > np.finfo(DTYPE).max
+    if large.any():
+        row = int(large.argmax())
+        raise ConfigError(
+            f"class_weight of {labels[row]} makes row {row} weigh {weights[row]:g}, too large for float32"
+        )
+    return weights.astype(DTYPE)
+
+
 def _classes(rows: Rows, outputs: int) -> tuple[Array, int]:
-    """The class of every row and the number of classes."""
+    """The class of every row and the number of classes: labels, one-hot rows, or one column of yes and no."""
     if rows.labels is not None:
         return rows.labels, outputs
-    if rows.values is not None and rows.values.shape[1] == 1 and np.isin(rows.values, (-1, 0, 1)).all():
-        return (rows.values[:, 0] > 0).astype(np.intp), 2
-    raise ConfigError("class_weight needs one class a row")
+    assert rows.values is not None
+    hot = rows.values == 1
+    others = rows.values[~hot]
+    if (others == 0).all() or (others == -1).all():  # both together would be three classes
+        if outputs == 1:
+            return hot[:, 0].astype(np.intp), 2
+        if (hot.sum(axis=1) == 1).all():
+            return hot.argmax(axis=1), outputs
+    raise ConfigError(
+        "class_weight needs one class a row: class numbers, one-hot rows, or a single column of 0 and 1 or of -1 and 1"
+    )

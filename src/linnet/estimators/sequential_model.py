@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linnet.data.table import Array, as_table, check_fits_float32
+from linnet.data.targets import as_array, as_values
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.layers import Dense, Dropout, Input
 from linnet.estimators.losses import Loss
@@ -64,9 +65,9 @@ class SequentialModel(Saved):
         return list(self._stack.layers)
 
     def add(self, layer: Input | Dense | Dropout) -> None:
-        """Put a layer on top."""
+        """Put a layer on top. The layers below keep their parameters; the new one's are made when they are needed."""
         self._stack.add(layer)
-        self._network = self._theta = None
+        self._network = None
         self._state = OptimizerState()
 
     def compile(
@@ -98,9 +99,12 @@ class SequentialModel(Saved):
         # before compile only the shapes matter, and squared error goes with any activation
         loss = self._loss or Loss("mse")
         self._network = self._stack.network(loss.head(self._stack.dense()[-1].activation))
-        if self._theta is None:
+        if self._theta is None or len(self._theta) < self._network.size:
             names = [layer.kernel_initializer for layer in self._stack.dense()]
-            self._theta = initial_theta(self._network, self.seed, DTYPE, names)
+            theta = initial_theta(self._network, self.seed, DTYPE, names)
+            if self._theta is not None:  # of the layers below those that were added
+                theta[: len(self._theta)] = self._theta
+            self._theta = theta
 
     # ---- parameters ----
 
@@ -118,17 +122,19 @@ class SequentialModel(Saved):
         theta = np.zeros_like(self._weights())
         if not isinstance(weights, Sequence):
             raise DataError(f"weights must be a list of arrays as get_weights gives it, got {type(weights).__name__}")
-        given = [np.asarray(array) for array in weights]
+        given = [as_array(array, f"weights[{place}]") for place, array in enumerate(weights)]
         wanted = [array.shape for array in self.get_weights()]
         if [array.shape for array in given] != wanted:
             raise DataError(f"weights must have the shapes {wanted}, got {[array.shape for array in given]}")
-        arrays = iter(given)
+        arrays = (
+            as_values(array, wide, DTYPE, rows=len(array), name=f"weights[{place}]").reshape(array.shape)
+            for place, array in enumerate(given)
+            for wide in [array.shape[1] if array.ndim == 2 else 1]
+        )
         for layer, block in zip(self._stack.dense(), self._built().blocks(theta), strict=True):
             block.weights[:] = next(arrays)
             if layer.use_bias:
                 block.biases[:] = next(arrays)
-        if not np.isfinite(theta).all():
-            raise DataError("weights must be finite")
         self._theta = theta
 
     def count_params(self) -> int:

@@ -16,7 +16,8 @@ from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.layers import Dense, Dropout, l1_l2
 from linnet.estimators.sequential import Sequential
 from linnet.estimators.table_model import numbers_of
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.fit.optimizers import OPTIMIZERS as RULES
+from linnet.fit.optimizers import SGD, Optimizer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,10 +31,7 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     "sgd": SGD,
     "momentum": lambda rate: SGD(rate, momentum=0.9),
     "nesterov": lambda rate: SGD(rate, momentum=0.9, nesterov=True),
-    "adagrad": Adagrad,
-    "rmsprop": RMSprop,
-    "adam": Adam,
-    "adamw": AdamW,
+    **RULES,
 }
 _OF_TASK = {  # which losses a task can have, its own first
     "two classes": ("binary_crossentropy", "sparse_categorical_crossentropy", "perceptron"),

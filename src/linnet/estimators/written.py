@@ -11,18 +11,13 @@ import numpy as np
 
 from linnet.errors import ConfigError
 from linnet.fit.checkpoint import Checkpoint
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
+from linnet.fit.optimizers import OPTIMIZERS
 from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
 from linnet.model.activations import Activation
 
-_OBJECTS: dict[str, type] = {
-    each.__name__: each
-    for each in (
-        *(SGD, Adagrad, RMSprop, Adam, AdamW),
-        *(Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine),
-        *(Activation, Checkpoint),
-    )
-}
+_SCHEDULES = (Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine)
+_CLASSES: list[type] = [*OPTIMIZERS.values(), *_SCHEDULES, Activation, Checkpoint]
+_OBJECTS = {each.__name__: each for each in _CLASSES}
 
 
 def written(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.table import Array, check_finite
+from linnet.data.table import Array, check_finite, check_unmasked
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
 
@@ -20,6 +20,7 @@ _SMALL_RANGE = 1 << 16  # whole numbers within such a range are counted, not sor
 
 def as_column(y: object, name: str, rows: int | None = None, *, quantity: bool = False) -> Array:
     """Return one label a row, without gaps; numbers are whole, unless they may be of a quantity."""
+    check_unmasked(y, name)
     try:
         column: Array = np.asarray(y)
     except ValueError as error:
@@ -232,6 +233,7 @@ def as_scores(scores: object, rows: int, name: str = "y_score") -> Array:
 
 def as_score_table(scores: object, rows: int, name: str = "y_score") -> Array:
     """Return rows x classes of finite scores, in float32 or float64; one column stays one column."""
+    check_unmasked(scores, name)
     try:
         table: Array = np.asarray(scores)
     except ValueError as error:
@@ -282,6 +284,7 @@ def is_indicator(y_true: object) -> bool:
 
 def as_indicator(y: object, name: str, like: tuple[int, ...] | None = None) -> Flags:
     """Return rows x labels of 0 and 1."""
+    check_unmasked(y, name)
     table: Array = np.asarray(dense(y))
     if table.ndim != 2 or (like is not None and table.shape != like):
         wanted = "rows x labels" if like is None else f"the shape of y_true, {like}"

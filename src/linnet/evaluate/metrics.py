@@ -1,7 +1,7 @@
 """Metrics by name, for the record of every epoch."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -245,7 +245,10 @@ def _of_classes(metric: str, head: Head, outputs: int, cut: float) -> NamedMetri
 
 def several_metrics(metrics: Any) -> list[Any]:
     """Return a list of metrics, given one or several or none."""
-    return [metrics] if isinstance(metrics, str | NamedMetric) or callable(metrics) else list(metrics or ())
+    if metrics is None:
+        return []
+    one = isinstance(metrics, str | NamedMetric) or callable(metrics) or not isinstance(metrics, Iterable)
+    return [metrics] if one else list(metrics)
 
 
 def as_metrics(

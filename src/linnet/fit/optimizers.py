@@ -38,7 +38,11 @@ class Optimizer:
     """A rule for a step. `learning_rate` is a number or a schedule; `lr` is another name for it."""
 
     def __init__(
-        self, learning_rate: float | Schedule, *, lr: float | Schedule | None, clip_norm: float | None
+        self,
+        learning_rate: float | Schedule = 0.001,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
     ) -> None:
         if lr is not None and learning_rate != signature(type(self)).parameters["learning_rate"].default:
             raise ConfigError(f"learning_rate={learning_rate!r} and lr={lr!r} are two names for one thing: give one")
@@ -184,7 +188,7 @@ class AdamW(Adam):
         return {**super()._settings(), "rule": core.Rule.adamw, "decay": self.weight_decay}
 
 
-_BY_NAME: dict[str, type[SGD | Adagrad | RMSprop | Adam]] = {
+OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name that stands for one with its defaults
     "sgd": SGD,
     "adagrad": Adagrad,
     "rmsprop": RMSprop,
@@ -197,6 +201,6 @@ def as_optimizer(value: "str | Optimizer") -> Optimizer:
     """Look up an optimizer with its defaults by name."""
     if isinstance(value, Optimizer):
         return value
-    if not isinstance(value, str) or value.lower() not in _BY_NAME:
-        raise unknown_name("optimizer", value, _BY_NAME)
-    return _BY_NAME[value.lower()]()
+    if not isinstance(value, str) or value.lower() not in OPTIMIZERS:
+        raise unknown_name("optimizer", value, OPTIMIZERS)
+    return OPTIMIZERS[value.lower()]()

@@ -1,6 +1,6 @@
 """When to stop and when to slow down, decided from the numbers of each epoch's record."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +29,7 @@ class EarlyStopping:
     any_gain: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.patience, self.min_delta, self.mode)
+        _check(self.monitor, self.patience, self.min_delta, self.mode)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ReduceLROnPlateau:
     any_gain: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.patience, self.min_delta, self.mode)
+        _check(self.monitor, self.patience, self.min_delta, self.mode)
         check_number(self.factor, "factor", above=0, below=1)
         check_whole(self.cooldown, "cooldown")
         check_number(self.min_lr, "min_lr", at_least=0)
@@ -100,9 +100,8 @@ def choose_one(
     """Sort a list as Keras' `fit(callbacks=...)` takes it into the two rules it may hold."""
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
-    if isinstance(callbacks, EarlyStopping | ReduceLROnPlateau):
-        callbacks = [callbacks]
-    for item in callbacks or ():
+    several = callbacks if isinstance(callbacks, Iterable) else () if callbacks is None else (callbacks,)
+    for item in several:
         if isinstance(item, EarlyStopping) and stopping is None:
             stopping = item
         elif isinstance(item, ReduceLROnPlateau) and plateau is None:
@@ -115,7 +114,9 @@ def choose_one(
     return stopping, plateau
 
 
-def _check(patience: int, min_delta: float, mode: str) -> None:
+def _check(monitor: object, patience: int, min_delta: float, mode: str) -> None:
+    if not isinstance(monitor, str):
+        raise ConfigError(f"monitor must be a name, such as 'val_loss', got {monitor!r}")
     check_whole(patience, "patience")
     check_number(min_delta, "min_delta", at_least=0)
     if mode not in ("auto", "min", "max"):

@@ -218,20 +218,20 @@ _RIGHT_LOSS = {  # which loss an activation goes with
     "exponential": "Poisson loss",
     "identity": "squared error (Normal) or absolute error (Laplace), which go with any activation",
 }
-_LOSS = {
+_LOSS = {  # what a head's loss is called, where not by the head's name
     "bernoulli": "binary cross-entropy",
     "categorical": "categorical cross-entropy",
     "poisson": "the Poisson loss",
-    "gamma": "the gamma loss",
+    "huber": "Huber's loss",
     "tweedie": "Tweedie's loss",
     "tweedie_identity": "Tweedie's loss with the identity link",
-    "perceptron": "the perceptron's loss",
 }
 
 
 def _wrong_pair(family: str, activation: str) -> str:
     given = "none" if activation == "identity" else repr(activation)
-    message = f"{_LOSS[family]} needs activation={_CANONICAL[family]!r} on the last layer, which has {given}"
+    loss = _LOSS.get(family, f"the {family} loss")
+    message = f"{loss} needs activation={_CANONICAL[family]!r} on the last layer, which has {given}"
     if activation in _RIGHT_LOSS:
         message += f"; {activation!r} goes with {_RIGHT_LOSS[activation]}"
     return message

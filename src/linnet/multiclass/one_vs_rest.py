@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_random
+from linnet.data.table import check_unmasked
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
@@ -60,6 +61,7 @@ class OneVsRestClassifier(Reduction):
         if self.tie_break not in TIE_BREAKS:
             raise unknown_name("tie_break", self.tie_break, TIE_BREAKS)
         self.seed_ = int(check_random(self.random_state).randint(2**31))
+        check_unmasked(y, "y")
         try:
             table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
         except ValueError:  # rows of different lengths
