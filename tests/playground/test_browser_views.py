@@ -2,11 +2,16 @@
 
 import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linnet.playground.server import Room
+from linnet.playground.tables import Table
+
 from .pages import BRIGHTNESS, PLACES, TOO_WIDE, Opened, choose, layers
+from .served import serving
 
 
 def test_the_threshold_moves_the_boundary_and_the_counts(opened: Opened) -> None:
@@ -166,6 +171,102 @@ def test_backpropagation_goes_step_by_step(opened: Opened) -> None:
     assert page.locator("#backprop-step").inner_text().startswith("Step 7")
 
 
+def test_backpropagation_draws_every_unit_and_every_input(opened: Opened) -> None:
+    page = opened(f"{layers(16, 12)}&view=backprop")
+    page.locator("#backprop-graph .stop").first.wait_for()
+    assert page.locator("#backprop-graph .stop").count() == 2 + 16 + 12 + 1
+    assert page.locator("#backprop-graph .wire").count() == 2 * 16 + 16 * 12 + 12
+    page.locator("#backprop-place").fill("2")
+    page.locator("#backprop-graph .now").nth(11).click()
+    assert "unit 12" in page.locator("#backprop-formula").inner_text()
+    page = opened(f"data=digits&{layers(3)}&view=backprop")
+    page.locator("#backprop-graph .more").wait_for()
+    assert page.locator("#backprop-graph .more").text_content() == "… 49 more"
+    page.locator("#backprop-graph .more").click()
+    assert page.locator("#backprop-graph .stop:not(.more)").count() == 64 + 3 + 10
+    assert page.locator("#backprop-graph .wire").count() == 64 * 3 + 3 * 10
+    page.locator("#backprop-graph .more").press("Enter")
+    assert page.locator("#backprop-graph .stop:not(.more)").count() == 15 + 3 + 10
+
+
+def test_wires_carry_gradients_and_none_looks_like_none(opened: Opened) -> None:
+    page = opened(f"{layers(6, activation='relu')}&view=backprop&place=5")
+    page.locator("#backprop-graph .stop").first.wait_for()
+    drawn = page.evaluate("""() => [...document.querySelectorAll("#backprop-graph .wire")].slice(0, 12).map((wire) => {
+        const { strokeWidth, stroke } = getComputedStyle(wire);
+        return [parseFloat(strokeWidth), stroke];
+    })""")
+    slopes = page.evaluate("() => window.playground.backprop.found.layers[0].dw.flat()")
+    top = max(map(abs, slopes))
+    assert [width for width, _ in drawn] == pytest.approx([0.6 + 4.5 * abs(s) / top for s in slopes], abs=0.006)
+    colours = {sign: {colour for (_, colour), s in zip(drawn, slopes, strict=True) if (s > 0) - (s < 0) == sign}
+               for sign in (-1, 0, 1)}  # fmt: skip
+    assert 0 in slopes  # a unit that is off
+    assert len(colours[0]) == 1
+    assert not colours[0] & (colours[-1] | colours[1])
+    assert page.locator("#backprop-graph .slope").count() == 2 + 6 + 1  # down to the inputs
+
+
+def test_names_of_inputs_are_told_apart(opened: Opened, tmp_path: Path) -> None:
+    levels = ["Private", "Self-emp-inc", "Self-emp-not-inc"]
+    path = tmp_path / "work.csv"
+    rows = [f"{levels[k % 3]},{k % 7}.5,{k % 2}" for k in range(60)]
+    path.write_text("workclass,hours,y\n" + "\n".join(rows) + "\n")
+    with serving(Room(Table.read([path]), {"data": "table", "target": "y"})) as server:
+        page = opened("data=table&target=y&view=backprop", at=server)
+        page.locator("#backprop-graph .stop").first.wait_for()
+        names = page.locator("#backprop-graph .now text:not(.value)").all_text_contents()
+        assert names == ["hours", "wor…=Private", "wor…-emp-inc", "wor…-not-inc"]
+        whole = page.locator("#backprop-graph .now title").all_text_contents()
+        assert whole == ["hours", *(f"workclass={level}" for level in levels)]
+        sizes = page.evaluate("""() => [...document.querySelectorAll("#backprop-graph .now")].map((stop) =>
+            Math.max(...[...stop.querySelectorAll("text")].map((e) => e.getBBox().width)))""")
+        assert max(sizes) <= 96
+        page.locator("#tab-train").click()
+
+
+def test_the_loss_of_a_number_says_its_unit_and_fits_its_axis(opened: Opened, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text("size,price\n" + "".join(f"{k % 17}.5,{200_000 + 9000 * (k % 17) + k}\n" for k in range(60)))
+    with serving(Room(Table.read([path]), {"data": "table", "target": "price"})) as server:
+        page = opened("data=table&target=price", at=server)
+        assert page.locator("#loss-unit").inner_text() == "of price in standard deviations"
+        assert "is learned as (price - 266," in page.locator("#note").inner_text()
+        page.evaluate("""() => {
+            const { curves, facts } = window.playground;
+            curves.run = { epoch: [0, 1], loss: [[4e10, 2e10], [3e10, 1e10]], metric: [[0, 0], [0, 0]] };
+            curves.draw(facts.metric);
+        }""")
+        labels = page.locator("#loss-chart text[text-anchor=end]")
+        assert labels.last.text_content() == "4e10"
+        card = page.locator("#loss-chart").bounding_box()
+        assert min(label.bounding_box()["x"] for label in labels.all()) >= card["x"]
+
+
+def test_brushes_are_chosen_by_arrow_keys(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Draw", exact=True).click()
+    page.get_by_label("Class A", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => [document.activeElement.ariaLabel, window.playground.surface.brush]") == ["Class B", 1]
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    assert page.evaluate("() => [document.activeElement.ariaLabel, window.playground.surface.brush]") == ["Eraser", -1]
+    checked = page.locator("#drawing [aria-checked=true]")
+    assert checked.count() == page.locator("#drawing [role=radio][tabindex='0']").count() == 1
+
+
+def test_lines_of_the_command_end_between_words(opened: Opened) -> None:
+    page = opened(width=700)
+    page.locator("#show-way-out").click()
+    page.wait_for_function("() => document.getElementById('command').textContent.includes('--seed')")
+    tops = page.evaluate(
+        """() => [...document.querySelectorAll("#command span")].map((e) => e.getClientRects().length)"""
+    )
+    assert len(tops) > 20
+    assert set(tops) == {1}
+
+
 def test_approximation_by_more_units_is_nearer(opened: Opened) -> None:
     page = opened("view=approximation")
     page.locator("#built-chart .net").wait_for()
@@ -211,6 +312,14 @@ def test_runs_are_pinned_and_compared(opened: Opened) -> None:
     assert all(len(pin["run"]["epoch"]) <= 80 for pin in again.evaluate(pins))
     page.get_by_label(re.compile("Take away .*sgd")).click()
     assert page.locator("#pins .pin").count() == 1
+    for _ in range(4):
+        page.locator("#pin").click()
+    toast = page.locator("#toast")
+    assert "the oldest" in toast.inner_text()
+    assert page.locator("#pins .pin").count() == 4
+    kept = page.evaluate(pins)
+    page.locator("#pin").click()  # again it is the oldest one that goes, not the one that came last
+    assert page.evaluate(pins)[:3] == kept[1:]
     cut = again.url.replace("*", "x", 1).partition("#")[2]  # one of the two cannot be read
     assert opened(cut).locator("#pins .pin").count() == 1
 
@@ -239,6 +348,15 @@ def test_views_fit_the_screen(opened: Opened, width: int) -> None:
             page.locator("#built-chart .net").wait_for()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         assert page.evaluate(TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("width", [1400, 1280, 1250])
+def test_six_layers_fit_a_screen(opened: Opened, width: int) -> None:
+    page = opened(layers(*[4] * 6), width, 900)
+    box = page.locator(".network .scroll")
+    assert box.evaluate(VISIBLE) == page.locator("#diagram .node").count() == 7 + 6 * 4 + 1
+    heads = [head.bounding_box() for head in page.locator(".column-head").all()]
+    assert all(left["x"] + left["width"] <= right["x"] + 0.5 for left, right in pairwise(heads))
 
 
 VISIBLE = """(box) => {
