@@ -107,6 +107,15 @@ def test_the_program_has_the_accuracy_at_a_threshold_that_was_moved(state: State
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
 
 
+def test_no_name_of_a_class_becomes_code(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    odd = '"b\nraise SystemExit(3)"'
+    path.write_text("a,y\n" + "".join(f"{k % 7}.5,{odd if k % 2 else 'a'}\n" for k in range(40)))
+    session = Session(State(data="table", target="y", threshold=0.3), Table.read([path]))
+    session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
 def test_a_delimiter_that_was_given_is_handed_out(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("a;b;y\n" + "".join(f"{k % 7}.5;{k % 5}.25;{k % 2}\n" for k in range(40)))

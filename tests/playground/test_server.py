@@ -98,7 +98,7 @@ def test_a_page_whose_state_is_refused_is_told_the_last_one(page: Page, server: 
 def test_the_end_of_the_server_is_no_error_of_a_page_at_work(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(player, "approximate", lambda _: time.sleep(3) or {})  # longer than the server waits for pages
+    monkeypatch.setattr(player, "approximate", lambda _: time.sleep(3))  # longer than the server waits for pages
     with serving() as server:
         logging.getLogger("uvicorn.error").addHandler(caplog.handler)
         page = Page(server)

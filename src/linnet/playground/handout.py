@@ -110,7 +110,9 @@ def command_note(session: Session) -> str:
     if _moved(session) and session.model.head == "perceptron":
         said += " It has no threshold for the perceptron: its accuracy is that of the threshold 0.5."
     if session.data.is_scaled:
-        said += f" The files have {session.state.target} as the network gets it, standardised, and its model answers so."
+        said += (
+            f" The files have {session.state.target} as the network gets it, standardised, and its model answers so."
+        )
     return said
 
 
@@ -225,18 +227,18 @@ def _moved(session: Session) -> bool:
 
 
 def _threshold_lines(session: Session) -> list[str]:
-    """Accuracy at a threshold that was moved; on the perceptron's score s it is log(t / (1 - t)), as its sigmoid is t."""
+    """Accuracy at a threshold t that was moved; on the perceptron's score it is log(t / (1 - t)), with sigmoid t."""
     if not _moved(session):
         return []
-    threshold, what = session.state.threshold, "probability"
+    data, threshold, what = session.data, session.state.threshold, "probability"
     if session.model.head == "perceptron":
         what = "score"
         with np.errstate(divide="ignore"):
             threshold = float(np.log(threshold) - np.log1p(-threshold))
     limit = repr(threshold) if np.isfinite(threshold) else f"float('{threshold}')"
     return [
-        f"for name, part in (('train', train), ('test', test)):  # class {session.data.classes[1]} is said from here on",
-        f"    said = model.predict(data.x[part])[:, -1].astype(float) >= {limit}  # {what}",
+        "for name, part in (('train', train), ('test', test)):",
+        f"    said = model.predict(data.x[part])[:, -1].astype(float) >= {limit}  # the {what} of {data.classes[1]!r}",
         "    print(name, 'accuracy', (said == data.y[part]).mean())",
     ]
 
