@@ -22,9 +22,14 @@ def _output(arguments: list[str], folder: Path) -> str:
     return done.stdout
 
 
+def output_of(program: str, folder: Path) -> str:
+    """What a program prints; a warning ends it."""
+    return _output(["-W", "error", "-c", program], folder)
+
+
 def losses_of(program: str, folder: Path) -> list[float]:
-    """What a program prints: the losses on the rows trained on and on those held out."""
-    return [float(value) for value in re.findall(r"'loss': ([^,}]+)", _output(["-W", "error", "-c", program], folder))]
+    """The losses that a program prints: on the rows trained on and on those held out."""
+    return [float(value) for value in re.findall(r"'loss': ([^,}]+)", output_of(program, folder))]
 
 
 def told_by(command: str, folder: Path, *more: str) -> Any:

@@ -2,11 +2,16 @@
 
 import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linnet.playground.server import Room
+from linnet.playground.tables import Table
+
 from .pages import BRIGHTNESS, PLACES, TOO_WIDE, Opened, choose, layers
+from .served import serving
 
 
 def test_the_threshold_moves_the_boundary_and_the_counts(opened: Opened) -> None:
@@ -144,26 +149,46 @@ def test_nothing_moves_while_training(opened: Opened) -> None:
     assert page.evaluate(PLACES) == before
 
 
-def test_backpropagation_goes_step_by_step(opened: Opened) -> None:
-    page = opened("view=backprop")
-    page.wait_for_function("() => document.getElementById('backprop-step').textContent.startsWith('Step 1 of 8')")
-    said = []
-    for _ in range(7):
-        page.locator("#forth").click()
-        said.append(page.locator("#backprop-formula").inner_text())
-    assert page.locator("#forth").is_disabled()
-    assert "z = Σᵢ wᵢ xᵢ + b" in said[0]
-    assert "L = log(1 + e^z) − t·z" in said[3]
-    assert "∂L/∂z = p − t" in said[4]
-    assert "a′ = 1 − h²" in said[6]
-    page.locator("#backprop-graph .now").nth(2).click()
-    assert "unit 3" in page.locator("#backprop-formula").inner_text()
-    before = page.locator("#backprop-graph").text_content()
-    page.locator("#epoch").click()
-    page.wait_for_function("(text) => document.getElementById('backprop-graph').textContent !== text", arg=before)
-    page.locator("#other-row").click()
-    page.locator("#back").click()
-    assert page.locator("#backprop-step").inner_text().startswith("Step 7")
+def test_the_loss_of_a_number_says_its_unit_and_fits_its_axis(opened: Opened, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text("size,price\n" + "".join(f"{k % 17}.5,{200_000 + 9000 * (k % 17) + k}\n" for k in range(60)))
+    with serving(Room(Table.read([path]), {"data": "table", "target": "price"})) as server:
+        page = opened("data=table&target=price", at=server)
+        assert page.locator("#loss-unit").inner_text() == "of price in standard deviations"
+        assert "is learned as (price - 266," in page.locator("#note").inner_text()
+        page.evaluate("""() => {
+            const { curves, facts } = window.playground;
+            curves.run = { epoch: [0, 1], loss: [[4e10, 2e10], [3e10, 1e10]], metric: [[0, 0], [0, 0]] };
+            curves.draw(facts.metric);
+        }""")
+        labels = page.locator("#loss-chart text[text-anchor=end]")
+        assert labels.last.text_content() == "4e10"
+        card = page.locator("#loss-chart").bounding_box()
+        assert min(label.bounding_box()["x"] for label in labels.all()) >= card["x"]
+
+
+def test_brushes_are_chosen_by_arrow_keys(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Draw", exact=True).click()
+    page.get_by_label("Class A", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => [document.activeElement.ariaLabel, window.playground.surface.brush]") == ["Class B", 1]
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    assert page.evaluate("() => [document.activeElement.ariaLabel, window.playground.surface.brush]") == ["Eraser", -1]
+    checked = page.locator("#drawing [aria-checked=true]")
+    assert checked.count() == page.locator("#drawing [role=radio][tabindex='0']").count() == 1
+
+
+def test_lines_of_the_command_end_between_words(opened: Opened) -> None:
+    page = opened(width=700)
+    page.locator("#show-way-out").click()
+    page.wait_for_function("() => document.getElementById('command').textContent.includes('--seed')")
+    tops = page.evaluate(
+        """() => [...document.querySelectorAll("#command span")].map((e) => e.getClientRects().length)"""
+    )
+    assert len(tops) > 20
+    assert set(tops) == {1}
 
 
 def test_approximation_by_more_units_is_nearer(opened: Opened) -> None:
@@ -211,6 +236,14 @@ def test_runs_are_pinned_and_compared(opened: Opened) -> None:
     assert all(len(pin["run"]["epoch"]) <= 80 for pin in again.evaluate(pins))
     page.get_by_label(re.compile("Take away .*sgd")).click()
     assert page.locator("#pins .pin").count() == 1
+    for _ in range(4):
+        page.locator("#pin").click()
+    toast = page.locator("#toast")
+    assert "the oldest" in toast.inner_text()
+    assert page.locator("#pins .pin").count() == 4
+    kept = page.evaluate(pins)
+    page.locator("#pin").click()  # again it is the oldest one that goes, not the one that came last
+    assert page.evaluate(pins)[:3] == kept[1:]
     cut = again.url.replace("*", "x", 1).partition("#")[2]  # one of the two cannot be read
     assert opened(cut).locator("#pins .pin").count() == 1
 
@@ -239,6 +272,15 @@ def test_views_fit_the_screen(opened: Opened, width: int) -> None:
             page.locator("#built-chart .net").wait_for()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         assert page.evaluate(TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("width", [1400, 1280, 1250])
+def test_six_layers_fit_a_screen(opened: Opened, width: int) -> None:
+    page = opened(layers(*[4] * 6), width, 900)
+    box = page.locator(".network .scroll")
+    assert box.evaluate(VISIBLE) == page.locator("#diagram .node").count() == 7 + 6 * 4 + 1
+    heads = [head.bounding_box() for head in page.locator(".column-head").all()]
+    assert all(left["x"] + left["width"] <= right["x"] + 0.5 for left, right in pairwise(heads))
 
 
 VISIBLE = """(box) => {

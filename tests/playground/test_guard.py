@@ -1,13 +1,17 @@
 """Who is refused: every route, enumerated, with a wrong or missing token, Host or Origin."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 
 import pytest
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
+from starlette.types import Message
 from websockets.exceptions import InvalidStatus
 
 from linnet.errors import ConfigError
+from linnet.playground.guard import Guard
 from linnet.playground.server import MOST_UPLOAD, Room, Server
 
 from .served import ask, good_headers, open_socket, serving
@@ -47,6 +51,31 @@ def headers_with(server: Server, changes: dict[str, str | None]) -> dict[str, st
     known = {"port": str(server.port), "token": server.token, "half": server.token[: len(server.token) // 2]}
     changed = {name: None if value is None else value.format(**known) for name, value in changes.items()}
     return {name: value for name, value in {**good_headers(server), **changed}.items() if value is not None}
+
+
+def test_the_port_that_browsers_leave_out_of_addresses_may_be_left_out() -> None:
+    """Port 80 cannot be opened in a test, so the guard is asked by itself."""
+
+    async def answer(host: str, port: int) -> list[int]:
+        said = list[int]()
+
+        async def send(message: Message) -> None:
+            said.extend([message["status"]] if "status" in message else [])
+
+        async def receive() -> Message:
+            return {"type": "http.request"}
+
+        guard = Guard(PlainTextResponse("yes"), "token", port)
+        headers = {"host": host, "origin": f"http://{host}", "cookie": f"{guard.cookie}=token"}
+        scope = {"type": "http", "method": "POST", "path": "/table", "query_string": b"",
+                 "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
+        await guard(scope, receive, send)
+        return said
+
+    for host in ("127.0.0.1", "localhost", "127.0.0.1:80"):
+        assert asyncio.run(answer(host, 80)) == [200]
+    assert asyncio.run(answer("127.0.0.1", 8642)) == [403]
+    assert asyncio.run(answer("example.com", 80)) == [403]
 
 
 def test_all_routes_are_known_to_this_test() -> None:

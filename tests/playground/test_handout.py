@@ -1,5 +1,6 @@
 """The way out: the program and the command that are handed out give the very losses on screen, the file loads."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from linnet.playground.session import Session
 from linnet.playground.state import Hidden, State
 from linnet.playground.tables import Table
 
-from .programs import losses_of, told_by
+from .programs import losses_of, output_of, told_by
 
 
 def birds(folder: Path) -> Table:
@@ -86,6 +87,35 @@ def test_the_program_of_a_table_reads_its_file(tmp_path: Path) -> None:
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
 
 
+MOVED = [
+    State(data="moons", noise=0.7, threshold=0.3),
+    State(data="moons", noise=0.7, threshold=0.8, head="categorical"),
+    State(data="moons", noise=0.7, threshold=0.9, head="perceptron"),
+    State(data="moons", noise=0.7, threshold=1.0, head="perceptron"),
+]
+
+
+@pytest.mark.parametrize("state", MOVED, ids=lambda state: f"{state.head}-{state.threshold}")
+def test_the_program_has_the_accuracy_at_a_threshold_that_was_moved(state: State, tmp_path: Path) -> None:
+    session = Session(state)
+    for _ in range(4):
+        session.one_epoch()
+    said = output_of(handout.program(session), tmp_path)
+    accuracies = [float(value) for value in re.findall(r"accuracy ([\d.]+)", said)]
+    assert accuracies == pytest.approx([score.metric for score in session.both_scores()], abs=1e-12)
+    assert "'accuracy'" not in said  # that at 0.5
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_no_name_of_a_class_becomes_code(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    odd = '"b\nraise SystemExit(3)"'
+    path.write_text("a,y\n" + "".join(f"{k % 7}.5,{odd if k % 2 else 'a'}\n" for k in range(40)))
+    session = Session(State(data="table", target="y", threshold=0.3), Table.read([path]))
+    session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
 def test_a_delimiter_that_was_given_is_handed_out(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("a;b;y\n" + "".join(f"{k % 7}.5;{k % 5}.25;{k % 2}\n" for k in range(40)))
@@ -110,7 +140,7 @@ def test_the_model_of_a_table_takes_raw_columns(tmp_path: Path, target: str, hea
     rows = table.prepared(target).table
     means = session.model.sequential(session.theta).predict(session.data.x)
     if target == "height":
-        assert np.allclose(model.predict(rows), means[:, 0], atol=1e-5)
+        assert np.allclose(model.predict(rows), session.data.own(means[:, 0]), atol=1e-5)
         return
     answers = model.predict_proba(rows)
     assert np.allclose(answers[:, -1], means[:, -1], atol=1e-5)
@@ -130,6 +160,35 @@ def test_a_perceptron_of_a_table_has_no_file_and_says_what_does(tmp_path: Path) 
     session = Session(State(data="table", target="sort", head="perceptron", layers=()), birds(tmp_path))
     with pytest.raises(ConfigError, match="linnet train --model perceptron"):
         handout.model_file(session)
+
+
+def prices(folder: Path) -> Table:
+    """A target whose numbers are far from 0, and far from each other."""
+    rng = np.random.default_rng(2)
+    rows = [(size := rng.uniform(50, 300), 200_000 + 1500 * size + rng.normal(0, 5000)) for _ in range(200)]
+    path = folder / "prices.csv"
+    path.write_text("size,price\n" + "".join(f"{size:.1f},{price:.0f}\n" for size, price in rows))
+    return Table(Table.read([path]).table, ["prices.csv"])
+
+
+def test_large_numbers_are_learned_and_handed_out_in_their_own_unit(tmp_path: Path) -> None:
+    table = prices(tmp_path)
+    session = Session(State(data="table", target="price"), table)
+    for _ in range(20):
+        session.one_epoch()
+    assert session.both_scores()[1].metric > 0.9
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+    assert losses_of_command(session, tmp_path) == list(session.scores())
+    assert "price as the network gets it" in handout.command_note(session)
+    path = tmp_path / "model.linnet"
+    path.write_bytes(handout.model_file(session))
+    rows = table.table
+    errors = linnet.load(path).predict(rows) - rows["price"].to_numpy()
+    test = errors[session.test_part] / session.data.scale
+    assert np.mean(test**2) == pytest.approx(session.scores()[1], rel=1e-4)
+    facts = session.facts()
+    assert min(facts["values"]) >= facts["range"][0] > 200_000
+    assert facts["unit"] == "of price in standard deviations"
 
 
 # ---- the command ----
@@ -162,6 +221,18 @@ def test_the_command_gives_the_very_losses_on_screen(state: State, tmp_path: Pat
         session.one_epoch()
     assert "the very losses above" in handout.command_note(session)
     assert losses_of_command(session, tmp_path) == list(session.scores())
+
+
+def test_the_command_has_the_accuracy_at_a_threshold_that_was_moved(tmp_path: Path) -> None:
+    session = Session(State(data="moons", noise=0.7, threshold=0.3))
+    for _ in range(4):
+        session.one_epoch()
+    assert losses_of_command(session, tmp_path) == list(session.scores())
+    scores = told_by(handout.command(session), tmp_path)["tried"][0]["scores"]
+    assert scores["accuracy"] == pytest.approx(session.both_scores()[1].metric, abs=1e-12)
+    session.apply(State(data="moons", noise=0.7, threshold=0.3, head="perceptron"))
+    assert "--threshold" not in handout.command(session)
+    assert "its accuracy is that of the threshold 0.5" in handout.command_note(session)
 
 
 def test_the_command_before_training_shows_the_first_weights(tmp_path: Path) -> None:

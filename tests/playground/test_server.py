@@ -1,6 +1,7 @@
 """A page on its socket: what it is told, how fast, and what happens when it misbehaves or goes away."""
 
 import json
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -71,6 +72,47 @@ def test_steps_epochs_and_reset(page: Page) -> None:
     page.send("reset")
     assert page.wait_for("facts")["run"] == frame["run"] + 1
     assert page.wait_for("frame")["epoch"] == 0
+
+
+def test_a_page_whose_state_is_refused_is_told_the_last_one(page: Page, server: Server, tmp_path: Path) -> None:
+    page.send("state", state={"seed": -1})
+    refused = page.wait_for("refused")
+    assert (refused["state"], refused["table"]) == (None, None)  # there was none
+    begun(page, data="xor", seed=3)
+    page.send("state", state={"data": "xor", "seed": 3, "batch": 20})
+    page.wait_for("frame")
+    for wrong in ({"seed": 2**40}, {"curve": {"low": 5}}, {"data": "table", "target": "y"}, {"head": "poisson"}):
+        page.send("state", state={"data": "xor", "seed": 3, "batch": 20, **wrong})
+        refused = page.wait_for("refused")
+        assert refused["state"] == json.loads(json.dumps(State(data="xor", seed=3, batch=20).to_dict()))
+    alone = b"y\n" + b"".join(b"%d.5\n" % (k % 5) for k in range(30))  # nothing to learn it from
+    assert ask(server, "/table?name=alone.csv", "POST", body=alone)[0] == 200
+    page.send("state", state={"data": "table", "target": "y"}, opened=True)
+    refused = page.wait_for("refused")
+    assert "no column is left to learn from" in refused["message"]
+    assert refused["table"] is None  # the page had none, and has none
+    page.send("state", state={"data": "xor", "seed": 4})
+    assert page.wait_for("facts")["state"]["seed"] == 4
+
+
+def test_the_end_of_the_server_is_no_error_of_a_page_at_work(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(player, "approximate", lambda _: time.sleep(3))  # longer than the server waits for pages
+    with serving() as server:
+        logging.getLogger("uvicorn.error").addHandler(caplog.handler)
+        page = Page(server)
+        page.send("approximate", curve={})
+        time.sleep(0.2)
+    logging.getLogger("uvicorn.error").removeHandler(caplog.handler)
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+def test_a_table_without_a_target_is_refused_by_name(server: Server) -> None:
+    body = b"when,one\n" + b"".join(b"2024-01-%02d,same\n" % (k + 1) for k in range(30))
+    status, _, said = ask(server, "/table?name=days.csv", "POST", body=body)
+    assert status == 400
+    assert "days.csv: no column can be predicted" in json.loads(said)["message"]
 
 
 def test_frames_come_only_as_fast_as_they_are_seen(page: Page) -> None:
@@ -222,15 +264,16 @@ def test_wrong_messages_are_answered_and_do_no_harm(page: Page) -> None:
         ('{"do": "approximate", "curve": {"function": "f"}}', "unknown function"),
     ):
         page.socket.send(text)
-        assert said in page.wait_for("error")["message"]
+        assert said in page.wait_for("refused" if '"do": "state"' in text else "error")["message"]
     begun(page)
     for message in (
         {"do": "weight", "layer": 9},
         {"do": "explain", "row": -1},
-        {"do": "state", "state": {"data": "drawn"}},
     ):
         page.socket.send(json.dumps(message))
         assert page.wait_for("error")["message"]
+    page.send("state", state={"data": "drawn"})
+    assert page.wait_for("refused")["message"]
     page.send("epoch")
     assert page.wait_for("frame")["epoch"] == 1
 

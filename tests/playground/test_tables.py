@@ -1,5 +1,6 @@
 """Tables of one's own: what becomes of columns, the plane through them, and what is told of it."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,41 @@ def test_what_cannot_be_is_told_by_name(table: Table, tmp_path: Path) -> None:
         Table.read([few]).dataset("b")
 
 
+def test_only_what_can_be_predicted_is_offered(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    rows = [f"{k % 2},{k % 12},c{k % 12},{'x' if k < 5 else ''},same" for k in range(60)]
+    path.write_text("y,class,sort,gap,one\n" + "\n".join(rows) + "\n")
+    table = Table.read([path])
+    assert table.facts()["targets"] == ["y"]  # 12 classes, 12 classes, 5 rows, one value
+    assert table.last_target() == "y"
+    with pytest.raises(DataError, match="'sort' has 12 classes, more than 10"):
+        table.dataset("sort")
+
+
+def test_a_table_without_a_target_or_without_inputs_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("when,one\n" + "".join(f"2024-01-{k + 1:02},same\n" for k in range(30)))
+    with pytest.raises(DataError, match=r"own\.csv: no column can be predicted: .* 2 to 10 classes"):
+        Table.read([path]).last_target()
+    path.write_text("y\n" + "".join(f"{k % 5}.5\n" for k in range(30)))
+    with pytest.raises(DataError, match="no column is left to learn from: 'y' is the only one"):
+        Table.read([path]).dataset("y")
+    path.write_text("one,y\n" + "".join(f"same,{k % 5}.5\n" for k in range(30)))
+    with pytest.raises(DataError, match="no column is left to learn from: column 'one' is left out: it has the same"):
+        Table.read([path]).dataset("y")
+
+
+def test_numbers_to_predict_are_standardised_and_say_so(table: Table) -> None:
+    data = table.dataset("height")
+    assert data.y.mean() == pytest.approx(0, abs=1e-12)
+    assert data.y.std() == pytest.approx(1)
+    assert data.own(data.y) == pytest.approx(table.table["height"].to_numpy())
+    assert any("'height' is learned as (height - " in note and "loss" in note for note in data.notes)
+    for target in ("sort", "egg_count"):  # classes and counts are what they are
+        assert not table.dataset(target).is_scaled
+        assert not any("learned as" in note for note in table.dataset(target).notes)
+
+
 def test_wide_tables_are_narrowed_and_say_so(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = [f"n{column}" for column in range(230)]
@@ -109,6 +145,9 @@ def test_wide_tables_are_narrowed_and_say_so(tmp_path: Path) -> None:
     table = Table.read([path])
     data = table.dataset("y")
     assert 100 < data.x.shape[1] <= 200
-    assert any("'many' is left out: it would make more than 200 inputs" in note for note in data.notes)
+    left_out = [note for note in data.notes if "would make more than 200 inputs" in note]
+    assert len(left_out) == 1  # not a sentence for each of dozens
+    assert len(left_out[0]) < 120
+    assert re.match(r"\d\d columns are left out \('n", left_out[0])
     session = Session(State(data="table", target="y"), table)
     session.one_epoch()

@@ -11,7 +11,9 @@ from linnet.errors import ConfigError
 def play(
     data: Annotated[list[str] | None, typer.Argument(help="Files of one table to play with.")] = None,
     target: Annotated[str | None, typer.Option(help="Its column to predict.")] = None,
-    port: Annotated[int | None, typer.Option(help="Of this machine; else 8642, or a free one.", max=65535)] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Of this machine; else 8642, or a free one.", min=0, max=65535)
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
     delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
 ) -> None:
@@ -32,7 +34,7 @@ def play(
         if "-" in data:
             raise ConfigError("the playground reads files, not standard input: save the table first")
         table = Table.read(data, delimiter=character(delimiter))
-        target = target if target is not None else str(table.facts()["targets"][-1])
+        target = table.last_target() if target is None else target
         table.prepared(target)  # what cannot be used is told here
         first = {"data": "table", "target": target}
     server = Server(Room(table, first), port)

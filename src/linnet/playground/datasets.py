@@ -49,6 +49,8 @@ class Dataset:
     classes: tuple[str, ...] = ()
     picture: int = 0  # the side, if the inputs are the pixels of one
     notes: tuple[str, ...] = ()  # what a user should know
+    centre: float = 0.0  # y is (target - centre) / scale
+    scale: float = 1.0
 
     def __len__(self) -> int:
         return len(self.y)
@@ -57,6 +59,15 @@ class Dataset:
     def outcomes(self) -> int:
         """Number of classes, 1 for numbers."""
         return len(self.classes) or 1
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether y is in another unit than the target."""
+        return (self.centre, self.scale) != (0.0, 1.0)
+
+    def own(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Targets or answers in the unit of the data: centre + scale y; class numbers as they are."""
+        return y if self.classes else self.centre + self.scale * y
 
     def split(self, ratio: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The numbers of the rows to train on and of those to hold out, at least one each."""

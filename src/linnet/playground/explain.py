@@ -72,6 +72,7 @@ def explain(session: Session, row: object) -> dict[str, Any]:
             }
         )
     target = data.classes[int(data.y[row])] if data.classes else float(data.y[row])
+    own = f"{session.state.target} {data.own(data.y[row]):,.6g}, in standard deviations from the mean"
     return {
         "is": "explained",
         "row": row,
@@ -79,6 +80,7 @@ def explain(session: Session, row: object) -> dict[str, Any]:
         "inputs": data.inputs,
         "x": one.x[0].tolist(),
         "target": target,
+        "own": own if data.is_scaled else "",  # what a standardised target is in the unit of the table
         "held": bool(row in session.test_part),
         "loss": sums.loss * model.factor,
         "head": model.head,

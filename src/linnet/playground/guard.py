@@ -25,6 +25,7 @@ _HEADERS = (
     (b"cache-control", b"no-store"),
 )
 _SAFE = ("GET", "HEAD")
+_HTTP_PORT = 80  # which browsers leave out of an address
 
 
 class Guard:
@@ -33,7 +34,10 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
         self._token = token
-        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        names = ("127.0.0.1", "localhost")
+        self._hosts = {f"{name}:{port}" for name in names}
+        if port == _HTTP_PORT:
+            self._hosts |= set(names)
         self._origins = {f"http://{host}" for host in self._hosts}
         sockets = " ".join(f"ws://{host}" for host in sorted(self._hosts))
         self._headers = ((b"content-security-policy", _POLICY.format(sockets=sockets).encode()), *_HEADERS)

@@ -29,7 +29,7 @@ def program(session: Session) -> str:
     classes = {type(layer).__name__ for layer in model.layers} | {"Sequential", *optimizers}
     if state.l1 or state.l2 or any(leg.state.l1 or leg.state.l2 for leg in session.legs):
         classes.add("l1_l2")
-    metrics = f", metrics={['accuracy' if session.data.classes else 'r2']}"
+    metrics = f", metrics={['accuracy' if session.data.classes else 'r2']}" if not _moved(session) else ""
     lines = [f"from linnet import {', '.join(sorted(classes, key=str.lower))}", *_data_lines(session), ""]
     lines += ["model = Sequential([", *(f"    {line}," for line in _layer_lines(session)), f"], seed={state.seed})"]
     previous: Leg | None = None
@@ -60,6 +60,7 @@ def program(session: Session) -> str:
     lines += [
         "print('train', model.evaluate(data.x[train], data.y[train], return_dict=True))",
         "print('test', model.evaluate(data.x[test], data.y[test], return_dict=True))",
+        *_threshold_lines(session),
     ]
     return "\n".join(lines) + "\n"
 
@@ -82,6 +83,8 @@ def command(session: Session) -> str:
     for name, strength in (("--l1", state.l1), ("--l2", state.l2)):
         words += [name, repr(strength)] if strength else []
     words += ["--optimizer", state.optimizer, "--learning-rate", repr(state.rate), "--batch-size", str(state.batch)]
+    if _moved(session) and model.head != "perceptron":
+        words += ["--threshold", repr(state.threshold)]
     lines = [shlex.join([*words, "--epochs", str(session.epochs), "--seed", str(state.seed)])]
     if state.data == "table" and session.table is not None:
         own = ["linnet", "train", *session.table.files, "--target", state.target]
@@ -103,7 +106,14 @@ def command_note(session: Session) -> str:
             "Its numbers will differ from those on screen: something was changed on the way, which the program "
             "repeats; the command trains with the last settings from the first epoch on."
         )
-    return "It prints the very losses above. Save both files of rows in the folder where you run it."
+    said = "It prints the very losses above. Save both files of rows in the folder where you run it."
+    if _moved(session) and session.model.head == "perceptron":
+        said += " It has no threshold for the perceptron: its accuracy is that of the threshold 0.5."
+    if session.data.is_scaled:
+        said += (
+            f" The files have {session.state.target} as the network gets it, standardised, and its model answers so."
+        )
+    return said
 
 
 def table_text(session: Session, part: str) -> str:
@@ -131,7 +141,8 @@ def model_file(session: Session) -> bytes:
 def table_model(session: Session) -> TableModel:
     """The network as a model of the table's own columns.
 
-    Inputs were standardised, (x - m) / s; with W / s and b - (m / s) W the first layer takes them as they are.
+    Inputs were standardised, (x - m) / s; with W / s and b - (m / s) W the first layer takes them as they are. So was a
+    number to predict, (y - c) / d; with d W and d b + c the last layer gives it as it is.
     """
     state, head = session.state, session.model.head
     if head == "perceptron":
@@ -142,6 +153,9 @@ def table_model(session: Session) -> TableModel:
               session.model.network.blocks(session.theta)]  # fmt: skip
     weights, biases = blocks[0]
     blocks[0] = weights / found.scale[:, None], biases - (found.centre / found.scale) @ weights
+    if session.data.is_scaled:
+        weights, biases = blocks[-1]
+        blocks[-1] = weights * session.data.scale, biases * session.data.scale + session.data.centre
     if head == "categorical" and session.data.outcomes == 2:  # of two classes the estimator has the difference alone
         weights, biases = blocks[-1]
         blocks[-1] = weights[:, 1:] - weights[:, :1], biases[1:] - biases[:1]
@@ -205,6 +219,28 @@ def _data_lines(session: Session) -> list[str]:
             given.append(f"features={list(state.features)!r}")
         made, head = f"make({', '.join(given)})", "from linnet.playground.datasets import make"
     return [head, "", f"data = {made}", f"train, test = data.split({state.ratio!r}, seed={state.seed})"]
+
+
+def _moved(session: Session) -> bool:
+    """Whether decisions are made by another threshold than a network's own."""
+    return session.data.outcomes == 2 and session.state.threshold != 0.5
+
+
+def _threshold_lines(session: Session) -> list[str]:
+    """Accuracy at a threshold t that was moved; on the perceptron's score it is log(t / (1 - t)), with sigmoid t."""
+    if not _moved(session):
+        return []
+    data, threshold, what = session.data, session.state.threshold, "probability"
+    if session.model.head == "perceptron":
+        what = "score"
+        with np.errstate(divide="ignore"):
+            threshold = float(np.log(threshold) - np.log1p(-threshold))
+    limit = repr(threshold) if np.isfinite(threshold) else f"float('{threshold}')"
+    return [
+        "for name, part in (('train', train), ('test', test)):",
+        f"    said = model.predict(data.x[part])[:, -1].astype(float) >= {limit}  # the {what} of {data.classes[1]!r}",
+        "    print(name, 'accuracy', (said == data.y[part]).mean())",
+    ]
 
 
 def _layer_lines(session: Session) -> list[str]:

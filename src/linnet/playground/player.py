@@ -79,19 +79,18 @@ class Player:
     # ---- commands ----
 
     async def _state(self, message: dict[str, Any]) -> None:
-        """Take a state, and if it says so the table that was opened last; a page that has no session gets one."""
-        given = State.of(message.get("state"))
-        if message.get("opened") is True:
-            self._table = self._opened()
+        """Take a state, and if it says so the table that was opened last; a page that has no session gets one.
+
+        A page whose state is refused is told the last one that was not, to go back to.
+        """
         catching_up = message.get("catch up") is True
         async with self._turn:
-            new = True
-            if self._session is None:
-                self._session = await asyncio.to_thread(Session, given, self._table)
-            elif catching_up:
-                await asyncio.to_thread(self._session.open, given, self._table)
-            else:
-                new = await asyncio.to_thread(self._session.apply, given, self._table)
+            try:
+                new = await self._take(message, catching_up)
+            except LinnetError as error:
+                await self._refuse(error)
+                return
+            assert self._session is not None
             if new:
                 await self._tell(self._session.facts())
             try:
@@ -99,6 +98,25 @@ class Player:
                     await self._catch_up(self._session)
             finally:
                 await self._show(self._session)
+
+    async def _take(self, message: dict[str, Any], catching_up: bool) -> bool:
+        """Take the state of a message; return whether a run began. An error leaves all as it was."""
+        given = State.of(message.get("state"))
+        table = self._opened() if message.get("opened") is True else self._table
+        new = True
+        if self._session is None:
+            self._session = await asyncio.to_thread(Session, given, table)
+        elif catching_up:
+            await asyncio.to_thread(self._session.open, given, table)
+        else:
+            new = await asyncio.to_thread(self._session.apply, given, table)
+        self._table = table
+        return new
+
+    async def _refuse(self, error: LinnetError) -> None:
+        state = None if self._session is None else self._session.state.to_dict()
+        table = None if self._table is None else self._table.facts()
+        await self._tell({"is": "refused", "message": str(error), "state": state, "table": table})
 
     async def _play(self, message: dict[str, Any]) -> None:
         if self._playing is None or self._playing.done():

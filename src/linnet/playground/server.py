@@ -101,6 +101,8 @@ class Room:
         self.sessions += 1
         try:
             await Player(socket, lambda: self.table).run(self.hello())
+        except asyncio.CancelledError:  # Ctrl-C while a thread is at work: it ends by itself, and nobody waits for it
+            pass
         finally:
             self.sessions -= 1
 
@@ -155,7 +157,9 @@ def _read(data: bytes, name: str) -> Table:
             found = Table.read([path])
         except LinnetError as error:
             raise type(error)(str(error).replace(f"{path}", name).replace(path.name, name)) from None
-    return Table(found.table, [name], found.notes)
+    table = Table(found.table, [name], found.notes)
+    table.last_target()  # what has none cannot be used
+    return table
 
 
 class Server:

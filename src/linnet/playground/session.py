@@ -19,7 +19,7 @@ from linnet.errors import ConfigError, FitError
 from linnet.fit.loop import ONE_STEP, Epoch, OptimizerState, Slice, Training
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
-from linnet.playground.frame import Scene, input_maps
+from linnet.playground.frame import Scene, Score, input_maps
 from linnet.playground.model import Model, heads_of
 from linnet.playground.state import LIVE, MOST_EPOCHS, MOST_LEGS, Past, State
 
@@ -218,8 +218,12 @@ class Session:
 
     def scores(self) -> tuple[float, float]:
         """The loss on the rows trained on and on those held out."""
-        train, test = self._scene.scores(self.theta, self.state.threshold)
+        train, test = self.both_scores()
         return train.loss, test.loss
+
+    def both_scores(self) -> tuple[Score, Score]:
+        """All that is known of how the network does on the same two."""
+        return self._scene.scores(self.theta, self.state.threshold)
 
     def facts(self) -> dict[str, Any]:
         """What stays the same during a run: the data and the shape of the network."""
@@ -236,19 +240,20 @@ class Session:
             "head": self.model.head,
             "heads": heads_of(data.task),
             "loss": self.model.loss.name,
+            "unit": f"of {self.state.target} in standard deviations" if data.is_scaled else "",
             "metric": "accuracy" if data.classes else "R²",
             "classes": data.classes,
             "inputs": data.inputs,
             "maps": input_maps(data) if len(data.inputs) <= _MOST_DRAWN else [],
             "axes": data.axes,
             "ranges": data.ranges,
-            "range": self._scene.range,
+            "range": data.own(np.array(self._scene.range)).tolist(),
             "picture": data.picture,
             "shapes": network.shapes,
             "activations": [layer.activation.name for layer in network.layers[:-1]] + [network.head.output.name],
             "rows": [len(self.train_part), len(self.test_part)],
             "points": _short(data.points[some], data.ranges),
-            "values": data.y[some].tolist(),
+            "values": data.own(data.y[some]).tolist(),
             "held": held[some].astype(int).tolist(),
             "numbers": np.arange(len(data))[some].tolist(),
             "notes": [*data.notes, *self.notes],

@@ -1,4 +1,5 @@
-"""A table of one's own as a data set: read and encoded as linnet's models of tables do, numbers standardised.
+"""A table of one's own as a data set: read and encoded as linnet's models of tables do, numbers standardised, those to
+predict too: from weights near 0 a network would take for ever to get to prices.
 
     data = Table.read(["iris.csv"]).dataset("species", axes=["petal_length", "petal_width"])
 
@@ -15,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.encoder import Encoder
+from linnet.data.kinds import Column, judge
 from linnet.data.schema import Schema, unknown_column
 from linnet.data.sources import open_source
+from linnet.data.tasks import read_task
 from linnet.errors import DataError
 from linnet.estimators.table_model import Roles, target_of, with_target
 from linnet.estimators.table_training import LEAST_ROWS
@@ -29,6 +32,7 @@ _MOST_BYTES = 1 << 26  # of a table in memory
 _MOST_ROWS = 20_000
 _MOST_INPUTS = 200
 _MOST_CLASSES = 10
+_MOST_NAMED = 3  # columns that are left out for one reason
 _PREDICTED = ("number", "boolean", "category")
 
 
@@ -46,7 +50,7 @@ class Prepared:
     centre: Floats
     scale: Floats
     usual: Floats  # an input row: means, and the most frequent levels
-    y: NDArray[Any]
+    y: NDArray[Any]  # class numbers, or the target as it is
     classes: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -87,9 +91,19 @@ class Table:
         return {
             "name": self.name,
             "rows": len(self.table),
-            "targets": [column.name for column in columns if column.kind in _PREDICTED],
+            "targets": [column.name for column in columns if _can_be_predicted(column, self.table)],
             "axes": [column.name for column in columns if column.used and column.kind == "number"],
         }
+
+    def last_target(self) -> str:
+        """The last column that can be predicted, which is most often what a table is about."""
+        targets: list[str] = self.facts()["targets"]
+        if targets:
+            return targets[-1]
+        raise DataError(
+            f"{self.name}: no column can be predicted: one must have numbers, or 2 to {_MOST_CLASSES} classes, in at "
+            f"least {LEAST_ROWS} rows"
+        )
 
     def prepared(self, target: str) -> Prepared:
         """The table for a target."""
@@ -113,12 +127,22 @@ class Table:
             points = found.x[:, [one, two]]
             ranges = span(points[:, 0]), span(points[:, 1])
             plane = _through(found, one, two)
+        y, centre, scale, notes = found.y, 0.0, 1.0, [*self.notes, *found.notes]
+        if task == "a number":
+            centre, scale = float(y.mean()), float(y.std())
+            y = (y - centre) / scale
+            notes.append(
+                f"{target!r} is learned as ({target} - {centre:,.6g}) / {scale:,.6g}, and the loss is that of these "
+                "numbers: the mean for every row would have a loss of 1"
+            )
         return Dataset(
-            *("table", task, x, found.y, points, found.names, plane),
+            *("table", task, x, y, points, found.names, plane),
             axes=named,
             ranges=ranges,
             classes=found.classes,
-            notes=(*self.notes, *found.notes),
+            notes=tuple(notes),
+            centre=centre,
+            scale=scale,
         )
 
 
@@ -137,10 +161,11 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
         if len(classes) > _MOST_CLASSES:
             raise DataError(f"the target {target!r} has {len(classes)} classes, more than {_MOST_CLASSES}")
     schema, encoder = _narrowed(schema, table), Encoder(gaps="fill")
+    if not schema.used:
+        why = "; ".join(_notes(schema)) or f"{target!r} is the only one"
+        raise DataError(f"no column is left to learn from: {why}")
     read = schema.apply(table)
     columns = encoder.learn(read)
-    if not columns.count:
-        raise DataError("no column is left to learn from: " + "; ".join(schema.notices))
     parts = [np.asarray(part, np.float64) for part in columns.tables]
     if columns.codes:
         parts.append(columns.entries().toarray())
@@ -170,8 +195,37 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
         usual=usual,
         y=y,
         classes=classes,
-        notes=tuple(schema.notices),
+        notes=tuple(_notes(schema)),
     )
+
+
+def _can_be_predicted(column: Column, table: "pa.Table") -> bool:
+    """Whether it has a task that can be shown; whether something is left to learn from shows when it is chosen."""
+    if column.kind not in _PREDICTED or len(table) - column.missing < LEAST_ROWS:
+        return False
+    values = table[column.name]
+    found = judge(column.name, values, target=True)
+    try:
+        task, _ = read_task(found, values)
+    except DataError:
+        return False
+    return not task.endswith("classes") or found.distinct <= _MOST_CLASSES
+
+
+def _notes(schema: Schema) -> list[str]:
+    """Which columns are left out, those with the same reason in one sentence."""
+    reasons: dict[str, list[str]] = {}
+    for column in schema.columns:
+        if not column.used:
+            reasons.setdefault(column.note, []).append(column.name)
+    notes = []
+    for reason, names in reasons.items():
+        if len(names) == 1:
+            notes.append(f"column {names[0]!r} is left out: it {reason}")
+            continue
+        some = ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
+        notes.append(f"{len(names)} columns are left out ({some}): each {reason}")
+    return notes
 
 
 def _narrowed(schema: Schema, table: "pa.Table") -> Schema:

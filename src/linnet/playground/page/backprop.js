@@ -1,8 +1,10 @@
 // Backpropagation on one example, step by step: values go up, gradients come down.
-import { draw, make, of, short, watchEdges } from "./dom.js";
+import { cut, draw, make, of, short, watchEdges } from "./dom.js";
+import { isEmpty, PAINT_FIRST } from "./store.js";
 
-const MOST = 10; // units of a column that are drawn
-const SIZE = { width: 84, height: 44, gap: 14, column: 176 };
+const MOST = 16; // inputs that are drawn until one asks for all; layers have no more
+const FEW = 10; // units of a column that have wide gaps
+const SIZE = { width: 96, height: 44, gap: 14, column: 176 };
 const SMALL = { width: 66, height: 44, gap: 10, column: 86 }; // on a phone
 const number = (value) => short(value, 3).replaceAll("-", "−");
 
@@ -45,19 +47,32 @@ export class Backprop {
   #ask(row) {
     const facts = window.playground.facts;
     if (!facts) return;
+    if (isEmpty(this.store.state)) {
+      this.#blank();
+      return;
+    }
     this.asked = true;
     this.link.send("explain", { row: row % (facts.rows[0] + facts.rows[1]) });
   }
 
+  /** There is no example yet: what was shown is of the run before. */
+  #blank() {
+    this.forget();
+    of("backprop-step").textContent = PAINT_FIRST;
+    of("back").disabled = of("forth").disabled = true;
+    for (const id of ["backprop-graph", "backprop-formula"]) of(id).replaceChildren();
+  }
+
   show(message) {
-    this.found = message;
     this.asked = false;
+    if (isEmpty(this.store.state)) return;
+    this.found = message;
     this.row = message.row;
     this.store.set({ row: this.row });
     this.steps = this.#steps(message.layers.length);
     of("backprop-place").max = this.steps.length - 1;
     this.place = Math.min(this.place, this.steps.length - 1);
-    this.unit = Math.min(this.unit ?? 0, MOST - 1);
+    this.unit = Math.min(this.unit ?? 0, this.#columns()[this.steps[this.place].layer + 1].length - 1);
     this.#render();
   }
 
@@ -97,9 +112,9 @@ export class Backprop {
   }
 
   #says({ kind, layer }) {
-    const { row, target, held, loss } = this.found;
+    const { row, target, own, held, loss } = this.found;
     const of_ = `Step ${this.place + 1} of ${this.steps.length}. `;
-    if (kind === "inputs") return `${of_}Row ${row}${held ? " (held out)" : ""} enters the network. Its target is ${typeof target === "number" ? number(target) : target}.`;
+    if (kind === "inputs") return `${of_}Row ${row}${held ? " (held out)" : ""} enters the network. Its target is ${typeof target === "number" ? number(target) : target}${own && ` (${own})`}.`;
     if (kind === "forward") return `${of_}Forward: ${this.#name(layer)} adds up its inputs times its weights, and bends the sum.`;
     if (kind === "loss") return `${of_}The answer is compared with the target: the loss is ${number(loss)}.`;
     return layer === this.found.layers.length - 1
@@ -109,13 +124,20 @@ export class Backprop {
 
   // ---- the graph ----
 
+  /** How many inputs are drawn. */
+  get #drawn() {
+    const { length } = this.found.x;
+    return this.all || length <= MOST ? length : MOST - 1;
+  }
+
+  /** All units of all layers, and the inputs, of which the last ones may wait behind a button. */
   #columns() {
     const { layers, inputs, x } = this.found;
     const last = layers.length - 1;
     const outputs = this.found.classes.length > 2 ? this.found.classes : null;
     return [
-      x.slice(0, MOST).map((value, k) => ({ name: inputs[k], value, slope: layers[0].dx[k] })),
-      ...layers.map((layer, l) => layer.h.slice(0, MOST).map((value, k) => ({ name: l === last ? outputs?.[k] ?? "output" : `h${k + 1}`, value, slope: layer.dz[k] }))),
+      x.slice(0, this.#drawn).map((value, k) => ({ name: inputs[k], value, slope: layers[0].dx[k] })),
+      ...layers.map((layer, l) => layer.h.map((value, k) => ({ name: l === last ? outputs?.[k] ?? "output" : `h${k + 1}`, value, slope: layer.dz[k] }))),
     ];
   }
 
@@ -125,7 +147,7 @@ export class Backprop {
     if (kind === "inputs") return [0, Infinity];
     if (kind === "forward") return [layer + 1, Infinity];
     if (kind === "loss") return [last, Infinity];
-    return [last, layer + 1];
+    return [last, layer === 0 ? 0 : layer + 1]; // the last step goes on to the inputs
   }
 
   #graph(step) {
@@ -133,30 +155,35 @@ export class Backprop {
     const box = of("backprop-graph").parentElement;
     const parent = box.clientWidth || 900;
     const size = (this.size = parent < 560 ? SMALL : SIZE);
-    const most = Math.max(...columns.map((column) => column.length));
-    const height = most * (size.height + size.gap) + 34;
+    const hasMore = this.found.x.length > MOST;
+    const counts = columns.map((column, c) => column.length + (hasMore && c === 0));
+    const most = Math.max(...counts);
+    const row = size.height + (most > FEW ? 5 : size.gap);
+    const height = most * row + 34;
+    const middle = 35 + (Math.min(most, MOST) * row) / 2; // of the units; inputs beyond go on below
     const wide = Math.max(size.column * (columns.length - 1) + size.width + 8, Math.min(parent, 1100));
     const x = (column) => size.width / 2 + 4 + (column * (wide - size.width - 8)) / Math.max(1, columns.length - 1);
-    const y = (column, k) => 26 + height / 2 - 8 + (k - columns[column].length / 2 + 0.5) * (size.height + size.gap);
+    const y = (column, k) => middle + (k - Math.min(counts[column], MOST) / 2 + 0.5) * row;
     const [forward, back] = this.#known(step);
     const parts = [];
     columns.slice(1).forEach((column, layer) => {
       const isNow = step.layer === layer && step.kind !== "loss" && step.kind !== "inputs";
       const values = step.kind === "back" && isNow ? this.found.layers[layer].dw : this.found.layers[layer].w;
-      const top = Math.max(1e-9, ...values.slice(0, MOST).flatMap((row) => row.slice(0, MOST).map(Math.abs)));
+      const top = Math.max(1e-9, ...values.flat().map(Math.abs));
       columns[layer].forEach((_, i) => column.forEach((_, j) => {
         const [x1, y1, x2, y2] = [x(layer) + size.width / 2, y(layer, i), x(layer + 1) - size.width / 2, y(layer + 1, j)];
         const bend = (x2 - x1) * 0.4;
         const value = values[i][j];
         const chosen = isNow && j === this.unit;
         const path = draw("path", {
-          class: `wire ${!isNow ? "quiet-wire" : value < 0 ? "negative" : "positive"}`, d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
+          class: `wire ${!isNow || !value ? "quiet-wire" : value < 0 ? "negative" : "positive"}`, d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
           "stroke-width": isNow ? (0.6 + (4.5 * Math.abs(value)) / top).toFixed(2) : 1, "stroke-opacity": isNow ? (chosen ? 0.95 : 0.35) : 0.8,
         }, draw("title", {}, `${step.kind === "back" && isNow ? "∂L/∂w" : "w"} = ${number(value)}`));
         parts.push(path);
       }));
     });
     columns.forEach((column, c) => column.forEach((unit, k) => parts.push(this.#node(step, unit, c, k, x(c), y(c, k), c <= forward, c >= back))));
+    if (hasMore) parts.push(this.#more(x(0), y(0, columns[0].length)));
     const title = (name) => (size === SMALL ? name.replace("hidden ", "").replace("output layer", "output") : name);
     ["inputs", ...this.found.layers.map((_, l) => this.#name(l).replace("the ", ""))].forEach((name, c) => parts.push(draw("text", { x: x(c), y: 14 }, title(name))));
     const svg = of("backprop-graph");
@@ -178,12 +205,34 @@ export class Backprop {
     const group = draw("g", {
       class: `stop ${isNow ? "now" : ""} ${isNow && k === this.unit ? "chosen" : ""} ${hasValue ? "" : "later"}`,
       transform: `translate(${x} ${y})`, tabindex: isNow ? 0 : -1, role: "button", "aria-label": `${unit.name}: ${hasValue ? number(unit.value) : "not known yet"}`,
-      onclick: choose, onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose()),
-    }, draw("rect", { x: -this.size.width / 2, y: -this.size.height / 2, width: this.size.width, height: this.size.height, rx: 9 }));
+      ...this.#press(choose),
+    }, draw("title", {}, unit.name), this.#box());
     if (hasSlope) {
       group.append(draw("text", { class: "value", y: -4 }, number(unit.value)), draw("text", { class: "slope", y: 13 }, `∂ ${number(unit.slope)}`));
-    } else group.append(draw("text", { class: "value", y: hasValue ? -3 : 4 }, hasValue ? number(unit.value) : "?"), hasValue ? draw("text", { y: 13 }, unit.name.slice(0, 11)) : "");
+    } else group.append(draw("text", { class: "value", y: hasValue ? -3 : 4 }, hasValue ? number(unit.value) : "?"), hasValue ? draw("text", { y: 13 }, cut(unit.name, Math.floor(this.size.width / 8))) : "");
     return group;
+  }
+
+  /** What stands for the inputs that are not drawn, or takes them away again. */
+  #more(x, y) {
+    const text = this.all ? "fewer" : `… ${this.found.x.length - this.#drawn} more`;
+    const toggle = () => {
+      this.all = !this.all;
+      this.unit = 0;
+      this.#render();
+      of("backprop-graph").querySelector(".more").focus({ preventScroll: true }); // it may be far below now
+    };
+    const label = this.all ? "Draw fewer inputs" : `Draw all ${this.found.x.length} inputs`;
+    return draw("g", { class: "stop more", transform: `translate(${x} ${y})`, tabindex: 0, role: "button", "aria-label": label, ...this.#press(toggle) }, this.#box(), draw("text", { class: "value", y: 4 }, text));
+  }
+
+  #box() {
+    const { width, height } = this.size;
+    return draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 9 });
+  }
+
+  #press(act) {
+    return { onclick: act, onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), act()) };
   }
 
   // ---- formulas ----
@@ -199,7 +248,7 @@ export class Backprop {
     const last = step.layer === layers.length - 1;
     const sum = (terms) => terms.slice(0, 8).join(" + ").replaceAll("+ −", "− ") + (terms.length > 8 ? ` + … (${terms.length - 8} more)` : "");
     if (step.kind === "inputs") {
-      return [box("Formula", [general("x = (x₁, …, x_d)")]), box("Numbers", [numbers(x.slice(0, 12).map((value, k) => `${this.found.inputs[k]} = ${number(value)}`).join(",  "))])];
+      return [box("Formula", [general("x = (x₁, …, x_d)")]), box("Numbers", [numbers(x.slice(0, this.#drawn).map((value, k) => `${this.found.inputs[k]} = ${number(value)}`).join(",  ") + (x.length > this.#drawn ? `, … (${x.length - this.#drawn} more)` : ""))])];
     }
     if (step.kind === "forward") {
       const terms = below.map((value, i) => `${number(layer.w[i][j])}·${number(value)}`);
@@ -213,13 +262,14 @@ export class Backprop {
     }
     const slopes = below.slice(0, 8).map((value, i) => `${number(value)}·${number(layer.dz[j])} = ${number(layer.dw[i][j])}`);
     const weights = [numbers(`∂L/∂w = ${slopes.join(",  ")}${below.length > 8 ? ", …" : ""}`), numbers(`∂L/∂b = ${number(layer.dz[j])}`)];
+    const down = step.layer === 0 ? [general("∂L/∂x = Σₖ wₖ · ∂L/∂zₖ   (over the units of this layer)")] : [];
     if (last) {
-      return [box("Formula", [general(`∂L/∂z = ${formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z")]), box(`Numbers of ${layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`∂L/∂z = ${number(layer.dz[j])}`), ...weights])];
+      return [box("Formula", [general(`∂L/∂z = ${formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]), box(`Numbers of ${layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`∂L/∂z = ${number(layer.dz[j])}`), ...weights])];
     }
     const above = layers[step.layer + 1];
     const flow = above.dz.map((value, k) => `${number(above.w[j][k])}·${number(value)}`);
     return [
-      box("Formula", [general("∂L/∂h = Σₖ wₖ · ∂L/∂zₖ   (over the units above)"), general(`∂L/∂z = a′(z) · ∂L/∂h,   a′ = ${layer.formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z")]),
+      box("Formula", [general("∂L/∂h = Σₖ wₖ · ∂L/∂zₖ   (over the units above)"), general(`∂L/∂z = a′(z) · ∂L/∂h,   a′ = ${layer.formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]),
       box(`Numbers of unit ${j + 1}`, [numbers(`∂L/∂h = ${sum(flow)} = ${number(above.dx[j])}`), numbers(`∂L/∂z = ${number(layer.dz[j])}`), ...weights]),
     ];
   }

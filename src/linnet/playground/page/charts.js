@@ -14,7 +14,13 @@ function ticks(low, high) {
   return found;
 }
 
-const brief = (value) => (Math.abs(value) >= 1e4 ? `${Math.round(value / 1000)}k` : String(Number(value.toPrecision(4))));
+/** A number in at most six characters. */
+function brief(value) {
+  const size = Math.abs(value);
+  if (size >= 1e9 || (size < 1e-3 && size > 0)) return value.toExponential(1).replace("e+", "e").replace(".0e", "e");
+  if (size >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
+  return size >= 1e4 ? `${Number((value / 1e3).toPrecision(3))}k` : String(Number(value.toPrecision(4)));
+}
 
 /** The next round number: axes that grow with every epoch would have to be labelled anew with every frame. */
 function rounded(value) {
@@ -25,7 +31,9 @@ function rounded(value) {
 /** Make the axes of a chart, or keep them if they are the same; what else was in it is taken out. A unit is a pixel. */
 function frameOf(svg, [low, high], [bottom, top]) {
   const [wide, tall] = [svg.clientWidth || 340, svg.clientHeight || 180];
-  const box = { left: 36, top: 8, width: wide - 36 - 12, height: tall - 8 - 22 };
+  const levels = ticks(bottom, top);
+  const left = Math.max(36, 10 + 6.5 * Math.max(...levels.map((value) => brief(value).length))); // room for the labels
+  const box = { left, top: 8, width: wide - left - 12, height: tall - 8 - 22 };
   const x = (value) => box.left + ((value - low) / (high - low)) * box.width;
   const y = (value) => box.top + (1 - (value - bottom) / (top - bottom)) * box.height;
   const limits = [low, high, bottom, top, wide, tall].join();
@@ -35,7 +43,7 @@ function frameOf(svg, [low, high], [bottom, top]) {
   }
   svg.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
   const parts = [];
-  for (const value of ticks(bottom, top)) {
+  for (const value of levels) {
     parts.push(draw("line", { class: "grid", x1: box.left, x2: box.left + box.width, y1: y(value), y2: y(value) }));
     parts.push(draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, brief(value)));
   }
@@ -119,12 +127,14 @@ export class Curves {
     [this.run.epoch, ...this.run.loss, ...this.run.metric].forEach(change);
   }
 
-  /** Keep this run's curves beside those to come. */
+  /** Keep this run's curves beside those to come, instead of the oldest ones if need be; return what is to be told. */
   pin(name, metric) {
-    if (this.run.epoch.length < 2) return false;
-    const free = [0, 1, 2, 3].find((place) => !this.pins.some((pin) => pin.place === place)) ?? 0;
-    this.store.set({ pins: [...this.#without(free), packed(free, name, metric, this.run)] });
-    return true;
+    if (this.run.epoch.length < 2) return "Train first: there is no curve to pin yet.";
+    const free = [0, 1, 2, 3].find((place) => !this.pins.some((pin) => pin.place === place));
+    const [oldest] = this.pins;
+    const place = free ?? oldest.place;
+    this.store.set({ pins: [...this.#without(place), packed(place, name, metric, this.run)] });
+    return free === undefined ? `Four runs can be pinned: the oldest, ${oldest.name}, makes way.` : "";
   }
 
   #without(place) {

@@ -13,6 +13,7 @@ const HEADS = {
   task: "by the task", bernoulli: "Bernoulli (sigmoid)", categorical: "Categorical (softmax)", normal: "Normal (squared error)",
   poisson: "Poisson (exponential)", perceptron: "Perceptron",
 };
+const MOST_SEED = 2 ** 32 - 1;
 const withOwn = (values, own) => (values.includes(own) ? values : [...values, own].sort((a, b) => a - b));
 
 export class Controls {
@@ -57,11 +58,12 @@ export class Controls {
 
   #arrow(event) {
     const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!move) return;
+    if (!move) return null;
     event.preventDefault();
-    const all = [...of("sets").children];
-    const next = all[(all.indexOf(event.target) + move + all.length) % all.length];
+    const all = [...event.currentTarget.parentElement.querySelectorAll("[role=radio]")];
+    const next = all[(all.indexOf(event.currentTarget) + move + all.length) % all.length];
     next.focus();
+    return next;
   }
 
   choose(name) {
@@ -107,7 +109,7 @@ export class Controls {
     }
   }
 
-  /** Replace the controls of a card; the one with the focus keeps it, and is not touched while it is dragged. */
+  /** Replace the controls of a card; the one with the focus keeps it, and is not touched if it shows what it should. */
   #fill(id, controls) {
     const place = of(id);
     const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
@@ -115,7 +117,9 @@ export class Controls {
     const now = [...place.children];
     wanted.forEach((control, k) => {
       const label = (element) => element?.querySelector("[aria-label]")?.getAttribute("aria-label");
-      if (now[k] && focused && label(now[k]) === focused && label(control) === focused && now.length === wanted.length) return;
+      const shows = (element) => element.querySelector("[aria-label]").value;
+      const isFocused = now[k] && focused && label(now[k]) === focused && label(control) === focused && now.length === wanted.length;
+      if (isFocused && shows(now[k]) === shows(control)) return;
       if (now[k]) now[k].replaceWith(control);
       else place.append(control);
     });
@@ -124,7 +128,14 @@ export class Controls {
   }
 
   #seed(state) {
-    const input = make("input", { type: "number", min: 0, step: 1, "aria-label": "Seed", onchange: (event) => this.store.set({ seed: Math.max(0, Math.floor(Number(event.target.value)) || 0) }) });
+    const input = make("input", {
+      type: "number", min: 0, max: MOST_SEED, step: 1, "aria-label": "Seed",
+      onchange: () => {
+        const seed = Math.min(MOST_SEED, Math.max(0, Math.floor(Number(input.value)) || 0));
+        input.value = seed;
+        this.store.set({ seed });
+      },
+    });
     input.value = state.seed;
     return make("label", {}, make("span", {}, "Seed"), input);
   }
@@ -136,7 +147,8 @@ export class Controls {
     place.hidden = state.data !== "drawn";
     if (place.hidden || place.childElementCount) return;
     const brushes = Array.from({ length: this.choices.classes }, (_, kind) => this.#brush(kind, `Class ${"ABCDEF"[kind]}`));
-    const eraser = make("button", { type: "button", class: "word", role: "radio", "data-brush": -1, onclick: () => this.#take(-1, eraser) }, "Eraser");
+    const eraser = this.#brush(-1, "Eraser", "Eraser");
+    eraser.className = "word";
     place.append(
       make("span", {}, "Paint points on the plane, of at least two classes."),
       make("div", { class: "brushes", role: "radiogroup", "aria-label": "Class to paint" }, ...brushes, eraser,
@@ -148,14 +160,20 @@ export class Controls {
     this.#take(0, brushes[0]);
   }
 
-  #brush(kind, name) {
-    const button = make("button", { type: "button", role: "radio", "aria-label": name, title: name, "data-brush": kind, onclick: () => this.#take(kind, button) });
+  #brush(kind, name, text = "") {
+    const button = make("button", {
+      type: "button", role: "radio", "aria-label": name, title: name, "data-brush": kind,
+      onclick: () => this.#take(kind, button), onkeydown: (event) => this.#arrow(event)?.click(),
+    }, text);
     return button;
   }
 
   #take(kind, button) {
     this.surface.brush = kind;
-    for (const other of of("drawing").querySelectorAll("[role=radio]")) other.setAttribute("aria-checked", String(other === button));
+    for (const other of of("drawing").querySelectorAll("[role=radio]")) {
+      other.setAttribute("aria-checked", String(other === button));
+      other.tabIndex = other === button ? 0 : -1;
+    }
   }
 
   // ---- tables ----

@@ -3,6 +3,8 @@ import { byteColours, classColour, colour, css, drawCells, surfaceColours } from
 import { draw, make, short, tip, watchEdges } from "./dom.js";
 
 const HEAD = 90; // pixels above the units, for the controls of a layer
+const ROOMY = 82; // pixels from one column to the next, so that the controls of layers have room
+const TIGHT = 54; // and where they are small
 const REACH = 7; // pixels within which a line is pointed at
 const BEND = 0.45; // of the way between two columns: how far a line goes on level
 
@@ -36,12 +38,15 @@ export class Diagram {
     const longest = Math.max(0, ...facts.classes.map((name) => name.length));
     this.named = facts.classes.length > 2 ? Math.min(74, 22 + 8 * longest) : 0; // pixels for the names of classes
     const right = this.size / 2 + (this.named || 14);
-    this.width = Math.max(room, labels + this.size / 2 + 6 + (columns - 1) * (narrow ? 71 : 82) + right);
+    this.width = Math.max(room, labels + this.size / 2 + 6 + (columns - 1) * (narrow ? 71 : TIGHT) + right);
     this.height = Math.max(396, HEAD + most * (this.size + this.gap) + 8);
     this.root.style.width = `${this.width}px`;
     this.root.style.height = `${this.height}px`;
     const first = labels + this.size / 2 + 6;
     const last = this.width - right;
+    const step = (last - first) / (columns - 1);
+    this.root.style.setProperty("--select", `${Math.min(78, step - 4)}px`);
+    this.root.classList.toggle("tight", !narrow && step < ROOMY);
     this.columns = widths.map((_, k) => first + ((last - first) * k) / (columns - 1));
     this.svg = draw("svg", {
       width: this.width, height: this.height, "aria-hidden": "true",

@@ -22,6 +22,9 @@ export function short(value, digits = 3) {
   return value.toFixed(Math.abs(value) >= 100 ? 1 : digits);
 }
 
+/** A text in so many characters: its end tells more than its middle, such as the level of a category. */
+export const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, 3)}…${text.slice(4 - most)}`);
+
 /** A labelled select. `choices` are values or [value, text]. */
 export function select(label, choices, value, change) {
   const options = choices.map((choice) => {

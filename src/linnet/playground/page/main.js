@@ -7,7 +7,7 @@ import { Diagram } from "./diagram.js";
 import { make, of, short, toast } from "./dom.js";
 import { Link } from "./link.js";
 import { classColour, css, numberColour, readPalette } from "./paint.js";
-import { readLink, Store } from "./store.js";
+import { isEmpty, PAINT_FIRST, readLink, Store } from "./store.js";
 import { Surface } from "./surface.js";
 import { UnitWindow } from "./unit.js";
 import { WayOut } from "./wayout.js";
@@ -17,7 +17,7 @@ const HINT = "Press Play, or the space bar. Point at a unit to see what it has l
 const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve", "pins", "past"]; // no part of a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const NOTE_PAUSE = 1000; // milliseconds: browsers refuse an address that changes with every frame
-const app = { charted: 0, noted: 0, opening: null, frame: null, facts: null, unit: null, playing: false, frames: 0 };
+const app = { charted: 0, noted: 0, opening: false, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
 
 function theme(name) {
@@ -39,10 +39,11 @@ const link = new Link({
   error: ({ message }) => {
     toast(message);
     app.approximation?.answered();
-    if (app.opening) app.store.replace(app.opening); // a link that leads nowhere: stay
-    if (app.facts || app.fellBack) return;
-    app.fellBack = true; // a link that leads nowhere
-    app.store.replace({});
+  },
+  refused: ({ message, state, table }) => { // back to what the server has; a first link that leads nowhere: to the defaults
+    toast(message);
+    app.controls.table = table;
+    app.store.replace(state ?? {});
   },
   explained: (message) => app.backprop.show(message),
   approximated: (message) => app.approximation.show(message),
@@ -66,7 +67,7 @@ function begin(hello) {
   app.curves = new Curves(store);
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
-  app.wayOut = new WayOut(link, () => {
+  app.wayOut = new WayOut(link, store, () => {
     app.noted = 0;
     noteEpochs();
     return app.frame?.past !== null;
@@ -107,8 +108,6 @@ function setLayer(layer, changes) {
 // ---- state ----
 
 const canPaint = (state) => state.data === "drawn";
-const isEmpty = (state) => canPaint(state) && !isPainted(state);
-const isPainted = ({ points }) => new Set(points.map((point) => point[2])).size > 1 && points.length >= 4;
 
 function changed(state, names) {
   if (names.includes("points") || names.includes("data")) app.surface.points = [...state.points];
@@ -117,7 +116,7 @@ function changed(state, names) {
   if (names.includes("curve")) app.approximation.take(state.curve);
   if (names.includes("pins")) app.curves.take(state);
   if (names.includes("row") || names.includes("place")) app.backprop.take(state);
-  app.opening = null;
+  app.opening = false;
   redraw();
   clearTimeout(app.sending);
   app.sending = setTimeout(send, 30, {}); // a slider that is dragged says much
@@ -143,15 +142,14 @@ function send(how) {
 
 /** Begin the run that a link or a preset tells of. */
 function open(state) {
-  const before = app.opening ?? app.store.state;
   app.store.replace(state);
-  app.opening = before;
+  app.opening = true;
   send({ "catch up": true });
 }
 
 function takeFacts(facts) {
   app.facts = facts;
-  app.opening = null;
+  app.opening = false;
   app.frame = null;
   app.noted = 0;
   app.curves.clear();
@@ -262,6 +260,7 @@ function showFacts() {
   const { state } = app.store;
   of("metric-name").textContent = facts.metric;
   of("metric-title").textContent = facts.metric === "accuracy" ? "Accuracy" : facts.metric;
+  of("loss-unit").textContent = of("loss-unit").title = facts.unit;
   of("axis-x").textContent = facts.axes[0];
   of("axis-y").textContent = facts.axes[1];
   const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
@@ -336,7 +335,7 @@ function runName({ data, optimizer, rate, batch, layers }) {
 
 function wire(store) {
   const set = (changes) => store.set(changes);
-  const train = (what) => (isEmpty(store.state) ? toast("Paint some points of two classes first: there is nothing to learn yet.") : link.send(what));
+  const train = (what) => (isEmpty(store.state) ? toast(PAINT_FIRST) : link.send(what));
   const toggle = () => {
     if (isEmpty(store.state)) return train("play");
     showPlaying(!app.playing);
@@ -354,7 +353,8 @@ function wire(store) {
   };
   of("fewer-layers").onclick = () => set({ layers: store.state.layers.slice(0, -1) });
   of("pin").onclick = () => {
-    if (!app.curves.pin(runName(store.state), app.facts.metric)) toast("Train first: there is no curve to pin yet.");
+    const said = isEmpty(store.state) ? PAINT_FIRST : app.curves.pin(runName(store.state), app.facts.metric);
+    if (said) toast(said);
   };
   of("theme").onclick = () => {
     theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");

@@ -4,6 +4,13 @@ import { toast } from "./dom.js";
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const kind = (value) => (Array.isArray(value) ? "list" : value === null ? "nothing" : typeof value);
 
+export const PAINT_FIRST = "Paint some points of two classes first: there is nothing to learn yet.";
+
+/** Whether points are to be painted, and too few of them are. */
+export function isEmpty({ data, points }) {
+  return data === "drawn" && (points.length < 4 || new Set(points.map((point) => point[2])).size < 2);
+}
+
 /** What a link says: fields by name, JSON where they are not text; what cannot be read is told, and left out. */
 export function readLink(hash, defaults) {
   const found = {};

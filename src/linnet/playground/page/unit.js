@@ -1,6 +1,8 @@
 // The weights of one unit, to read and to edit.
 import { diverging, drawCells } from "./paint.js";
-import { make, of } from "./dom.js";
+import { make, of, toast } from "./dom.js";
+
+const MOST = 1000; // that a weight may be
 
 export class UnitWindow {
   /** `changed(layer, source, unit, value)`: source null is the bias. */
@@ -31,11 +33,20 @@ export class UnitWindow {
   }
 
   #row(layer, unit, source, name, value) {
+    let last = Number(value.toPrecision(5));
     const input = make("input", {
-      type: "number", step: "any", "data-source": source ?? "bias", "aria-label": `${source === null ? "Bias" : `Weight from ${name}`}`,
-      onchange: () => input.value !== "" && this.changed(layer, source, unit, Number(input.value)),
+      type: "number", step: "any", min: -MOST, max: MOST, "data-source": source ?? "bias", "aria-label": `${source === null ? "Bias" : `Weight from ${name}`}`,
+      onchange: () => {
+        if (input.value !== "" && input.validity.valid) {
+          last = Number(input.value);
+          this.changed(layer, source, unit, last);
+          return;
+        }
+        toast(`A weight is a number from −${MOST} to ${MOST}.`);
+        input.value = last;
+      },
     });
-    input.value = Number(value.toPrecision(5));
+    input.value = last;
     return make("label", {}, make("span", { title: name }, name), input);
   }
 

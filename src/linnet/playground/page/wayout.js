@@ -1,5 +1,6 @@
 // The way out: program, command, files, a link.
 import { make, of, toast } from "./dom.js";
+import { isEmpty, PAINT_FIRST } from "./store.js";
 
 async function copy(text, what) {
   try {
@@ -21,10 +22,14 @@ function save(name, bytes) {
 
 export class WayOut {
   /** `noted()` brings the address up to date and says whether it holds the run. */
-  constructor(link, noted) {
+  constructor(link, store, noted) {
     this.link = link;
     const dialog = of("way-out");
     of("show-way-out").onclick = () => {
+      if (isEmpty(store.state)) {
+        toast(PAINT_FIRST); // the server still has the run before
+        return;
+      }
       link.send("pause");
       link.send("way out");
       dialog.showModal();
@@ -42,10 +47,11 @@ export class WayOut {
 
   show(message) {
     of("program").textContent = message.program;
-    of("command").textContent = message.command;
+    of("command").replaceChildren(...message.command.split(/(\s+)/).map((word) => (word.trim() ? make("span", {}, word) : word))); // no line ends within a word
     of("command-note").textContent = message.note;
     const [train, test] = message.losses;
-    of("way-out-says").textContent = `After ${message.epoch} epochs the loss is ${train.toPrecision(8)} on the rows trained on and ${test.toPrecision(8)} on those held out.`;
+    const { unit } = window.playground.facts;
+    of("way-out-says").textContent = `After ${message.epoch} epochs the loss${unit && ` ${unit}`} is ${train.toPrecision(8)} on the rows trained on and ${test.toPrecision(8)} on those held out.`;
     of("way-out").dataset.losses = JSON.stringify(message.losses);
   }
 
