@@ -85,13 +85,19 @@ def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
         return Column(kind="boolean", used=True, **base)
     if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
         return _date(base, column)
-    if pa.types.is_time(type_):
-        return Column(kind="number", used=True, note="a time of day, in hours", **base)
+    if is_time(type_):
+        what = "a length of time" if pa.types.is_duration(type_) else "a time of day"
+        return Column(kind="number", used=True, note=f"{what}, in hours", **base)
     if pa.types.is_string(type_):
         return _text(base, column, target)
     if pa.types.is_nested(type_):
         return Column(kind="text", used=False, note="holds lists or objects", **base)
     return _number(base, column, target)
+
+
+def is_time(type_: pa.DataType) -> bool:
+    """Whether values are times of day or lengths of time, which count in hours."""
+    return bool(pa.types.is_time(type_) or pa.types.is_duration(type_))
 
 
 def count_distinct(column: pa.ChunkedArray) -> tuple[int, bool]:
