@@ -67,7 +67,8 @@ def predict(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str 
 def answers(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str = "all.linnet") -> list[float]:
     done = predict(folder, table, suffix, model)
     assert done.code == 0, done.err
-    return parquet.read_table(folder / "out.parquet")["prediction"].to_pylist()
+    said: list[float] = parquet.read_table(folder / "out.parquet")["prediction"].to_pylist()
+    return said
 
 
 def refused(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str = "all.linnet") -> str:
@@ -118,10 +119,12 @@ def test_lists_where_something_else_was(folder: Path) -> None:
         "error: lists or objects in 'size', 'colour', which linnet cannot use: make columns of plain values of them\n"
     )
     write(replaced(TABLE, y=[[[1.0]] * ROWS]), folder / "other.parquet")
-    for words in (("train", "other.parquet", "--target", "y"), ("inspect", "other.parquet", "--target", "y")):
-        assert "lists or objects in 'y', which" in call(*words, cwd=folder).err
-    for words in (("evaluate", "all.linnet", "other.parquet"), ("report", "all.linnet", "other.parquet")):
-        assert "lists or objects in 'y', which" in call(*words, cwd=folder).err
+    for words in (
+        "train other.parquet --target y",
+        "inspect other.parquet --target y",
+        "report all.linnet other.parquet",
+    ):
+        assert "lists or objects in 'y', which" in call(*words.split(), cwd=folder).err
 
 
 @pytest.mark.parametrize(
@@ -177,3 +180,49 @@ def test_whole_numbers_beyond_those_of_floats(folder: Path) -> None:
         assert done.code == 0, done.err
         expected = linnet.load(folder / "huge.linnet").predict(table)
         assert answers(folder, table, suffix, "huge.linnet") == expected.tolist()
+
+
+# ---- targets ----
+
+
+def trained(folder: Path, y: Any, *more: object, model: str = "auto") -> dict[str, Any]:
+    x = np.arange(len(y)) * 7 % 31 / 10
+    write(pa.table({"x": x, "y": y}), folder / "words.csv")
+    words = ("train", "words.csv", "--target", "y", "--model", model, "-o", "words.linnet", "--json", *more)
+    done = call(*words, cwd=folder)
+    assert done.code == 0, done.err
+    told: dict[str, Any] = json.loads(done.out)
+    return told
+
+
+def test_rows_whose_target_is_a_word_among_numbers_are_left_out(folder: Path) -> None:
+    y = [str(round(place % 31 + 0.37, 2)) for place in range(300)]
+    y[7::50] = ["unknown", "unknown", "soon", "unknown", "soon", "-"]
+    told = trained(folder, y, model="linear")
+    assert (told["task"], told["rows"] + told["held_out"]) == ("a number", 294)
+    assert "6 rows have no 'y': they are left out" in told["notices"]
+    done = call("evaluate", "words.linnet", "words.csv", "--json", cwd=folder)
+    assert json.loads(done.out)["rows"] == 294
+
+
+@pytest.mark.parametrize("word", ["unknown", "oops"])
+def test_a_word_among_two_numbers_is_no_class(folder: Path, word: str) -> None:
+    y = [str(place % 2) for place in range(300)]
+    y[7::60] = [word] * 5
+    told = trained(folder, y)
+    assert (told["task"], told["reason"]) == ("two classes", "'y' has two values: 0, 1")
+    assert (told["classes"], told["rows"] + told["held_out"]) == (["0", "1"], 295)
+
+
+@pytest.mark.parametrize("model", ["auto", "sequential"])
+@pytest.mark.parametrize("later", [["0.0", "1.0", "", "1.0"], ["0", "1", "", "1.00"]])
+def test_classes_are_known_again_however_their_numbers_are_written(folder: Path, later: list[str], model: str) -> None:
+    (folder / "later.csv").write_text("x,y\n" + "".join(f"{place},{y}\n" for place, y in enumerate(later * 5)))
+    for written in (["0", "1"], ["0.0", "1.0"]):
+        told = trained(folder, (written * 150)[:300], "--valid", "later.csv", "--epochs", 2, model=model)
+        assert (told["classes"], told["held_out"]) == (written, 15)
+        done = call("evaluate", "words.linnet", "later.csv", "--json", cwd=folder)
+        assert json.loads(done.out)["rows"] == 15
+    (folder / "later.csv").write_text("x,y\n1,0\n2,2\n3,1\n")
+    error = call("evaluate", "words.linnet", "later.csv", cwd=folder).err
+    assert "is '2' in row 1, a class the model has not seen" in error

@@ -171,7 +171,9 @@ def _text(base: dict[str, Any], column: pa.ChunkedArray, target: bool) -> Column
             note = f"numbers written as text, such as {base['examples'][0]}"
             if len(words):
                 note += f"; {len(words)} values are none and count as missing, such as {words[0].as_py()[:40]!r}"
-            found = _number({**base, "missing": int(values.null_count)}, values, target)
+            distinct, estimated = count_distinct(column.filter(pc.is_valid(values)))
+            counts = {"missing": int(values.null_count), "distinct": distinct, "estimated": estimated}
+            found = _number({**base, **counts}, values, target)
             return Column(**{**_fields(found), "style": style, "note": note if found.used else found.note})
     if style := date_style(head):
         values = text_dates(column, style)

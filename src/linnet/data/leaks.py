@@ -42,7 +42,7 @@ def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[L
     schema = Schema.of(table, target) if schema is None else schema
     assert schema.target is not None
     rng = np.random.default_rng(0)
-    rows = np.flatnonzero(pc.is_valid(table[target]).to_numpy())
+    rows = np.flatnonzero(schema.has_target(table))
     rows = np.sort(rng.choice(rows, min(len(rows), _SAMPLE), replace=False))
     table = table.take(pa.array(rows))
     truth, classes = _truth(table[target], schema)

@@ -120,6 +120,13 @@ class Schema:
             values["rows"], columns, None if target is None else _column(target), values["task"], values["reason"]
         )
 
+    def has_target(self, table: pa.Table) -> NDArray[np.bool_]:
+        """Which rows have a target; where it is a number, a word is none."""
+        assert self.target is not None
+        if self.target.kind == "number":
+            return np.isfinite(self.target_numbers(table))
+        return pc.is_valid(table[self.target.name]).to_numpy()
+
     def target_numbers(self, table: pa.Table) -> NDArray[np.float64]:
         """The target as numbers, NaN where there is none."""
         assert self.target is not None

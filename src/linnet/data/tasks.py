@@ -27,6 +27,8 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     _check_varied(target)
     if target.kind == "date":
         raise DataError(f"the target {name!r} holds dates: make a number of it, such as the days until then")
+    if target.kind == "number" and target.style:
+        column = column.filter(pc.is_valid(text_numbers(column, target.style)))
     if distinct == 2:
         return "two classes", f"{name!r} has two values: {', '.join(sorted(_two(column)))}"
     if target.kind != "number":

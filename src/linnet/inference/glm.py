@@ -207,7 +207,9 @@ def infer(
     why = "because they may not be negative" if problem.positive else "by the penalty"
     note(f"Held at zero {why}", stuck[places])
     note("Too far off to have a standard error, because they tell classes apart without error", endless)
-    note("Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~endless)
+    note(
+        "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~endless
+    )
     if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
     if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
