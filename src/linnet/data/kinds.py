@@ -36,8 +36,8 @@ _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
     *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
 )
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DATE_STYLES = tuple(f"{day}{time}" for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S") for day in _DAYS)
 
 
@@ -294,7 +294,7 @@ def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, An
     column = column.cast(pa.timestamp("s", zone), safe=False)
     seconds = column.cast(pa.int64())
     first = start.cast(pa.timestamp("s", zone), safe=False).cast(pa.int64())
-    months, days = pa.array(_MONTHS), pa.array(_WEEKDAYS)
+    months, days = pa.array(MONTHS), pa.array(WEEKDAYS)
     made = {
         "year": lambda: pc.year(column),
         "month": lambda: months.take(pc.subtract(pc.month(column), 1)),

@@ -125,7 +125,7 @@ class Schema:
         assert self.target is not None
         if self.target.kind == "number":
             return np.isfinite(self.target_numbers(table))
-        return pc.is_valid(table[self.target.name]).to_numpy()
+        return np.asarray(pc.is_valid(table[self.target.name]).to_numpy(), np.bool_)
 
     def target_numbers(self, table: pa.Table) -> NDArray[np.float64]:
         """The target as numbers, NaN where there is none."""
