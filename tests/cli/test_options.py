@@ -253,6 +253,16 @@ def test_a_full_disk_is_told_by_the_name_of_the_file(folder: Path, monkeypatch: 
     assert not [path for path in folder.iterdir() if "big" in path.name]
 
 
+@pytest.mark.parametrize(
+    "command", ["", "config", "demo", "evaluate", "export", "inspect", "play", "predict", "report", "train"]
+)
+def test_help_has_examples(tmp_path: Path, command: str) -> None:
+    done = call(*command.split(), "--help", cwd=tmp_path)
+    assert done.code == 0
+    assert "Examples: " in done.out
+    assert f"linnet {command}" in done.out.partition("Examples: ")[2]
+
+
 def test_the_result_is_told_before_the_page_is_made(folder: Path) -> None:
     words: tuple[str, ...] = ("train", "data.csv", "--target", "sold", "--model", "logistic", *DROP)
     lines = call(*words, "-o", "r.linnet", "--report", "r.html", cwd=folder).out.splitlines()

@@ -363,3 +363,22 @@ def test_the_deviance_of_large_targets() -> None:
     plain = linnet.LinearRegression().fit(X, REAL).inference(X, REAL)
     assert table.deviance == pytest.approx(plain.deviance, rel=1e-6)
     assert table.null_deviance == pytest.approx(plain.null_deviance, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["model", "HC0"])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_is_no_evidence(seed: int, kind: str) -> None:
+    """A column that is 0 but in rows that are certain anyway moves nothing; without it all else is the same."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, 600)
+    x = rng.normal(size=(600, 4)) + 1.5 * np.eye(4)[y]
+    flag = (y == 1) & (rng.random(600) < 0.1)
+    x[flag, 1] += 60
+    both = np.column_stack([x, flag])
+    table = linnet.LogisticRegression().fit(both, y).inference(both, y, covariance=kind)
+    empty = np.array([name.endswith("x4") for name in table.names])
+    assert (np.abs(table.coef[empty]) < 1e-9).all()
+    assert np.isnan([table.standard_error[empty], table.p_value[empty], table.low[empty]]).all()
+    assert any(note.startswith("Held near zero by the penalty alone") and "2: x4" in note for note in table.notes)
+    bare = linnet.LogisticRegression().fit(x, y).inference(x, y, covariance=kind)
+    np.testing.assert_allclose(table.statistic[~empty], bare.statistic, rtol=1e-5)

@@ -48,7 +48,11 @@ def _linnet(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """From linear models to neural nets with one engine."""
+    """From linear models to neural nets with one engine.
+
+    Examples: `linnet train data.csv --target price -o price.linnet`,
+    `linnet predict price.linnet new.csv -o answers.csv`, `linnet demo`
+    """
 
 
 def _notes() -> Callable[..., None]:

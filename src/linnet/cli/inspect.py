@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linnet.cli.reading import character, progress
+from linnet.cli.reading import character, check_columns, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +36,7 @@ def inspect(
         source = open_source(data, delimiter=character(delimiter))
         table = source.read(tell)
         tell(1.0)
+        check_columns(source, [] if target is None else [target])
         schema = Schema.of(table, target)
         suspects = leaks(table, target, schema) if target is not None else ()
     if as_json:

@@ -4,7 +4,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +18,8 @@ from linnet.errors import ConfigError, DataError, DataWarning
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from linnet.data.sources import Source
 
 
 def predict(
@@ -55,10 +57,11 @@ def predict(
     rows = 0
     with progress(out is not None and not as_json, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
+        types = {name: kind for name, kind in found.schema.types.items() if name in found.needed}
         for names, why in ((found.needed, "the model needs"), (kept, "--keep names")):
             if absent := [name for name in names if name not in source.names]:
-                raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which {why}")
-        types = {name: kind for name, kind in found.schema.types.items() if name in found.needed}
+                lacks = "; ".join([f"the table lacks {_listed(absent, source)}, which {why}", *_misfits(source, types)])
+                raise DataError(lacks)
         for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
             if len(table) == 0:
                 continue
@@ -79,6 +82,21 @@ def predict(
             print(f"note: {count:,} rows have a level of {name!r} never seen in training: {what}", file=sys.stderr)
     if out is not None:
         print(f"{rows:,} rows written to {out}", file=sys.stderr)
+
+
+def _listed(names: list[str], source: "Source") -> str:
+    nested = " (lists or objects, which cannot be read)"
+    return ", ".join(repr(name) + nested * (name in source.nested) for name in names)
+
+
+def _misfits(source: "Source", types: "Mapping[str, pa.DataType]") -> list[str]:
+    """What else is wrong: the columns whose first rows do not have their types, in one sentence if there are any."""
+    there = [name for name in types if name in source.names]
+    try:
+        next(source.chunks(there, {name: types[name] for name in there}), None)
+    except DataError as error:
+        return [str(error)]
+    return []
 
 
 def _answers(

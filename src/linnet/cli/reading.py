@@ -1,5 +1,6 @@
 """What commands share when they read tables: the delimiter, and a progress bar if it takes long."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,15 +52,6 @@ def progress(wanted: bool, then: str = "Looking at columns") -> Iterator[Callabl
         bar.stop()
 
 
-def read_table(paths: Sequence[str], delimiter: str | None, *, quiet: bool) -> tuple["pa.Table", list[str]]:
-    """The whole table, and what a user should know of how it was read."""
-    from linnet.data.sources import open_source
-
-    with progress(not quiet) as tell:
-        source = open_source(list(paths), delimiter=delimiter)
-        return source.read(tell), list(source.notices)
-
-
 def read_some(paths: Sequence[str], delimiter: str | None, most: float, *, quiet: bool) -> tuple["Source", "Some"]:
     """A table, or, of one with more than so many bytes, some of its rows."""
     from linnet.data.sources import open_source
@@ -67,6 +59,25 @@ def read_some(paths: Sequence[str], delimiter: str | None, most: float, *, quiet
     with progress(not quiet) as tell:
         source = open_source(list(paths), delimiter=delimiter)
         return source, source.read_some(most, tell)
+
+
+def check_columns(source: "Source", needed: Sequence[str]) -> None:
+    """Refuse a table without one of these columns."""
+    from linnet.data.schema import unknown_column
+
+    check_plain(source, needed)
+    for name in needed:
+        if name not in source.names:
+            raise unknown_column(name, source.names)
+
+
+def check_plain(source: "Source", needed: Sequence[str]) -> None:
+    """Refuse a table where one of these columns is left out because of what it holds."""
+    from linnet.errors import DataError
+
+    if nested := [name for name in needed if name in source.nested]:
+        what = ", ".join(map(repr, nested))
+        raise DataError(f"lists or objects in {what}, which linnet cannot use: make columns of plain values of them")
 
 
 def read_model(path: Path) -> "TableModel":
@@ -85,7 +96,8 @@ def read_known(model: "TableModel", paths: Sequence[str], delimiter: str | None,
     """A table with the model's target, to compare its answers with."""
     from linnet.errors import DataError
 
-    table, _ = read_table(paths, delimiter, quiet=quiet)
-    if model.roles.target not in table.column_names:
+    source, some = read_some(paths, delimiter, math.inf, quiet=quiet)
+    check_plain(source, (model.roles.target, *model.needed))
+    if model.roles.target not in source.names:
         raise DataError(f"the table has no target {model.roles.target!r} to compare with")
-    return table
+    return some.table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linnet.cli.reading import character, progress, read_some, read_table
+from linnet.cli.reading import character, check_columns, progress, read_some
 from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
 
@@ -123,9 +123,12 @@ def train(
         resume=resume is not None,
     )
     source, some = read_some(data, character(delimiter), _MOST_HELD, quiet=as_json)
-    table, notices = _without(some.table, drop or ()), list(source.notices)
+    check_columns(source, [*roles.names, *(name for name in drop or () if name not in source.nested), *(text or ())])
+    table, notices = (
+        some.table.drop_columns([name for name in drop or () if name in source.names]),
+        list(source.notices),
+    )
     columns = [name for name in table.column_names if name == target or name not in roles.names]
-    _check_columns(table.column_names, roles.names)
     schema = Schema.of(table.select(columns), target, task=task, text=text or ())
     schema = replace(schema.as_numbers() if model == "sequential" else schema, rows=some.rows)
     notices = [*notices, *schema.notices]
@@ -138,8 +141,9 @@ def train(
     _say_what_was_read(console, data, schema, notices, suspects)
     held_out = None
     if held_out_file:
-        held_out, _ = read_table(held_out_file, character(delimiter), quiet=as_json)
-        _check_columns(held_out.column_names, roles.names[:1])
+        others, rows = read_some(held_out_file, character(delimiter), math.inf, quiet=as_json)
+        check_columns(others, [target])
+        held_out = rows.table
     whole = None if some.is_all else Whole(source, some.rows, out.parent, lambda: progress(not as_json, "Encoding"))
     found, training, held = train_table(
         table,
@@ -170,19 +174,6 @@ def _write_report(path: Path, model: "TableModel", training: Any, held: Any, not
     from linnet.report import facts_of, write_report
 
     write_report(path, facts_of(model, held, training=training, notices=notices))
-
-
-def _check_columns(names: list[str], wanted: tuple[str, ...]) -> None:
-    from linnet.data.schema import unknown_column
-
-    for name in wanted:
-        if name not in names:
-            raise unknown_column(name, names)
-
-
-def _without(table: Any, names: Any) -> Any:
-    _check_columns(table.column_names, tuple(names))
-    return table.drop_columns(list(names)) if names else table
 
 
 def _is_number(text: str) -> bool:

@@ -36,8 +36,8 @@ _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
     *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
 )
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DATE_STYLES = tuple(f"{day}{time}" for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S") for day in _DAYS)
 
 
@@ -85,13 +85,19 @@ def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
         return Column(kind="boolean", used=True, **base)
     if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
         return _date(base, column)
-    if pa.types.is_time(type_):
-        return Column(kind="number", used=True, note="a time of day, in hours", **base)
+    if is_time(type_):
+        what = "a length of time" if pa.types.is_duration(type_) else "a time of day"
+        return Column(kind="number", used=True, note=f"{what}, in hours", **base)
     if pa.types.is_string(type_):
         return _text(base, column, target)
     if pa.types.is_nested(type_):
         return Column(kind="text", used=False, note="holds lists or objects", **base)
     return _number(base, column, target)
+
+
+def is_time(type_: pa.DataType) -> bool:
+    """Whether values are times of day or lengths of time, which count in hours."""
+    return bool(pa.types.is_time(type_) or pa.types.is_duration(type_))
 
 
 def count_distinct(column: pa.ChunkedArray) -> tuple[int, bool]:
@@ -165,7 +171,9 @@ def _text(base: dict[str, Any], column: pa.ChunkedArray, target: bool) -> Column
             note = f"numbers written as text, such as {base['examples'][0]}"
             if len(words):
                 note += f"; {len(words)} values are none and count as missing, such as {words[0].as_py()[:40]!r}"
-            found = _number({**base, "missing": int(values.null_count)}, values, target)
+            distinct, estimated = count_distinct(column.filter(pc.is_valid(values)))
+            counts = {"missing": int(values.null_count), "distinct": distinct, "estimated": estimated}
+            found = _number({**base, **counts}, values, target)
             return Column(**{**_fields(found), "style": style, "note": note if found.used else found.note})
     if style := date_style(head):
         values = text_dates(column, style)
@@ -286,7 +294,7 @@ def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, An
     column = column.cast(pa.timestamp("s", zone), safe=False)
     seconds = column.cast(pa.int64())
     first = start.cast(pa.timestamp("s", zone), safe=False).cast(pa.int64())
-    months, days = pa.array(_MONTHS), pa.array(_WEEKDAYS)
+    months, days = pa.array(MONTHS), pa.array(WEEKDAYS)
     made = {
         "year": lambda: pc.year(column),
         "month": lambda: months.take(pc.subtract(pc.month(column), 1)),

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linnet.data.kinds import Column, text_dates, text_numbers
+from linnet.data.kinds import Column, is_time, text_dates, text_numbers
 from linnet.data.schema import Schema, hours
 
 _SAMPLE = 40_000  # rows looked at
@@ -42,7 +42,7 @@ def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[L
     schema = Schema.of(table, target) if schema is None else schema
     assert schema.target is not None
     rng = np.random.default_rng(0)
-    rows = np.flatnonzero(pc.is_valid(table[target]).to_numpy())
+    rows = np.flatnonzero(schema.has_target(table))
     rows = np.sort(rng.choice(rows, min(len(rows), _SAMPLE), replace=False))
     table = table.take(pa.array(rows))
     truth, classes = _truth(table[target], schema)
@@ -80,7 +80,7 @@ def _values(column: Column, values: pa.ChunkedArray) -> Any:
         values = text_numbers(values, column.style) if column.kind == "number" else text_dates(values, column.style)
     if column.kind == "date":
         values = values.cast(pa.timestamp("s", getattr(values.type, "tz", None)), safe=False).cast(pa.int64())
-    if pa.types.is_time(values.type):
+    if is_time(values.type):
         values = hours(values)
     numbers = values.cast(pa.float64(), safe=False).to_numpy()
     return np.where(np.isfinite(numbers), numbers, np.nan)

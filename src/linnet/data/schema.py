@@ -29,6 +29,7 @@ from linnet.data.kinds import (
     OTHER,
     Column,
     date_parts,
+    is_time,
     judge,
     level_digest,
     short_levels,
@@ -94,9 +95,9 @@ class Schema:
 
     @property
     def types(self) -> dict[str, pa.DataType]:
-        """The types of columns as they were read, for `Source.chunks`."""
-        wanted = [*self.used, *([] if self.target is None else [self.target])]
-        return {column.name: _type(column.type) for column in wanted}
+        """The types to read columns as, for `Source.chunks`: those they had, but any number may be where one was."""
+        types = {column.name: _wide(column) for column in self.used}
+        return types if self.target is None else {**types, self.target.name: _type(self.target.type)}
 
     @property
     def notices(self) -> list[str]:
@@ -118,6 +119,13 @@ class Schema:
         return cls(
             values["rows"], columns, None if target is None else _column(target), values["task"], values["reason"]
         )
+
+    def has_target(self, table: pa.Table) -> NDArray[np.bool_]:
+        """Which rows have a target; where it is a number, a word is none."""
+        assert self.target is not None
+        if self.target.kind == "number":
+            return np.isfinite(self.target_numbers(table))
+        return np.asarray(pc.is_valid(table[self.target.name]).to_numpy(), np.bool_)
 
     def target_numbers(self, table: pa.Table) -> NDArray[np.float64]:
         """The target as numbers, NaN where there is none."""
@@ -200,6 +208,14 @@ def _type(name: str) -> pa.DataType:
     return pa.timestamp(zoned[1], zoned[2]) if zoned else pa.type_for_alias(name)
 
 
+def _wide(column: Column) -> pa.DataType:
+    """The type that holds what a column may have later: 2.5 or a gap where there were whole numbers."""
+    type_ = _type(column.type)
+    if pa.types.is_duration(type_):
+        return pa.duration("ns")
+    return pa.float64() if column.kind == "number" and pa.types.is_integer(type_) else type_
+
+
 # ---- one column ----
 
 
@@ -230,15 +246,16 @@ def _apply(column: Column, values: pa.ChunkedArray) -> dict[str, Any]:
 
 
 def _numbers(column: Column, values: Any) -> Any:
-    if pa.types.is_time(values.type):
+    if is_time(values.type) and is_time(_type(column.type)):
         return hours(values)
     if pa.types.is_string(values.type):
         found = text_numbers(values, column.style or "1,234.5")
         if not column.style and len(text_words(values, found)):
             raise _retyped(column, text_words(values, found), "numbers")
         values = found
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)):
-        raise _retyped(column, values, "numbers")
+    number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)
+    if not number or is_time(_type(column.type)):
+        raise _retyped(column, values, f"values of type {column.type}" if number else "numbers")
     if not pa.types.is_floating(values.type):
         return values
     return pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
@@ -265,7 +282,7 @@ def _dates(column: Column, values: Any) -> Any:
 
 
 def _levels(column: Column, values: Any) -> Any:
-    if pa.types.is_floating(values.type) or pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+    if pa.types.is_floating(values.type) or pa.types.is_temporal(values.type) or pa.types.is_nested(values.type):
         raise _retyped(column, values, "the names of levels")
     values = short_levels(values.cast(pa.string()))
     if column.levels is None:
@@ -275,7 +292,7 @@ def _levels(column: Column, values: Any) -> Any:
 
 
 def hours(values: Any) -> Any:
-    """Times of day as hours."""
+    """Times of day and lengths of time as hours."""
     unit = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}[values.type.unit]
     whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
     return pc.divide(whole.cast(pa.float64()), unit)

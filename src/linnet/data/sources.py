@@ -128,6 +128,7 @@ class Source:
         self._types: dict[str, pa.DataType] | None = None
         self._total = sum(part.path.stat().st_size for part in parts)
         self.notices = notices
+        self.nested: list[str] = []  # columns that are left out: they hold lists or objects
         self._names = list(parts[0].names)
         for part in parts[1:]:
             if part.names or self._names:
@@ -192,9 +193,10 @@ class Source:
         return Some(_joined(tables, order, types), sample.numbers, sample.rows)
 
     def _remember(self, found: dict[str, pa.DataType]) -> None:
-        nested = [name for name, type_ in found.items() if pa.types.is_nested(type_)]
+        nested = {name for name, type_ in found.items() if pa.types.is_nested(type_)}
         if nested:
-            self.notices.append(f"columns that hold lists or objects are left out: {_some(nested)}")
+            self.nested = [name for name in found if name in nested]
+            self.notices.append(f"columns that hold lists or objects are left out: {_some(self.nested)}")
         self._types = {name: type_ for name, type_ in found.items() if name not in nested}
         self._names = [name for name in self._names or found if name not in nested]
         for name in self._names:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linnet.data.kinds import Column, known_numbers, text_numbers
+from linnet.data.kinds import Column, is_time, known_numbers, text_numbers
 from linnet.errors import DataError, unknown_name
 
 Task = Literal["two classes", "many classes", "counts", "a number"]
@@ -27,6 +27,8 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     _check_varied(target)
     if target.kind == "date":
         raise DataError(f"the target {name!r} holds dates: make a number of it, such as the days until then")
+    if target.kind == "number" and target.style:
+        column = column.filter(pc.is_valid(text_numbers(column, target.style)))
     if distinct == 2:
         return "two classes", f"{name!r} has two values: {', '.join(sorted(_two(column)))}"
     if target.kind != "number":
@@ -36,8 +38,9 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
                 f"the target {name!r} is text with {distinct:,} different values in {rows:,} rows: no classes"
             )
         return "many classes", f"{name!r} is text with {distinct:,} different values"
-    if pa.types.is_time(column.type):
-        return "a number", f"{name!r} has times of day, in hours"
+    if is_time(column.type):
+        what = "lengths of time" if pa.types.is_duration(column.type) else "times of day"
+        return "a number", f"{name!r} has {what}, in hours"
     values = known_numbers(text_numbers(column, target.style) if target.style else column)
     values = values[np.isfinite(values)]
     if not (values == np.floor(values)).all():

@@ -20,13 +20,14 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.json as json
 
-from linnet.data.column_types import Types
+from linnet.data.column_types import MOST_NAMED, Types, in_words, misfits
 from linnet.data.dialect import BYTE_ORDER_MARKS, MISSING, Dialect, first_row_end, recognise
 from linnet.errors import DataError
 
 BLOCK = 1 << 24  # bytes of text in a chunk
 _LARGEST_ROW = 1 << 28
 _SHORTEST = 1 << 20  # bytes of text that are worth a thread
+_MISFIT = re.compile(r"conversion error to|Column\(/.*changed from|Failed to convert JSON")  # pyarrow's words for it
 
 
 class Block(NamedTuple):
@@ -168,7 +169,8 @@ class TextFile:
             if "Empty" in str(error) and not bytes(block.text).strip():
                 return None
             if self._is_utf8(block):
-                self._explain(error, block)
+                misfit = self._misfits(block, columns, types) if _MISFIT.search(str(error)) else {}
+                (self._explain_json if self.json else self._explain_csv)(str(error), block, misfit)
         else:
             odd = self.json or any(pa.types.is_binary(column.type) for column in table.columns)
             if not odd or self._is_utf8(block):
@@ -210,45 +212,76 @@ class TextFile:
 
     # ---- what is wrong where ----
 
-    def _explain(self, error: Exception, block: Block) -> NoReturn:
+    def _misfits(self, block: Block, columns: set[str] | None, types: Types) -> dict[str, str]:
+        """The columns of a block that do not have their types, found by halves, and pyarrow's words for each."""
+        parse = self._parse_json if self.json else self._parse_csv
+        found: dict[str, str] = {}
+
+        def look(names: list[str]) -> None:
+            try:
+                parse(block, len(block.text) + 1, set(names), {name: types[name] for name in names})
+            except (pa.ArrowException, OSError) as error:
+                if len(names) == 1:
+                    found[names[0]] = str(error)
+                elif _MISFIT.search(str(error)):
+                    for half in (names[: len(names) // 2], names[len(names) // 2 :]):
+                        if len(found) <= MOST_NAMED:
+                            look(half)
+
+        names = [name for name in (self.names or types) if name in types and (columns is None or name in columns)]
+        if names:
+            look(names)
+        return found
+
+    def _explain_csv(self, message: str, block: Block, misfit: dict[str, str]) -> NoReturn:
         """Raise a DataError that names line and column of what pyarrow stumbled over."""
-        message = str(error)
-        if self.json:
-            self._explain_json(message, block)
         pattern = r"In CSV column #(\d+): .*?conversion error to (.+?): invalid value '(.*)'"
-        converted = re.match(pattern, message, re.DOTALL)
+        sought = {int(one[1]): one for text in misfit.values() if (one := re.match(pattern, text, re.DOTALL))}
+        wrong = []
         limit = python_csv.field_size_limit(sys.maxsize)
         try:
             text = io.StringIO(str(block.text, "utf-8"), newline="")
             rows = python_csv.reader(text, delimiter=self.dialect.delimiter)
             line = first = self._line(block.offset)
             for row in rows:
-                where, line = f"{self.name}, line {line}", first + rows.line_num
+                where, line = f"line {line}", first + rows.line_num
                 if row and len(row) != len(self.names):
                     raise DataError(
-                        f"{where}: {_fields(len(row))} where the header has {len(self.names)}: "
+                        f"{self.name}, {where}: {_fields(len(row))} where the header has {len(self.names)}: "
                         f"{_shortened(self.dialect.delimiter.join(row))}"
                     )
-                if converted and row and row[column := int(converted[1])].strip() == converted[3].strip():
-                    found, expected = _shortened(converted[3]), _in_words(converted[2])
-                    raise DataError(f"{where}, column {self.names[column]!r}: {found} where {expected} is expected")
+                for place in [place for place, one in sought.items() if row and row[place].strip() == one[3].strip()]:
+                    found = sought.pop(place)
+                    told = f"{_shortened(found[3])} where {in_words(found[2])} is expected"
+                    wrong.append(f"{where}, column {self.names[place]!r}: {told}")
+                if wrong and not sought:
+                    break
         except python_csv.Error:
             pass
         finally:
             python_csv.field_size_limit(limit)
+        if wrong:
+            raise misfits(self.name, wrong)
         raise DataError(f"{self.name}, line {self._line(block.offset)} or later: {message}") from None
 
-    def _explain_json(self, message: str, block: Block) -> NoReturn:
-        row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.DOTALL)
-        assert row is not None
-        line = self._line(block.offset)
-        if row[2] is not None:
-            filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
-            line += filled[min(int(row[2]), len(filled) - 1)]
-        changed = r"column '\1' holds a \3 where a \2 is expected: a column's values are of one type"
-        what = re.sub(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", changed, row[1].rstrip("."))
-        what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object a line", what)
-        raise DataError(f"{self.name}, line {line}: {what}")
+    def _explain_json(self, message: str, block: Block, misfit: dict[str, str]) -> NoReturn:
+        """The same for JSON lines."""
+        first = self._line(block.offset)
+        filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
+
+        def told(message: str, column: str = "") -> str:
+            row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.DOTALL)
+            assert row is not None
+            line = f"line {first + (filled[min(int(row[2]), len(filled) - 1)] if row[2] is not None else 0)}"
+            if value := re.match(r"Failed to convert JSON to (.+?), couldn't parse:\s*(.*)", row[1], re.DOTALL):
+                expected = in_words(value[1])
+                return f"{line} or later, column {column!r}: {_shortened(value[2])} where {expected} is expected"
+            changed = r"column '\1' holds a \3 where a \2 is expected: a column's values are of one type"
+            what = re.sub(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", changed, row[1].rstrip("."))
+            what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object a line", what)
+            return f"{line}: {what}"
+
+        raise misfits(self.name, [told(text, name) for name, text in misfit.items()] or [told(message)])
 
 
 def open_text(
@@ -289,10 +322,3 @@ def _fields(count: int) -> str:
 
 def _shortened(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _in_words(type_: str) -> str:
-    words = {"int": "a whole number", "uint": "a whole number", "double": "a number", "float": "a number"}
-    words |= {"bool": "true or false", "date": "a date", "timestamp": "a date and time", "time": "a time of day"}
-    found = re.match(r"[a-z]+", type_)
-    return words.get(found[0] if found else "", type_)

@@ -38,7 +38,7 @@ class Answers:
     @classmethod
     def of(cls, model: TableModel, table: "pa.Table") -> "Answers":
         """Predict the rows that have a target."""
-        table = with_target(table, model.roles.target)
+        table = with_target(table, model.schema)
         if len(table) < 2:
             raise DataError(f"only {len(table)} rows have a value of {model.roles.target!r}: nothing can be measured")
         weights = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.kinds import text_numbers
 from linnet.data.schema import Schema
 from linnet.data.targets import Labelled
 from linnet.errors import ConfigError, DataError, DataWarning, warn
@@ -75,10 +76,10 @@ class Examples:
     given: dict[str, Array]  # weights, exposure and offset, those there are
 
     @classmethod
-    def of(cls, table: "pa.Table", schema: Schema, roles: Roles) -> "Examples":
-        """Rows that all have a target."""
+    def of(cls, table: "pa.Table", schema: Schema, roles: Roles, classes: Array | None = None) -> "Examples":
+        """Rows that all have a target; `classes`, if they are known."""
         assert schema.task is not None
-        return cls(schema.apply(table), target_of(table, schema, schema.task), given_of(table, roles))
+        return cls(schema.apply(table), target_of(table, schema, schema.task, classes), given_of(table, roles))
 
     def __len__(self) -> int:
         return len(self.y)
@@ -272,7 +273,11 @@ def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | Non
         if task == "counts" and (values < 0).any():
             raise DataError(f"the target {name!r} has {values.min():g} in row {int(values.argmin())}: no count")
         return values
-    found = class_names(table[name])
+    names, codes = _coded(table[name])
+    if classes is not None and schema.target.kind == "number":
+        style = schema.target.style
+        names = _as_known(names, style if str(table[name].type) == "string" else "", classes.tolist(), style)
+    found = np.asarray(np.array([*names, ""], dtype=object)[codes])
     row, longest = max(enumerate(map(len, found)), key=lambda one: one[1], default=(0, 0))
     if longest > _LONGEST_CLASS:
         raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: no name of a class")
@@ -284,10 +289,17 @@ def target_of(table: "pa.Table", schema: Schema, task: str, classes: Array | Non
     return found
 
 
-def class_names(column: "pa.ChunkedArray") -> Array:
-    """The classes of rows that all have one, as they are written."""
-    names, codes = _coded(column)
-    return np.asarray(np.array([*names, ""], dtype=object)[codes])
+def _as_known(names: list[str], style: str, classes: list[str], their_style: str) -> list[str]:
+    """Numbers by the names that they have among the classes: a 0 is written 0.0 in a column with gaps."""
+    import pyarrow as pa
+
+    numbers, known = (
+        text_numbers(pa.array(written, pa.string()), how or "1,234.5").to_pylist()
+        for written, how in ((names, style), (classes, their_style))
+    )
+    called = {number: name for number, name in zip(known, classes, strict=True) if number is not None}
+    pairs = zip(names, numbers, strict=True)
+    return [name if name in classes else called.get(number, name) for name, number in pairs]
 
 
 def class_codes(column: "pa.ChunkedArray", classes: Array) -> NDArray[np.int32]:
@@ -303,18 +315,6 @@ def _coded(column: "pa.ChunkedArray") -> tuple[list[str], NDArray[np.int32]]:
     return [str(value) for value in coded.dictionary.to_pylist()], coded.indices.to_numpy()
 
 
-def with_target(table: "pa.Table", name: str) -> "pa.Table":
+def with_target(table: "pa.Table", schema: Schema) -> "pa.Table":
     """The rows that have a target."""
-    return table.filter(has_target(table, name))
-
-
-def has_target(table: "pa.Table", name: str) -> "pa.ChunkedArray":
-    """Which rows have a target."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = table[name]
-    known = pc.is_valid(column)
-    if pa.types.is_floating(column.type):
-        known = pc.and_(known, pc.is_finite(column))
-    return pc.fill_null(known, False)
+    return table.filter(schema.has_target(table))

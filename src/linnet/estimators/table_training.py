@@ -26,7 +26,6 @@ from linnet.estimators.table_model import (
     TableModel,
     Tried,
     check_given,
-    has_target,
     target_of,
     with_target,
 )
@@ -105,8 +104,8 @@ def train(
     classes = task.endswith("classes")
     line = _line(task, roles, options)
     chooser, wanted = _measures(task, line, options)
-    known = has_target(table, roles.target)
-    table, numbers = table.filter(known), np.flatnonzero(known) if numbers is None else numbers[known.to_numpy()]
+    known = schema.has_target(table)
+    table, numbers = table.filter(known), np.flatnonzero(known) if numbers is None else numbers[known]
     if len(table) < LEAST_ROWS:
         raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least {LEAST_ROWS} are needed")
     check_given(table, roles, numbers)
@@ -120,7 +119,7 @@ def train(
             )
         table, valid, held = table.take(inner), table.take(outer), numbers[outer]
     else:
-        valid = with_target(valid, roles.target)
+        valid = with_target(valid, schema)
     some = Examples.of(table, schema, roles)
     if some.x.shape[1] == 0:
         raise DataError("no column is left to learn from: " + ("; ".join(schema.notices) or "there is no other one"))
@@ -171,7 +170,7 @@ def train(
     model = replace(best[1], tried=tuple(tried))
     model.facts = {"rows": len(best[2]), "held_out": len(valid), "seed": options.seed}
     if isinstance(model.estimator, TableNetwork):
-        held_out = Examples.of(valid, schema, roles)
+        held_out = Examples.of(valid, schema, roles, named)
         losses = [model.estimator.mean_loss(rows.x, rows.y) for rows in (best[2], held_out)]
         model.facts["losses"] = dict(zip(("train", "held_out"), losses, strict=True))
     return model, best[2], valid

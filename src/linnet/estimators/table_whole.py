@@ -51,7 +51,7 @@ class Whole:
                 kept = np.ones(len(chunk), np.bool_)
                 low, high = np.searchsorted(without, (done, done + len(chunk)))
                 kept[without[low:high] - done] = False
-                rows = with_target(chunk.filter(kept), roles.target)
+                rows = with_target(chunk.filter(kept), schema)
                 try:
                     odd += _append(store, encoder, rows, schema, roles, classes)
                 except DataError as error:

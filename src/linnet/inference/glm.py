@@ -170,10 +170,11 @@ def infer(
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
         dispersion = weighted_sum(weights, (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
+    middle = h if kind == "model" else _meat(problem, sought, slope, curved, weights, inverse, kind, groups, free)
+    covariance = inverse @ middle @ inverse
+    vague = (problem.ridge > 0) & _is_rounding(covariance, inverse, middle)
     if kind == "model":
-        covariance = dispersion * inverse @ h @ inverse
-    else:
-        covariance = inverse @ _meat(problem, sought, slope, curved, weights, inverse, kind, groups, free) @ inverse
+        covariance = dispersion * covariance
     held = lost
     if problem.head.family == "normal":  # of many coefficients that fit equally well the smallest were taken
         directions = shared(problem, bread, whole) if not stuck.any() else np.zeros((problem.size, 0))
@@ -186,14 +187,14 @@ def infer(
         held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    shown, endless = ~held[places], (bread.dependent & ~lost)[places]
-    error = np.where(shown & ~endless, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
+    shown, endless, vague = ~held[places], (bread.dependent & ~lost)[places], vague[places]
+    error = np.where(shown & ~endless & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
-    tail, middle = -np.abs(statistic), (1 + level) / 2
+    tail, upper = -np.abs(statistic), (1 + level) / 2
     special = scipy.special
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
-    reach = (special.stdtrit(freedom, middle) if dispersed else special.ndtri(middle)) * error
+    reach = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
     away = _deviance(problem, theta, loss)
     numbers = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
@@ -206,6 +207,9 @@ def infer(
     why = "because they may not be negative" if problem.positive else "by the penalty"
     note(f"Held at zero {why}", stuck[places])
     note("Too far off to have a standard error, because they tell classes apart without error", endless)
+    note(
+        "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~endless
+    )
     if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
     if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
@@ -242,6 +246,15 @@ def infer(
         (weighted_sum(weights, numbers), weighted_sum(weights, numbers**2)),
         notes,
     )
+
+
+def _is_rounding(covariance: Floats, inverse: Floats, middle: Floats) -> NDArray[np.bool_]:
+    """Where the variance inverse middle inverse may be nothing but rounding.
+
+    With ε the relative error of a sum it is so up to about ε (Σ_j |inverse_ij| √middle_jj)², as middle is semidefinite.
+    """
+    most = (np.abs(inverse) @ np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
+    return np.asarray(np.diagonal(covariance) <= 10 * np.finfo(np.float64).eps * most)
 
 
 def _by_column(problem: Problem, which: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from linnet.data.encoder import Encoder, Level
 from linnet.data.prepare import Numbers, Preparer
 from linnet.errors import ConfigError
+from linnet.persist.onnx_dates import date_parts
 from linnet.persist.onnx_graph import Graph, Tensor
 
 if TYPE_CHECKING:
     from linnet.data.schema import Schema
 
+_DATE = "seconds since 1970-01-01, NaN where it is missing"
 _NUMBERS, _TEXT = "numbers, NaN where one is missing", "text, empty where it is missing"
 
 
@@ -174,14 +176,21 @@ def _keys(level: Level) -> list[Any]:
 def table_columns(graph: Graph, schema: "Schema") -> dict[str, Tensor]:
     """What a table model's schema makes of raw columns: numbers without infinities, rare levels as one."""
     from linnet.data.kinds import OTHER
+    from linnet.data.schema import made_of
 
-    made = {}
+    made: dict[str, Tensor] = {}
     for column in schema.used:
-        if column.kind in ("date", "text"):
+        if column.kind == "text" or (column.kind == "date" and "tz=" in column.type and "tz=UTC" not in column.type):
+            what = "a text" if column.kind == "text" else f"the rules of time zones, as in {column.type}"
             raise ConfigError(
-                f"column {column.name!r} cannot be exported: ONNX has no way to read a {column.kind}; train without it "
+                f"column {column.name!r} cannot be exported: ONNX has no way to read {what}; train without it "
                 f"(--drop {column.name}), or with columns of numbers and categories made of it"
             )
+        if column.kind == "date":
+            x = graph.input(column.name, "float64", 1, _DATE)
+            start = float(np.datetime64(column.start, "s").astype(np.int64))
+            made.update(zip(made_of(column), date_parts(graph, x, start, column.parts), strict=True))
+            continue
         what = "true (1) or false (0), NaN where it is missing" if column.kind == "boolean" else _NUMBERS
         if column.kind == "category":
             x = graph.input(column.name, "str", 1, _TEXT)

@@ -147,10 +147,10 @@ class Table:
 
 
 def _prepare(table: "pa.Table", target: str) -> Prepared:
-    table = with_target(table, target)
+    schema = Schema.of(table, target)
+    table = with_target(table, schema)
     if len(table) < LEAST_ROWS:
         raise DataError(f"only {len(table)} rows have a value of {target!r}: at least {LEAST_ROWS} are needed")
-    schema = Schema.of(table, target)
     task = schema.task
     assert task is not None
     y = target_of(table, schema, task)
