@@ -25,8 +25,9 @@ class OutputCodeClassifier(Reduction):
     """A code matrix M, classes x classifiers: classifier l tells the classes with +1 in column l from those with -1.
 
     `code`: "dense" or "sparse" (drawn, `code_size` times as many columns as classes, of `draws` draws the one whose
-    rows are furthest apart), "exhaustive", "bch" (see `linnet.multiclass.codes`), or a matrix. `decoding` says which
-    class is said, given scores s_l (above 0: yes) and probabilities p_l of yes:
+    rows are furthest apart), "exhaustive", "bch" (see `linnet.multiclass.codes`), or a matrix. No more is drawn than
+    10^10 products of entries can compare: all of 100 draws up to 400 classes, 6 for 1,000 with 1,500 columns. `decoding`
+    says which class is said, given scores s_l (above 0: yes) and probabilities p_l of yes:
 
     | decoding | the class k with the least |
     |---|---|
@@ -35,7 +36,9 @@ class OutputCodeClassifier(Reduction):
     | "loss" | Σ_l (M_kl - s_l)², as scikit-learn decodes |
 
     Probabilities are those of the likelihood, in which the class that is said is the most probable one: see
-    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance between two rows.
+    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance d between two rows: fewer
+    than d / 2 wrong answers leave the right row the nearest ("hamming"). With zeros, d is less than the places in which
+    rows differ, since classifiers that never saw a class may say anything of it, and is 0 where they can decide alone.
     """
 
     code_book_: NDArray[np.int8]
