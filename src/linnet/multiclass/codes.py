@@ -15,8 +15,7 @@ from linnet.errors import ConfigError
 Codes = NDArray[np.int8]
 
 _MOST_EXHAUSTIVE = 12  # classes: 2047 columns
-_DRAW_COST = 1e10  # products of two entries that are spent on draws: some tenths of a second
-_FEW_PRODUCTS = 1e7
+_DRAW_COST = 3e9  # products of two entries that are spent on draws: about a second
 _POLYNOMIALS = {  # primitive ones over two elements, by degree; bit i is the coefficient of x^i
     2: 0b111, 3: 0b1011, 4: 0b10011, 5: 0b100101, 6: 0b1000011, 7: 0b10001001, 8: 0b100011101,
     9: 0b1000010001, 10: 0b10000001001, 11: 0b100000000101, 12: 0b1000001010011,
@@ -38,18 +37,14 @@ def _signed_distance(codes: Codes) -> float:
     if len(codes) < 2:
         return float(codes.shape[1])
     numbers = codes.astype(np.float32)  # whole ones, far below where they would be rounded
-    there = np.abs(numbers)
-    zeros = codes.shape[1] - there.sum(axis=1)
-    distances = (_products(there) - _products(numbers) - np.abs(zeros[:, None] - zeros)) / 2
+    products, both = np.einsum("ik,jk->ij", numbers, numbers), np.float32(codes.shape[1])  # no BLAS wakes its threads
+    if not codes.all():
+        there = np.abs(numbers)
+        zeros = codes.shape[1] - there.sum(axis=1)
+        both = np.einsum("ik,jk->ij", there, there) - np.abs(zeros[:, None] - zeros)
+    distances = (both - products) / 2
     np.fill_diagonal(distances, np.inf)
     return float(distances.min())
-
-
-def _products(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Products of every two rows."""
-    if rows.size * len(rows) < _FEW_PRODUCTS:
-        return np.asarray(np.einsum("ik,jk->ij", rows, rows))  # no BLAS wakes its threads for so little
-    return np.asarray(rows @ rows.T)
 
 
 def check_codes(given: Any, classes: int) -> Codes:
@@ -186,7 +181,7 @@ def _distinct(rows: Codes) -> int:
 def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> Codes:
     """Of some draws the one whose rows are furthest apart and, of those, whose columns repeat each other least.
 
-    Of `draws` as many as `_DRAW_COST` allows: 100 up to about 400 classes with 1.5 times as many columns, 6 for 1,000.
+    Of `draws` as many as `_DRAW_COST` allows: 100 up to 270 classes with 1.5 times as many columns, 2 for 1,000.
     """
     draws = max(1, min(draws, int(_DRAW_COST / (float(classes) ** 2 * columns))))
     best: tuple[tuple[float, int], Codes] | None = None
