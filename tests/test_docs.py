@@ -212,7 +212,8 @@ def test_primes_are_no_exponents() -> None:
 def test_broad_pictures_stay_large_enough_to_read() -> None:
     """Those of several panels side by side are not squeezed into the width of a phone."""
     shown = [
-        below_block(Ran(0, "", "", (f'<svg width="{points}pt" height="9pt"></svg>',)), "x") for points in (460, 792, 1200)
+        below_block(Ran(0, "", "", (f'<svg width="{points}pt" height="9pt"></svg>',)), "x")
+        for points in (460, 792, 1200)
     ]
     assert [re.findall(r'figure class="scroll ?(\w*)"', text)[0] for text in shown] == ["", "broad", "wide"]
     assert re.search(r"\.broad svg \{ min-width: \d+rem", style())
@@ -260,7 +261,8 @@ def defined(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_names_live_where_pages_say(page: Path) -> None:
-    for names, target in re.findall(r"((?:`[\w.]+`(?:, )?)+) in \[[^\]]*\]\(([^)#\s]+\.(?:py|[ch]pp))\)", page.read_text()):
+    pointer = r"((?:`[\w.]+`(?:, )?)+) in \[[^\]]*\]\(([^)#\s]+\.(?:py|[ch]pp))\)"
+    for names, target in re.findall(pointer, page.read_text()):
         for name in re.findall(r"[\w.]+", names):
             assert name in defined(page.parent / target), f"{name} in {target}"
 

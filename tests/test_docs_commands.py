@@ -1,4 +1,4 @@
-"""Every block of the pages that is not Python: commands run as they stand, in a folder with small files of their names."""
+"""Blocks of the pages that are not Python: commands run as they stand, among small files of the names they use."""
 
 import gzip
 import os

@@ -142,7 +142,8 @@ def listing(source: str) -> str:
 def _attributes(text: str, names: str) -> list[str]:
     """The values of attributes, in quotes of either kind or in none."""
     value = rf"""\s(?:{names})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
-    return ["".join(found) for tag in re.findall(r"<[a-zA-Z][^>]*>", text) for found in re.findall(value, tag, re.I)]
+    tags = re.findall(r"<[a-zA-Z][^>]*>", text)
+    return ["".join(found) for tag in tags for found in re.findall(value, tag, re.IGNORECASE)]
 
 
 def check_links(pages: dict[str, str]) -> None:

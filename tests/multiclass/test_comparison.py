@@ -1,5 +1,7 @@
 """The reductions side by side."""
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -71,6 +73,12 @@ def test_a_picture() -> None:
     assert [axis.get_title() for axis in axes] == ["fit s", "predict s", "accuracy", "log loss"]
     widths = [bar.get_width() for bar in axes[2].patches]
     assert widths == [row.accuracy for row in found.rows]
+    for axis in axes:
+        axis.figure.canvas.draw()
+        low, high = axis.get_xlim()
+        labels = [label for label in axis.get_xticklabels() if low <= label.get_position()[0] <= high]
+        boxes = [label.get_window_extent() for label in labels]
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
     again = found.plot(axes)
     assert again[0] is axes[0]
     with pytest.raises(ConfigError, match="ax must be 4 axes"):

@@ -117,7 +117,7 @@ def test_the_bound_of_the_poisson_limit_holds_for_the_smallest_rates(rate: float
 def test_counts_and_probabilities_of_different_classes_are_refused() -> None:
     for counts, p in (([1, 2], [0.2, 0.3, 0.5]), ([[1, 2, 0], [0, 0, 1]], [0.5, 0.5]), ([], []), (1, [1.0])):
         with pytest.raises(DataError, match="a number a class"):
-            multinomial_log_likelihood(counts, p)  # type: ignore[arg-type]
+            multinomial_log_likelihood(counts, p)
     shares = [0.2, 0.3, 0.5]
     each = [multinomial_log_likelihood(row, shares) for row in ([1, 2, 0], [0, 0, 1])]
     assert multinomial_log_likelihood([[1, 2, 0], [0, 0, 1]], shares) == pytest.approx(sum(each))

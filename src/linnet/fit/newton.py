@@ -8,8 +8,8 @@ they no longer do, and a column that only they tell from others is not dependent
 Near the optimum each gain goes with the square of the one before: after gains of b and g the next is about g³/b². A
 step from there with the second derivatives of the point before, which are off by about the square root of next/g,
 leaves next²/g to gain. Where that is nothing the last step is such a one, and its point needs no second derivatives.
-Gains tell little of coefficients that hardly bend the objective (of a column of few rows, all of them sure): an end needs
-steps, too, that forecast no further ones.
+Gains tell little of coefficients that hardly bend the objective (of a column of few rows, all of them sure): an end
+needs steps, too, that forecast no further ones.
 """
 
 from collections.abc import Callable

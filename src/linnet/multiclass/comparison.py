@@ -92,6 +92,7 @@ class Comparison:
             axis.bar_label(bars, [format(value, form) for value in values], padding=3, fontsize=8)
             axis.set_title(title, fontsize=10)
             axis.margins(x=0.25)
+            axis.locator_params(axis="x", nbins=4)  # so that labels of small numbers do not meet
             axis.spines[["top", "right"]].set_visible(False)
         axes[0].invert_yaxis()
         return axes

@@ -36,9 +36,9 @@ class OutputCodeClassifier(Reduction):
     | "loss" | Σ_l (M_kl - s_l)², as scikit-learn decodes |
 
     Probabilities are those of the likelihood, in which the class that is said is the most probable one: see
-    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance d between two rows: fewer
-    than d / 2 wrong answers leave the right row the nearest ("hamming"). With zeros, d is less than the places in which
-    rows differ, since classifiers that never saw a class may say anything of it, and is 0 where they can decide alone.
+    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance d between two rows:
+    fewer than d / 2 wrong answers leave the right row the nearest ("hamming"). With zeros, d is less than the places in
+    which rows differ, as classifiers that never saw a class may say anything of it; it is 0 where they alone decide.
     """
 
     code_book_: NDArray[np.int8]

@@ -123,7 +123,7 @@ def poisson_limit(rate: float, trials: Sequence[int] = (10, 100, 1000, 10_000)) 
 
 
 def _log_binomial_to_poisson(k: Floats, n: int, p: float) -> Floats:
-    """log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), exact also where P and Q are almost equal."""
+    """log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), exact also where P is almost Q."""
     ways = np.concatenate([[0.0], np.cumsum(np.log1p(-k[:-1] / n))])
     if p > 0.1:
         return np.asarray(ways + scipy.special.xlog1py(n - k, -p) + n * p)

@@ -93,8 +93,8 @@ def _with(sampled: Sampled, x: Floats, fine: float) -> Sampled:
     """The samples and f at further x, which are in order; new cells are not rough."""
     if len(sampled.x) + len(x) > _MOST:
         raise FitError(
-            f"f takes more than {_MOST:,} samples to be followed within {fine:.2g}: take a shorter interval, or ask for "
-            "less, by a larger eps or by fewer units"
+            f"f takes more than {_MOST:,} samples to be followed within {fine:.2g}: take a shorter interval, or ask "
+            "for less, by a larger eps or by fewer units"
         )
     places = np.searchsorted(sampled.x, x)
     rough = np.insert(sampled.rough, places, False)
