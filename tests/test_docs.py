@@ -15,7 +15,7 @@ from builder import BuildError
 from builder.__main__ import build, check_links, contents, links
 from builder.blocks import Ran, python_blocks, run
 from builder.markdown import render, slug
-from builder.page import picture, style
+from builder.page import below_block, picture, style
 from builder.reference import MODULES, place, public_names, reference
 
 import linnet
@@ -163,6 +163,11 @@ def test_a_dead_link_fails_the_build() -> None:
         check_links({**fine, "a.html": '<a href="c.html">c</a>'})
     with pytest.raises(BuildError, match=r"b\.html#y"):
         check_links({**fine, "a.html": '<a href="b.html#y">b</a>'})
+    for way in ("<a href='{}'>c</a>", "<a class=x href={}>c</a>", '<a\nHREF = "{}">c</a>', "<img src='{}'>"):
+        check_links({**fine, "a.html": way.format("b.html")})
+        with pytest.raises(BuildError, match=r"a\.html: c\.html"):
+            check_links({**fine, "a.html": way.format("c.html")})
+    check_links({**fine, "a.html": "<code>a href=c.html</code>"})  # no link, but about one
 
 
 def test_a_block_that_fails_fails_the_build(tmp_path: Path) -> None:
@@ -195,6 +200,25 @@ def test_formulas_keep_their_punctuation_and_their_spaces() -> None:
     assert page.count('lspace="0" rspace="0"') == 3
 
 
+def test_primes_are_no_exponents() -> None:
+    """The sign is small and raised by itself."""
+    page = render("$f'(x)$, $\\sigma''$, $w_1'$ and $x^2$")
+    assert page.count('<mtext class="prime">&#x02032;</mtext>') == 2
+    assert page.count('<mtext class="prime">&#x02033;</mtext>') == 1
+    assert page.count("<msup>") == 1
+    assert page.count("<msub>") == 1
+
+
+def test_broad_pictures_stay_large_enough_to_read() -> None:
+    """Those of several panels side by side are not squeezed into the width of a phone."""
+    shown = [
+        below_block(Ran(0, "", "", (f'<svg width="{points}pt" height="9pt"></svg>',)), "x")
+        for points in (460, 792, 1200)
+    ]
+    assert [re.findall(r'figure class="scroll ?(\w*)"', text)[0] for text in shown] == ["", "broad", "wide"]
+    assert re.search(r"\.broad svg \{ min-width: \d+rem", style())
+
+
 def test_long_names_break_at_their_joints_and_lead_to_the_reference() -> None:
     body = render("`linnet.theory.likelihood.poisson_limit`, `linnet.nothing`, [`linnet.load`](index.md), `short_name`")
     assert "<code>linnet.<wbr>theory.<wbr>likelihood.<wbr>poisson_<wbr>limit</code>" in body
@@ -216,6 +240,31 @@ def test_a_chapter_has_all_its_parts(page: str) -> None:
         == exercises.count("<details><summary>Answer</summary>")
         >= 2
     )
+
+
+def defined(path: Path) -> set[str]:
+    """Names that a file defines: of Python also methods, as Class.method; of C++ all that is followed by ( or {."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return set(re.findall(r"\b(\w+)\s*[({:,]", text))
+    found = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+            inner = node.body if isinstance(node, ast.ClassDef) else []
+            found |= {f"{node.name}.{member.name}" for member in inner if isinstance(member, ast.FunctionDef)}
+            found |= {member.name for member in inner if isinstance(member, ast.FunctionDef)}
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_names_live_where_pages_say(page: Path) -> None:
+    pointer = r"((?:`[\w.]+`(?:, )?)+) in \[[^\]]*\]\(([^)#\s]+\.(?:py|[ch]pp))\)"
+    for names, target in re.findall(pointer, page.read_text()):
+        for name in re.findall(r"[\w.]+", names):
+            assert name in defined(page.parent / target), f"{name} in {target}"
 
 
 def test_headings_have_the_anchors_of_github() -> None:

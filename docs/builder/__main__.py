@@ -139,12 +139,19 @@ def listing(source: str) -> str:
     return f"<h1><code>{html.escape(source)}</code></h1>{code(text, SOURCES[Path(source).suffix])}"
 
 
+def _attributes(text: str, names: str) -> list[str]:
+    """The values of attributes, in quotes of either kind or in none."""
+    value = rf"""\s(?:{names})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
+    tags = re.findall(r"<[a-zA-Z][^>]*>", text)
+    return ["".join(found) for tag in tags for found in re.findall(value, tag, re.IGNORECASE)]
+
+
 def check_links(pages: dict[str, str]) -> None:
     """Every link within the site leads to a page and, if it has an anchor, to a place on it."""
-    anchors = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in pages.items()}
+    anchors = {path: set(_attributes(text, "id")) for path, text in pages.items()}
     dead = []
     for path, text in pages.items():
-        for found in re.findall(r'(?:href|src)="([^"]*)"', text):
+        for found in _attributes(text, "href|src"):
             link, _, anchor = html.unescape(found).partition("#")
             if "://" in link or link.startswith(("mailto:", "data:")) or Path(link).name in ASSETS:
                 continue

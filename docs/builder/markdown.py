@@ -33,6 +33,12 @@ _SPACING = (  # what the converter leaves to chance
     (r"<mi>(log|ln)</mi>(?!<mo)", r'<mi>\1</mi><mspace width="0.17em"/>'),  # log p, but log(p)
     (r'<mo stretchy="false">&#x0007C;</mo>', '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>'),  # |x|
     (r"<mrow><mo>&#x0002C;</mo></mrow>", '<mo lspace="0" rspace="0" separator="false">&#x0002C;</mo>'),  # 1{,}000
+    # f': the sign is small and raised by itself, so that as an exponent it would hardly be seen
+    (r"<msup>(<m[in]>[^<]*</m[in]>)<mi>(&#x0203[2-4];)</mi></msup>", r'\1<mtext class="prime">\2</mtext>'),
+    (
+        r"<msubsup>(<m[in]>[^<]*</m[in]>)(<m[in]>[^<]*</m[in]>)<mi>(&#x0203[2-4];)</mi></msubsup>",
+        r'<msub>\1\2</msub><mtext class="prime">\3</mtext>',
+    ),
 )
 
 

@@ -22,7 +22,8 @@ _COLORS = {  # what matplotlibrc says, and the colours of the style sheet that i
 }
 
 
-_WIDE = 900  # a picture this wide is not made smaller, but scrolls
+_WIDE = 900  # points: a picture this wide is not made smaller, but scrolls
+_BROAD = 600  # one this wide is made smaller as long as it can be read, and scrolls then
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def below_block(ran: Ran, name: str) -> str:
     shown = f'<pre class="output" aria-label="output">{html.escape(ran.stdout)}</pre>' if ran.stdout.strip() else ""
     for number, svg in enumerate(ran.pictures):
         width = re.search(r'<svg[^>]*?\bwidth="([\d.]+)', svg)
-        size = " wide" if width and float(width[1]) > _WIDE else ""
+        points = float(width[1]) if width else 0.0
+        size = " wide" if points > _WIDE else " broad" if points > _BROAD else ""
         shown += f'<figure class="scroll{size}">{picture(svg, f"{name}-{number}")}</figure>'
     return shown
 

@@ -1,10 +1,13 @@
 """The reductions side by side."""
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn import metrics
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression as TheirLogistic
 
 import linnet
 from linnet.errors import ConfigError
@@ -29,6 +32,19 @@ def test_measures_are_those_of_the_models() -> None:
         assert 0 <= row.calibration_error < 0.5
         assert f"{row.log_loss:.4f}" in str(found)
     assert found["softmax"].log_loss < found["one-vs-rest"].log_loss
+
+
+def test_softmax_regression_has_the_parameters_of_the_binary_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    for binary in (linnet.LogisticRegression(C=0.01), TheirLogistic(C=0.01, tol=1e-10, max_iter=1000)):
+        found = compare(X, y, estimator=binary)
+        same = compare(X, y, models={"softmax": binary})
+        assert found["softmax"].log_loss == same["softmax"].log_loss
+        assert found["softmax"].log_loss > compare(X, y)["softmax"].log_loss + 0.1
+    of_two = compare(X, y, estimator=linnet.LogisticRegression(class_weight={0: 1.0, 1: 5.0}))
+    assert of_two["softmax"].log_loss == compare(X, y)["softmax"].log_loss
+    alone = compare(X, y, estimator=TheirLogistic(solver="liblinear", max_iter=10_000))
+    assert abs(alone["softmax"].log_loss - compare(X, y)["softmax"].log_loss) < 0.02
 
 
 def test_a_model_of_ones_own_by_hand() -> None:
@@ -57,6 +73,12 @@ def test_a_picture() -> None:
     assert [axis.get_title() for axis in axes] == ["fit s", "predict s", "accuracy", "log loss"]
     widths = [bar.get_width() for bar in axes[2].patches]
     assert widths == [row.accuracy for row in found.rows]
+    for axis in axes:
+        axis.figure.canvas.draw()
+        low, high = axis.get_xlim()
+        labels = [label for label in axis.get_xticklabels() if low <= label.get_position()[0] <= high]
+        boxes = [label.get_window_extent() for label in labels]
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
     again = found.plot(axes)
     assert again[0] is axes[0]
     with pytest.raises(ConfigError, match="ax must be 4 axes"):

@@ -117,23 +117,56 @@ def test_random_ties_are_uniform_among_those_who_say_yes_and_reproducible() -> N
     assert (other.predict(X) != said).any()
 
 
-@pytest.mark.parametrize("code", ["exhaustive", "dense", "bch"])
-def test_codes_correct_half_their_distance(code: str) -> None:
+WITH_ZEROS = np.array(
+    [
+        [1, 1, 1, 1, 1, 1, 0, 0],
+        [-1, -1, -1, -1, -1, -1, 1, 0],
+        [1, 1, 1, -1, -1, -1, 0, -1],
+        [-1, -1, -1, 1, 1, 1, 0, 1],
+        [1, -1, -1, 1, -1, -1, -1, 0],
+        [-1, 1, -1, -1, 1, -1, 1, -1],
+    ]
+)
+
+
+@pytest.mark.parametrize("code", ["exhaustive", "dense", "bch", "sparse", WITH_ZEROS])
+def test_codes_correct_half_their_distance(code: Any) -> None:
     rng = np.random.default_rng(0)
-    y = np.arange(200) % 6
+    y = np.arange(600) % 6
     X = np.eye(6)[y]
+    size = 40 if isinstance(code, str) and code == "sparse" else 4
     model = linnet.OutputCodeClassifier(
-        linnet.LogisticRegression(C=1e4), code=code, code_size=4, decoding="hamming", random_state=0
+        linnet.LogisticRegression(C=1e4), code=code, code_size=size, decoding="hamming", random_state=0
     ).fit(X, y)
-    errors = int((model.row_distance_ - 1) // 2)
-    assert errors >= 2
+    errors = int(np.ceil(model.row_distance_ / 2)) - 1  # fewer than d / 2
+    assert errors >= (0 if code is WITH_ZEROS else 2)
     signs = model.code_book_[y].astype(np.float64)
     for count, stands in ((errors, True), (len(signs.T), False)):
-        wrong = signs.copy()
-        for row in wrong:
-            row[rng.choice(len(row), count, replace=False)] *= -1
-        said = model._winners(3 * wrong, 3 * wrong)
-        assert (said == y).all() == stands
+        for other in range(6):
+            wrong = signs.copy()
+            for row, own in zip(wrong, signs, strict=True):  # those that never saw the class say what another's row has
+                row[own == 0] = np.where(model.code_book_[other] == 0, rng.choice([-1, 1]), model.code_book_[other])[
+                    own == 0
+                ]
+                seen = np.flatnonzero(own)
+                row[rng.choice(seen, min(count, len(seen)), replace=False)] *= -1
+            said = model._winners(3 * wrong, 3 * wrong)
+            assert (said == y).all() == stands
+
+
+def test_the_distance_is_the_largest_for_which_that_holds() -> None:
+    """By going through all answers: with half of it wrong, some make another row as near."""
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        matrix = rng.choice([-1, 0, 1], (3, 6))
+        answers = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T
+        near = answers @ matrix.T  # the larger, the nearer
+        least = np.inf
+        for k in range(3):
+            wrong = ((answers != matrix[k]) & (matrix[k] != 0)).sum(axis=1)
+            ahead = np.delete(near, k, axis=1).max(axis=1) >= near[:, k]
+            least = min(least, wrong[ahead].min(initial=7))
+        assert np.ceil(codes.row_distance(matrix.astype(np.int8)) / 2) == least
 
 
 def test_code_matrices() -> None:
@@ -147,13 +180,17 @@ def test_code_matrices() -> None:
     ):
         assert len(np.unique(matrix, axis=0)) == len(matrix)
         assert ((matrix > 0).any(axis=0) & (matrix < 0).any(axis=0)).all()
-        halves = [np.abs(a.astype(int) - b).sum() / 2 for i, a in enumerate(matrix) for b in matrix[:i]]
-        zeros = [((a == 0) & (b == 0)).sum() / 2 for i, a in enumerate(matrix) for b in matrix[:i]]
-        assert codes.row_distance(matrix) == np.min(np.add(halves, zeros))
+        pairs = [(a.astype(int), b.astype(int)) for i, a in enumerate(matrix) for b in matrix[:i]]
+        distances = [(a * b < 0).sum() - abs((a == 0).sum() - (b == 0).sum()) / 2 for a, b in pairs]
+        assert codes.row_distance(matrix) == max(min(distances), 0)
     assert codes.exhaustive(5).shape == (5, 15)
     assert codes.row_distance(codes.exhaustive(5)) == 8
     assert codes.row_distance(codes.bch(26, 39, rng, 50)) >= 27  # BCH (63, 7) or (63, 10): designed 31 or 27
     many, one = (codes.row_distance(codes.dense(12, 18, np.random.RandomState(0), draws)) for draws in (200, 1))
+    assert many > one
+    many, one = (codes.row_distance(codes.sparse(8, 80, np.random.RandomState(0), draws)) for draws in (200, 1))
+    assert many > one
+    many, one = (codes.row_distance(codes.dense(900, 1000, np.random.RandomState(0), draws)) for draws in (100, 1))
     assert many > one
 
 
@@ -274,7 +311,7 @@ def test_labels_by_the_table() -> None:
         p = model.predict_proba(X)
         for k in range(3):
             alone = linnet.LogisticRegression().fit(X, table[:, k])
-            assert np.allclose(p[:, k], alone.predict_proba(X)[:, 1], rtol=0, atol=1e-9)
+            assert np.allclose(p[:, k], alone.predict_proba(X)[:, 1], rtol=0, atol=1e-8)
         assert (model.predict(X) == (p > 0.5)).all()
         assert not model.predict(X)[:, 3].any()
         assert model.predict(X)[:, 4].all()

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression as TheirLogistic
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -171,6 +172,65 @@ def test_whole_weights_are_repeated_rows(name: str, learner: str) -> None:
     weighed = REDUCTIONS[name](estimator).fit(X, y, sample_weight=w)
     repeated = REDUCTIONS[name](estimator).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.allclose(weighed.predict_proba(X), repeated.predict_proba(X), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_rows_without_weight_are_as_rows_that_are_not_there(name: str) -> None:
+    X, y = noisy()
+    w = (np.arange(300) % 4 != 1) * (1 + np.arange(300) % 3)
+    weighed = REDUCTIONS[name](linnet.LogisticRegression()).fit(X, y, sample_weight=w)
+    fewer = REDUCTIONS[name](linnet.LogisticRegression()).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+    assert np.allclose(weighed.predict_proba(X), fewer.predict_proba(X), rtol=0, atol=1e-7)
+
+
+def test_weights_count_in_what_is_confused() -> None:
+    """Of rows that are asked about, too: the classes that heavy rows confuse stay together."""
+    X = np.array([0.0, 10.0, 20.0, 30.0])[:, None].repeat(40, axis=1).T.reshape(-1, 1)
+    y = np.tile(np.arange(4), 40)
+    rows = np.arange(40).repeat(4)
+    X[(y == 0) & (rows % 4 == 1)] = 20.0  # of the second half: once 0 seems to be 2, and once 1
+    X[(y == 0) & (rows % 4 == 3)] = 10.0
+    for heavy, together in ((1, {0, 2}), (3, {0, 1})):
+        w = np.where((y == 0) & (rows % 4 == heavy), 10.0, 1.0)
+        tree = linnet.LabelTreeClassifier(DecisionTreeClassifier(random_state=0), tree="confusion")
+        children = tree.fit(X, y, sample_weight=w).children_
+        assert any({-1 - left, -1 - right} == together for left, right in children.tolist()), children
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_classifiers_whose_answers_are_no_numbers(name: str) -> None:
+    """A normal distribution of columns that do not vary has none: the shares of the classes are what is left."""
+    tables = (
+        (np.ones((30, 2)), np.arange(30) % 5),
+        (np.array([[0.0, 0], [0, 0], [1, 2], [3, 1], [2, 5], [4, 4]]), np.array([0, 1, 2, 2, 3, 3])),
+    )
+    for X, y in tables:
+        with np.errstate(all="ignore"):
+            model = REDUCTIONS[name](GaussianNB()).fit(X, y)
+            p, said = model.predict_proba(X), model.predict(X)
+        assert np.isfinite(p).all()
+        assert np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-12)
+        assert (p.argmax(axis=1) == said).all()
+
+
+class Unbounded(OnlyPredict):
+    """A classifier whose scores may be infinite, or none."""
+
+    def decision_function(self, X: Array) -> Array:
+        z = (np.asarray(X) - self.middle) @ self.way
+        return np.where(np.abs(z) > 1, np.sign(z) * np.inf, np.where(np.abs(z) < 0.1, np.nan, z))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_infinite_scores(name: str) -> None:
+    X, y = noisy()
+    model = REDUCTIONS[name](Unbounded()).fit(X, y)
+    p = model.predict_proba(X)
+    assert np.isfinite(p).all()
+    assert np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-12)
+    assert (p.argmax(axis=1) == model.predict(X)).all()
+    if hasattr(model, "decision_function"):
+        assert np.isfinite(model.decision_function(X)).all()
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

@@ -56,6 +56,30 @@ def test_coefficients_are_those_of_separate_fits(options: dict[str, Any], weighe
         assert (found.predict(X) == (alone.predict(X) > 0)).all()
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_coefficients_that_hardly_bend_the_objective_are_those_of_the_minimum(seed: int) -> None:
+    """Of columns that few rows have, with next to no penalty: together, alone, and by steps in long numbers."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(6, 1500, p=[0.35, 0.3, 0.2, 0.1, 0.04, 0.01])
+    X = rng.normal(size=(6, 6))[y] * 0.1 + rng.normal(size=(1500, 6)) * 0.12
+    X[:, 4], X[:, 5] = rng.random(1500) < 0.003, 0.5 * (rng.random(1500) < 0.01)
+    model = linnet.OutputCodeClassifier(linnet.LogisticRegression(C=1e4), code=CODES).fit(X, y)
+    for column, found in enumerate(model.estimators_):
+        alone = fitted_alone(column, X, y, None, {"C": 1e4})
+        rows = CODES[y, column] != 0
+        x = np.column_stack([X[rows], np.ones(rows.sum())]).astype(np.longdouble)
+        sign = CODES[y[rows], column].astype(np.longdouble)
+        ridge = np.append(np.full(6, np.longdouble("1e-4")), 0)
+        theta = np.append(alone.coef_, alone.intercept_).astype(np.longdouble)
+        for _ in range(5):
+            wrong = 1 / (1 + np.exp(sign * (x @ theta)))
+            bend = (x * (wrong * (1 - wrong))[:, None]).T @ x + np.diag(ridge)
+            gradient = x.T @ (-sign * wrong) + ridge * theta
+            theta -= np.linalg.solve(bend.astype(np.float64), gradient.astype(np.float64))
+        for coefficients in (found.coef_, alone.coef_):
+            assert np.allclose(coefficients, theta[:-1].astype(np.float64), rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["rest", "one", "tree"])
 def test_also_in_the_other_reductions(kind: str) -> None:
     X, y = clouds()

@@ -241,3 +241,13 @@ def test_it_says_what_it_knows() -> None:
 
 def test_the_docstrings_are_true() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("build", [relu_interpolant, squash_interpolant])
+def test_a_peak_between_the_first_samples(build: Any) -> None:
+    def peak(x: Any) -> Any:
+        return np.exp(-(((x - 0.1234567) / 1e-4) ** 2))
+
+    few, many = build(peak, 0, 1, units=10), build(peak, 0, 1, units=40)
+    assert many.error < few.error / 2 < 0.05
+    assert abs(few(0.1234567) - 1) < 0.1

@@ -106,6 +106,23 @@ def test_the_binomial_goes_to_poisson_as_fast_as_the_bound_says(rate: float) -> 
     assert distances[0] == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.parametrize("rate", [1e-12, 1e-8, 1e-5, 1e-3, 0.1, 1.0, 10.0])
+def test_the_bound_of_the_poisson_limit_holds_for_the_smallest_rates(rate: float) -> None:
+    shown = poisson_limit(rate)
+    assert shown.off <= 1 + 1e-14
+    exact = shown.rows[-1][4] / (rate * rate / 1e4)  # goes to 1 - 3/2 rate
+    assert rate > 1e-3 or exact == pytest.approx(1 - 1.5 * rate, abs=1e-5)
+
+
+def test_counts_and_probabilities_of_different_classes_are_refused() -> None:
+    for counts, p in (([1, 2], [0.2, 0.3, 0.5]), ([[1, 2, 0], [0, 0, 1]], [0.5, 0.5]), ([], []), (1, [1.0])):
+        with pytest.raises(DataError, match="a number a class"):
+            multinomial_log_likelihood(counts, p)
+    shares = [0.2, 0.3, 0.5]
+    each = [multinomial_log_likelihood(row, shares) for row in ([1, 2, 0], [0, 0, 1])]
+    assert multinomial_log_likelihood([[1, 2, 0], [0, 0, 1]], shares) == pytest.approx(sum(each))
+
+
 def test_wrong_counts_and_probabilities_are_refused() -> None:
     with pytest.raises(DataError, match="whole numbers"):
         multinomial_log_likelihood([0.5, 0.5], [0.5, 0.5])

@@ -113,3 +113,24 @@ def test_theory_is_loaded_when_it_is_used() -> None:
     assert done.stdout.strip() == "False"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = theory.nothing  # type: ignore[attr-defined]
+
+
+def test_any_scores_learn_by_softmax_and_log_loss() -> None:
+    """The slope in the scores, carried on by the chain rule, is that of the whole: of distances, as an example."""
+    labels = np.arange(200) % 4
+    points = RNG.normal(size=(4, 3))
+
+    def loss(points: np.ndarray) -> float:
+        scores = -((X[:, None] - points) ** 2).sum(axis=2)
+        return float(Categorical().loss(scores, labels.astype(np.int32)).sum())
+
+    away = X[:, None] - points
+    slope = Categorical().slope(-(away**2).sum(axis=2), labels.astype(np.int32))
+    by_chain = 2 * np.einsum("nk,nkd->kd", slope, away)
+    step = 1e-5
+    for place in np.ndindex(4, 3):
+        there = np.zeros((4, 3))
+        there[place] = step
+        numeric = (loss(points + there) - loss(points - there)) / (2 * step)
+        assert by_chain[place] == pytest.approx(numeric, rel=1e-6, abs=1e-6)
+    assert loss(points - 0.001 * by_chain) < loss(points)

@@ -7,7 +7,8 @@ Rows belong to groups (classes), and problem p says of each group whether its ro
 problem by problem, from sums that one pass over the rows gives for all of them; a problem that is done costs nothing.
 Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, and once
 the end is near these are kept as they are; the gradient is always that of all rows, so that steps, a little longer or
-shorter than Newton's, end in the same place.
+shorter than Newton's, end in the same place. Where that goes slowly, or coefficients are still on their way (those of
+columns that hardly bend the objective), the next second derivatives are of all rows again.
 """
 
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.fit.linear import Floats
+from linnet.fit.newton import settled
 
 _BYTES = 64_000_000  # of the second derivatives that are in memory together
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
@@ -187,6 +189,8 @@ class _Group:
         self._curvature = np.zeros((len(chosen), len(self._ridge), len(self._ridge)))
         self._bias_curvature = np.zeros(len(chosen))  # without what was left out
         self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need; infinite: none are needed
+        self._whole = np.zeros(len(chosen), np.bool_)  # no rows are left out any more
+        self._exact = np.zeros(len(chosen), np.bool_)  # whether second derivatives are of this point and all rows
         counts = np.diff(self._sides.first).astype(np.float64)
         self._rows = self._sides.totals(counts).sum(axis=1)
 
@@ -201,7 +205,7 @@ class _Group:
         iterations, done = np.zeros(count, np.intp), np.zeros(count, np.bool_)
         active = np.arange(count)
         value, gradient = self._at(theta, active)
-        first, before = value.copy(), np.zeros(count)
+        first, before, last = value.copy(), np.zeros(count), np.zeros_like(theta)
         for iteration in range(max_iter + 1):
             step = np.empty_like(gradient)
             self._sums.solve(self._curvature[active], gradient, step)
@@ -209,14 +213,19 @@ class _Group:
             gain = -np.einsum("pj,pj->p", gradient, step)
             nothing = enough * np.abs(first[active]) + _NOTHING * (np.abs(value) + np.abs(first[active] - value))
             quick = gain <= 1e-2 * before[active]  # after this step, gain / before of the gain will be left
-            ends = (gain <= nothing) | (quick & (gain * gain <= _ENOUGH * np.abs(value) * before[active]))
+            near, slow = gain <= _NEAR * np.abs(value), ~quick & (before[active] > 0)
+            no_gain, exact = gain <= nothing, self._exact[active]
+            ends = no_gain | (quick & (gain * gain <= _ENOUGH * np.abs(value) * before[active]))
+            on_their_way = ends & ~(no_gain & exact) & (enough == 0) & ~settled(step, last[active], theta[active])
+            ends &= ~on_their_way
+            again = on_their_way | (near & slow & ~exact)
+            self._whole[active[again]] = True
             theta[active[ends]] += step[ends]
             done[active[ends]] = True
             far = gain > _FAR * np.abs(value)
-            self._leave_out(active, np.where(far, *_LEFT_OUT))
-            near = (gain <= _NEAR * np.abs(value)) & (quick | (before[active] == 0))
-            self._least[active[near]] = np.inf  # the last ones are good enough
-            iterations[active], before[active] = iteration, gain
+            self._leave_out(active, np.where(self._whole[active], 0.0, np.where(far, *_LEFT_OUT)))
+            self._least[active[near & ~slow & ~again]] = np.inf  # the last ones are good enough
+            iterations[active], before[active], last[active] = iteration, gain, step
             left = ~ends & np.isfinite(gain)
             if iteration == max_iter or not left.any():
                 break
@@ -271,6 +280,7 @@ class _Group:
         )
         new = np.isfinite(least)
         self._bias_curvature[active[new]] = curvature[new, -1, -1]
+        self._exact[active] = least == 0
         pull = self._ridge * here
         value += 0.5 * np.einsum("pj,pj->p", pull, here)
         gradient += pull

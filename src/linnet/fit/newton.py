@@ -8,6 +8,8 @@ they no longer do, and a column that only they tell from others is not dependent
 Near the optimum each gain goes with the square of the one before: after gains of b and g the next is about g³/b². A
 step from there with the second derivatives of the point before, which are off by about the square root of next/g,
 leaves next²/g to gain. Where that is nothing the last step is such a one, and its point needs no second derivatives.
+Gains tell little of coefficients that hardly bend the objective (of a column of few rows, all of them sure): an end
+needs steps, too, that forecast no further ones.
 """
 
 from collections.abc import Callable
@@ -26,6 +28,8 @@ _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, ar
 _ENOUGH = 1e-9  # a gain this small, in units of the objective, is squared by one more step
 _NOTHING = 1e-15  # a gain this small is none
 _LEFT = 1e-17  # what may be left after the last step, likewise
+_STILL = 1e-8  # of the largest coefficient: a way this short changes nothing
+_SLOWEST = 1e-2  # a step is this much shorter than the one before, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,17 @@ def factor(matrix: Floats, order: NDArray[np.intp], lost: NDArray[np.bool_] | No
     return Factor(lower, kept, order, scale)
 
 
+def settled(step: Floats, last: Floats, theta: Floats, order: int = 1) -> NDArray[np.bool_]:
+    """Whether steps to come lead to no other theta, if each is shorter than the one before by what the last two tell.
+
+    That is by their rate, or by its square where the method's `order` is 2. For a theta a row.
+    """
+    size = np.abs(step)
+    rate = np.divide(size, np.abs(last), out=np.ones_like(size), where=np.abs(last) > size)
+    to_come = size * rate**order / np.maximum(1 - rate, _SLOWEST)
+    return np.asarray((to_come <= _STILL * np.abs(theta).max(axis=-1, keepdims=True, initial=0.0)).all(axis=-1))
+
+
 def elimination_order(problem: Problem) -> NDArray[np.intp]:
     """Biases and numbers first, first levels last."""
     k, columns = problem.outputs, problem.columns
@@ -149,7 +164,11 @@ def newton(
         if (factored.dependent & ~lost).any():  # a column on its way to infinity has come far enough
             return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved, point.reach)
         nothing = _NOTHING * (abs(point.value) + abs(first - point.value))
-        finished = gain <= nothing or (gain <= enough * abs(point.value) and gain <= 1e-2 * before)
+        finished = gain <= nothing or (
+            gain <= enough * abs(point.value)
+            and gain <= 1e-2 * before
+            and (enough > _ENOUGH or not iterations or bool(settled(step, moved, point.theta, 2)))
+        )
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
@@ -161,7 +180,8 @@ def newton(
             step_there = -factored.solve(trial.gradient)
             rest = -float(trial.gradient @ step_there)
             fallen = trial.value <= point.value + _ROUNDING * abs(point.value)
-            if fallen and rest >= 0 and rest * (rest / gain) <= _LEFT * abs(trial.value):
+            little = rest >= 0 and rest * (rest / gain) <= _LEFT * abs(trial.value)
+            if fallen and little and settled(step_there, step, trial.theta):
                 norm = float(np.abs(trial.gradient).max(initial=0.0))
                 watch(iterations, trial.value, 0.5 * rest)
                 end = trial.theta + step_there

@@ -92,6 +92,7 @@ class Comparison:
             axis.bar_label(bars, [format(value, form) for value in values], padding=3, fontsize=8)
             axis.set_title(title, fontsize=10)
             axis.margins(x=0.25)
+            axis.locator_params(axis="x", nbins=4)  # so that labels of small numbers do not meet
             axis.spines[["top", "right"]].set_visible(False)
         axes[0].invert_yaxis()
         return axes
@@ -110,6 +111,8 @@ def compare(
     """Fit the reductions over a binary classifier (by default LogisticRegression()), and softmax regression, to a part
     of the rows, drawn class by class, and compare their answers on the others.
 
+    Softmax regression has the parameters of the binary classifier if that is linnet's or scikit-learn's
+    LogisticRegression, but for its weights of two answers (`class_weight={0: ..., 1: ...}`), and its own if it is not.
     `models`: others to compare, by name. Row weights count in the fits and in all measures.
     """
     from sklearn.base import clone
@@ -169,10 +172,27 @@ def _drawn(labels: np.ndarray[Any, np.dtype[np.int32]], part: float, rng: np.ran
     return np.sort(order[nth < np.repeat(wanted, counts)])
 
 
+def _softmax(binary: Any) -> Any:
+    """Softmax regression with the parameters of a binary logistic regression, or with its own."""
+    from sklearn.base import clone
+    from sklearn.linear_model import LogisticRegression as Theirs
+
+    if type(binary) not in (LogisticRegression, Theirs):
+        return LogisticRegression()
+    model = clone(binary)
+    if isinstance(model.class_weight, Mapping):  # of no and yes
+        model.set_params(class_weight=None)
+    if type(model) is LogisticRegression:
+        model.set_params(reference=None)  # is one of two, too
+    if model.solver == "liblinear":  # which tells two classes apart alone
+        model.set_params(solver="saga")
+    return model
+
+
 def _models(estimator: Any) -> dict[str, Any]:
     estimator = LogisticRegression() if estimator is None else estimator
     return {
-        "softmax": LogisticRegression(),
+        "softmax": _softmax(estimator),
         "one-vs-rest": OneVsRestClassifier(estimator),
         "one-vs-one": OneVsOneClassifier(estimator),
         "output codes": OutputCodeClassifier(estimator, random_state=0),

@@ -31,6 +31,9 @@ class LabelTreeClassifier(Reduction):
     `tree`: "balanced" (halves of the sorted classes), "huffman" (frequent classes near the root), "confusion" (classes
     that one-vs-rest classifiers confuse stay together longest: fitted to half of the rows, asked about the other half,
     parted by spectral splits), or pairs of pairs of classes such as (("cat", "dog"), ("car", "bus")).
+
+    Row weights count as repeated rows do, but for the tree of "confusion": it is learned from halves, in which a row of
+    weight 2 is on one side and two rows are on both. A row of weight 0 is as one that is not there.
     """
 
     children_: NDArray[np.int32]  # nodes x (left, right), the root first; -1 - k: class k
@@ -65,20 +68,23 @@ class LabelTreeClassifier(Reduction):
 
         if rows.params.keys() - {"sample_weight"}:
             raise ConfigError(f"tree='confusion' takes no fit parameters such as {next(iter(rows.params))}")
-        nth = np.empty(len(labels), np.intp)  # of its class
-        order = np.argsort(labels, kind="stable")
-        starts = np.searchsorted(labels[order], np.arange(len(self.classes_)))
-        nth[order] = np.arange(len(labels)) - starts[labels[order]]
-        learn, ask = np.flatnonzero(nth % 2 == 0), np.flatnonzero(nth % 2 == 1)
-        count = len(self.classes_)
+        count, weights = len(self.classes_), np.ones(len(labels)) if rows.weights is None else rows.weights
+        there = np.flatnonzero(weights > 0)
+        order = there[np.argsort(labels[there], kind="stable")]
+        nth = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])  # of its class
+        learn, ask = np.sort(order[nth % 2 == 0]), np.sort(order[nth % 2 == 1])
         if not len(ask):
             return np.ones((count, count))
         params = _check_method_params(rows.X, rows.params, learn)
         model = OneVsRestClassifier(self.estimator, n_jobs=self.n_jobs)
         model.fit(_safe_indexing(rows.X, learn), labels[learn], **params)
         p = model.predict_proba(_safe_indexing(rows.X, ask))
-        confusion = np.stack([p[labels[ask] == k].sum(axis=0) for k in range(count)])
-        confusion /= np.maximum(np.bincount(labels[ask], minlength=count), 1)[:, None]
+        p *= weights[ask, None]
+        confusion = np.zeros((count, count))
+        known = np.flatnonzero(np.bincount(labels[learn], minlength=count))
+        confusion[:, known] = [p[labels[ask] == k].sum(axis=0) for k in range(count)]
+        total = np.bincount(labels[ask], weights[ask], count)
+        confusion /= np.where(total > 0, total, 1.0)[:, None]
         return np.asarray(confusion + confusion.T)
 
     def predict(self, X: Any) -> NDArray[Any]:

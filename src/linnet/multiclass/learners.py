@@ -1,8 +1,8 @@
 """Binary classifiers that were trained together: logistic regressions in one table, or any others one by one.
 
 All that a reduction asks of them are, problem by problem, the log-odds log(p / (1 - p)) of yes, always finite, and a
-score whose sign is the answer. Where no yes or no no was there to learn from, the answer is log((yes + 1) / (no + 1)),
-from the rows counted.
+score whose sign is the answer. Where no yes or no no was there to learn from, or a classifier's own answer is not a
+number, the answer is log((yes + 1) / (no + 1)), from the rows counted.
 """
 
 from abc import ABC, abstractmethod
@@ -36,6 +36,7 @@ _FEW_ROWS = 20_000
 _MOST_CELLS = 200_000_000  # of columns of levels and sparse columns as dense ones
 _LARGE = 1_000_000_000  # bytes of a model
 _SURE = (-745.0, 37.0)  # log-odds of the numbers next to 0 and to 1
+_HIGHEST = 1e100  # score: sums of squares of such are finite
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,7 @@ class SeparateLearners(Learners):
 
     each: list[Any]  # a fitted classifier, or log-odds where there was nothing to learn from
     reliable: list[Any]  # of classifiers without scores: log-odds of yes where they say no and where they say yes
+    usual: Floats  # log-odds by the rows counted
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -279,7 +281,7 @@ class SeparateLearners(Learners):
         reliable: list[Any] = [None] * len(each)
         for problem, (model, shares) in zip(np.flatnonzero(~lacking), done, strict=True):
             each[problem], reliable[problem] = model, shares
-        return SeparateLearners(each, reliable)
+        return SeparateLearners(each, reliable, constant)
 
     def read(self, X: Any) -> Any:
         """The table as it is."""
@@ -340,18 +342,23 @@ class SeparateLearners(Learners):
         model = self.each[problem]
         if isinstance(model, float):
             return model, model
-        score = None
+        score, usual = None, self.usual[problem]
         if hasattr(model, "decision_function"):
-            score = np.asarray(model.decision_function(table), np.float64).ravel()
+            score = _finite(np.asarray(model.decision_function(table), np.float64).ravel(), usual)
         if hasattr(model, "predict_proba"):
             p = np.asarray(model.predict_proba(table), np.float64)
-            with np.errstate(divide="ignore"):
-                log_odds = np.clip(np.log(p[:, 1]) - np.log(p[:, 0]), *_SURE)
-            return log_odds, 2 * p[:, 1] - 1 if score is None else score
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_odds = np.clip(_finite(np.log(p[:, 1]) - np.log(p[:, 0]), usual), *_SURE)
+            return log_odds, _finite(2 * p[:, 1] - 1, np.tanh(usual / 2)) if score is None else score
         if score is not None:
             return score, score
         said = np.asarray(model.predict(table)) == 1
         return np.where(said, self.reliable[problem][1], self.reliable[problem][0]), np.where(said, 1.0, -1.0)
+
+
+def _finite(answers: Floats, usual: float) -> Floats:
+    """The same, with the usual answer in place of what is not a number, and none infinite."""
+    return np.clip(np.where(np.isnan(answers), usual, answers), -_HIGHEST, _HIGHEST)
 
 
 def _train(estimator: Any, rows: Rows, problem: int) -> tuple[Any, Any]:

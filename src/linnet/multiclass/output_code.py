@@ -25,8 +25,9 @@ class OutputCodeClassifier(Reduction):
     """A code matrix M, classes x classifiers: classifier l tells the classes with +1 in column l from those with -1.
 
     `code`: "dense" or "sparse" (drawn, `code_size` times as many columns as classes, of `draws` draws the one whose
-    rows are furthest apart), "exhaustive", "bch" (see `linnet.multiclass.codes`), or a matrix. `decoding` says which
-    class is said, given scores s_l (above 0: yes) and probabilities p_l of yes:
+    rows are furthest apart), "exhaustive", "bch" (see `linnet.multiclass.codes`), or a matrix. At most
+    3·10^9 / (K² columns) codes are drawn, which takes about a second: 100 up to 270 classes, 2 for 1,000. `decoding`
+    says which class is said, given scores s_l (above 0: yes) and probabilities p_l of yes:
 
     | decoding | the class k with the least |
     |---|---|
@@ -35,7 +36,9 @@ class OutputCodeClassifier(Reduction):
     | "loss" | Σ_l (M_kl - s_l)², as scikit-learn decodes |
 
     Probabilities are those of the likelihood, in which the class that is said is the most probable one: see
-    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance between two rows.
+    `linnet.multiclass.decisions`. Learned: `code_book_` and `row_distance_`, the least distance d between two rows:
+    fewer than d / 2 wrong answers leave the right row the nearest ("hamming"). With zeros, d is less than the places in
+    which rows differ, as classifiers that never saw a class may say anything of it; it is 0 where they alone decide.
     """
 
     code_book_: NDArray[np.int8]

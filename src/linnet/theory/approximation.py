@@ -20,7 +20,7 @@ largest possible difference, up to rounding, is `bound`.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -180,6 +180,8 @@ class _Construction:
 
     def _as_well_as(self, begun: Sampled, units: int, lipschitz: float | None) -> Interpolant:
         """The network of so many units with the least error found."""
+        look = sample(begun, 0.0, 1e-3 / units)  # the first samples may have missed a peak
+        begun = replace(begun, scale=max(begun.scale, float(np.abs(look.y).max())))
         finest = begun.scale * _SMALLEST / 64
         fine = max(begun.scale * 1e-3 / units, finest)
         before = np.inf

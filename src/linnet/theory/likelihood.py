@@ -53,6 +53,10 @@ def multinomial_log_likelihood(counts: ArrayLike, p: ArrayLike) -> float:
     0.1875
     """
     x, of_class = np.asarray(counts, np.float64), np.asarray(p, np.float64)
+    if x.ndim not in (1, 2) or x.size == 0 or of_class.shape not in (x.shape, x.shape[-1:]):
+        raise DataError(
+            f"counts and p must have a number a class, in a row or in rows, got shapes {x.shape} and {of_class.shape}"
+        )
     if (x < 0).any() or (x != np.round(x)).any():
         raise DataError("counts must be whole numbers of at least 0")
     if (of_class < 0).any() or np.abs(of_class.sum(axis=-1) - 1).max() > 1e-9:
@@ -100,22 +104,31 @@ def poisson_limit(rate: float, trials: Sequence[int] = (10, 100, 1000, 10_000)) 
     """Binomial(n, rate/n) goes to Poisson(rate): their distance Σ_k |P - Q| / 2 is at most (1 - e^-rate) rate / n (the
     bound of Barbour and Hall).
 
-    `off` is the largest distance divided by its bound: never above 1.
+    `off` is the largest distance divided by its bound: never above 1, but for the last bits.
     """
     check_number(rate, "rate", above=0)
     rows = []
     for n in trials:
         check_whole(n, "trials", at_least=int(np.ceil(rate)))
         k, p = np.arange(n + 1.0), rate / n
-        log_ways = scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1)
-        binomial = np.exp(log_ways + scipy.special.xlogy(k, p) + scipy.special.xlog1py(n - k, -p))
+        log_ratio = _log_binomial_to_poisson(k, n, p)
         poisson = np.exp(k * np.log(rate) - rate - scipy.special.gammaln(k + 1))
+        binomial = poisson * np.exp(log_ratio)
         beyond = float(scipy.special.gammainc(n + 1.0, rate))  # Poisson's share above n, where the binomial has none
-        distance = 0.5 * (float(np.abs(binomial - poisson).sum()) + beyond)
+        distance = 0.5 * (float((poisson * np.abs(np.expm1(log_ratio))).sum()) + beyond)  # |P - Q| = Q |P/Q - 1|
         variance = float(binomial @ k**2 - (binomial @ k) ** 2)
         rows.append((float(n), p, float(binomial @ k), variance, distance, -np.expm1(-rate) * rate / n))
     names = ("n", "p", "mean", "variance", "distance", "bound")
     return Demonstration(names, tuple(rows), max(row[4] / row[5] for row in rows))
+
+
+def _log_binomial_to_poisson(k: Floats, n: int, p: float) -> Floats:
+    """log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), exact also where P is almost Q."""
+    ways = np.concatenate([[0.0], np.cumsum(np.log1p(-k[:-1] / n))])
+    if p > 0.1:
+        return np.asarray(ways + scipy.special.xlog1py(n - k, -p) + n * p)
+    power = np.arange(2.0, 20.0)
+    return np.asarray(ways - k * np.log1p(-p) - n * float((p**power / power).sum()))
 
 
 def logsumexp_between(z: ArrayLike) -> tuple[Floats, Floats, Floats]:

@@ -47,8 +47,10 @@ def start(f: Callable[[Any], Any], a: float, b: float) -> Sampled:
     return Sampled(asked, x, y, np.ones(_FIRST, np.bool_), float(np.abs(y).max()) or 1.0)
 
 
-def sample(begun: Sampled, fine: float) -> Sampled:
-    """Add samples until f is within `fine` of the straight lines between them wherever it is asked."""
+def sample(begun: Sampled, fine: float, of_largest: float = 0.0) -> Sampled:
+    """Add samples until f is within `fine`, or within a part of the largest |f| found, of the straight lines between
+    them wherever it is asked.
+    """
     sampled = begun
     open_ = begun.rough
     while True:
@@ -58,9 +60,10 @@ def sample(begun: Sampled, fine: float) -> Sampled:
             return _without_pole(replace(sampled, rough=open_))
         start, rise = sampled.y[cells], sampled.y[cells + 1] - sampled.y[cells]
         sampled = _with(sampled, sampled.x[cells] + _SPLIT * width[cells], fine)
+        enough = max(fine, of_largest * float(np.abs(sampled.y).max()))
         off = np.zeros(len(sampled.x) - 1, np.bool_)
         new = cells + np.arange(1, len(cells) + 1)  # where the new samples are
-        off[new] = off[new - 1] = np.abs(sampled.y[new] - (start + _SPLIT * rise)) > fine
+        off[new] = off[new - 1] = np.abs(sampled.y[new] - (start + _SPLIT * rise)) > enough
         # what is too narrow to split stays as it was
         narrow = np.insert(open_ & (width <= _NARROWEST * (sampled.x[-1] - sampled.x[0])), cells + 1, False)
         open_ = off | narrow
@@ -90,8 +93,8 @@ def _with(sampled: Sampled, x: Floats, fine: float) -> Sampled:
     """The samples and f at further x, which are in order; new cells are not rough."""
     if len(sampled.x) + len(x) > _MOST:
         raise FitError(
-            f"f takes more than {_MOST:,} samples to be followed within {fine:.2g}: take a larger eps, fewer units or "
-            "a shorter interval"
+            f"f takes more than {_MOST:,} samples to be followed within {fine:.2g}: take a shorter interval, or ask "
+            "for less, by a larger eps or by fewer units"
         )
     places = np.searchsorted(sampled.x, x)
     rough = np.insert(sampled.rough, places, False)
