@@ -12,6 +12,7 @@ from linnet._native import core
 from linnet.data.columns import Codes, Columns, code_type
 from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
 from linnet.data.table import Array, as_table, check_finite, describe, empty
+from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
 
 if TYPE_CHECKING:
@@ -85,33 +86,51 @@ class Encoder:
         return Columns(len(table), tables=(table,))
 
     def encode_rows(self, rows: Sequence[Any]) -> Columns:
-        """Columns of single rows: sequences in the table's order of columns, mappings, or data frames of one row."""
+        """Columns of single rows: sequences in the table's order of columns, mappings, or tables of one row."""
         if self.kind != "frame":
-            return self.encode(np.stack([np.asarray(row, np.float64) for row in rows]))
+            return self.encode(np.stack([_one_row(row) for row in rows]))
         assert self.names is not None
-        by_column: dict[str, list[Any]] = {column: [] for column in self.names}
-        for row in rows:
-            frame = as_frame(row, "a row")
-            values: Any = row if frame is None else frame.row(0)
-            named = hasattr(values, "keys")
-            if not named and len(values) != self.width:
+        of_rows = [self._by_name(row) for row in rows]
+        by_column = {level.column: level for level in self.levels}
+        tables, marks, codes = [], [], []
+        for column in self.names:
+            found = np.empty(len(rows), object)
+            found[:] = [row[column] for row in of_rows]
+            gaps = missing(found)
+            if gaps.any() and self.gaps == "refuse":
+                raise DataError(f"a row has no value in column {column!r}: fill it in first")
+            found[gaps] = None
+            if column in by_column:
+                places = {value: code for code, value in enumerate(by_column[column].values)}
+                codes.append(np.array([places.get(value, -1) for value in found], code_type(len(places))))
+                continue
+            values = found.astype(np.float64)  # None becomes NaN
+            if self.gaps == "fill":
+                values[gaps] = self.medians[column]
+                marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
+            check_finite(values[:, None], f"column {column!r} of the rows")
+            tables.append(values[:, None])
+        level_counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(rows), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
+
+    def _by_name(self, row: Any) -> dict[str, Any]:
+        """The values of a single row, by the names of the columns."""
+        assert self.names is not None
+        frame = as_frame(row, "a row")
+        if frame is not None:
+            if len(frame) != 1:
+                raise DataError(f"a row must be one row, got a table of {len(frame)}")
+            found = dict(zip(frame.columns, frame.row(0), strict=True))
+        elif hasattr(row, "keys"):
+            found = {str(name): row[name] for name in row.keys()}  # noqa: SIM118: iterating a pandas row gives values
+        else:
+            values = row.reshape(-1).tolist() if isinstance(row, np.ndarray) else list(row)
+            if len(values) != self.width:
                 raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
-            for place, column in enumerate(self.names):
-                by_column[column].append(values[column if named else place])
-        tables = [
-            np.array(values, np.float64)[:, None]
-            for column, values in by_column.items()
-            if column not in {level.column for level in self.levels}
-        ]
-        codes = [
-            np.array(
-                [level.values.index(v) if v in level.values else -1 for v in by_column[level.column]],
-                code_type(len(level.values)),
-            )
-            for level in self.levels
-        ]
-        counts = tuple(len(level.values) for level in self.levels)
-        return Columns(len(rows), tables=tuple(tables), codes=tuple(codes), levels=counts)
+            found = dict(zip(self.names, values, strict=True))
+        if lacking := [column for column in self.names if column not in found]:
+            raise DataError(f"a row lacks the columns {lacking}: the model takes {', '.join(self.names)}")
+        return found
 
     @property
     def coefficient_names(self) -> list[str]:
@@ -141,7 +160,7 @@ class Encoder:
         out = {name: [index] for index, name in enumerate(self.coefficient_names)}
         first = 0
         for column in names:  # a column's own name counts more than one made up of a column and a level
-            count = by_column.get(column, 1)
+            count = by_column.get(column, 2 if column in self.marked else 1)
             out[column] = list(range(first, first + count))
             first += count
         return out
@@ -304,6 +323,11 @@ class Encoded:
     def column_names(self) -> list[str]:
         """As pyarrow's tables have them."""
         return list(self.encoder.names or ())
+
+
+def _one_row(row: Any) -> NDArray[np.float64]:
+    """A row of numbers, also one that is a table or a sparse matrix of its own."""
+    return np.asarray(row.toarray() if hasattr(row, "toarray") else row, np.float64).reshape(-1)
 
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
