@@ -90,9 +90,7 @@ def test_likelihood_ratios_have_one_dispersion(case: str) -> None:
 def test_the_likelihood_ratio_of_least_squares_agrees_with_statsmodels() -> None:
     model = linnet.LinearRegression()
     found = (
-        model.fit(X, REAL)
-        .inference(X, REAL)
-        .likelihood_ratio_test(model.fit(X[:, :1], REAL).inference(X[:, :1], REAL))
+        model.fit(X, REAL).inference(X, REAL).likelihood_ratio_test(model.fit(X[:, :1], REAL).inference(X[:, :1], REAL))
     )
     theirs = sm.OLS(REAL, A).fit().compare_lr_test(sm.OLS(REAL, A[:, :2]).fit())
     np.testing.assert_allclose(found, [theirs[0], theirs[2], theirs[1]], rtol=1e-8)

@@ -121,8 +121,8 @@ class Encoder:
             if len(frame) != 1:
                 raise DataError(f"a row must be one row, got a table of {len(frame)}")
             found = dict(zip(frame.columns, frame.row(0), strict=True))
-        elif hasattr(row, "keys"):
-            found = {str(name): row[name] for name in row.keys()}  # noqa: SIM118: iterating a pandas row gives values
+        elif hasattr(row, "items"):
+            found = {str(name): value for name, value in row.items()}
         else:
             values = row.reshape(-1).tolist() if isinstance(row, np.ndarray) else list(row)
             if len(values) != self.width:
