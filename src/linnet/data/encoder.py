@@ -10,8 +10,17 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.data.columns import Codes, Columns, code_type
-from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
-from linnet.data.table import Array, as_table, check_finite, describe, empty
+from linnet.data.frames import (
+    as_frame,
+    categories_of,
+    check_whole,
+    has_levels,
+    levels_of,
+    not_usable,
+    numbers,
+    parts_of,
+)
+from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
 from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
 
@@ -33,10 +42,12 @@ class Encoder:
 
     `gaps`, values that are missing: "refuse" them; "fill" them in data frames: in numbers by the median of the column,
     with a column of zeros and ones that says where, in text and categories by a level of their own; "keep" them:
-    numbers stay NaN, and rows have no level.
+    numbers stay NaN, and rows have no level. `narrow`: whole numbers become bytes or float32 where these hold them all,
+    which other rows of the same columns need not do.
     """
 
     gaps: Literal["refuse", "fill", "keep"] = "refuse"
+    narrow: bool = False
     kind: str = ""  # "array", "sparse" or "frame"
     width: int = 0  # columns of the table
     names: tuple[str, ...] | None = None  # of the table's columns
@@ -66,7 +77,7 @@ class Encoder:
         if (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
             return self._encode_sparse(matrix, name)
-        table = as_table(x, name=name, gaps=self.gaps == "keep")
+        table = as_table(x, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
         self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
         return Columns(len(table), tables=(table,))
 
@@ -82,7 +93,7 @@ class Encoder:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         if (matrix := _as_sparse(x, name)) is not None:
             return self._encode_sparse(matrix, name)
-        table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep")
+        table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
         return Columns(len(table), tables=(table,))
 
     def encode_rows(self, rows: Sequence[Any]) -> Columns:
@@ -212,7 +223,11 @@ class Encoder:
         if core.has_duplicates(rows.indptr.astype(np.int64, copy=False), rows.indices, rows.shape[1]):
             rows = rows.copy()
             rows.sum_duplicates()
-        values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
+        values = rows.data
+        if self.narrow and values.dtype.kind in "iu":
+            values = narrowed(values, least=np.float32)
+        elif values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
         _, place = core.first_nonfinite(values[None]) if len(values) else (-1, -1)
         if place >= 0:
             where = int(np.searchsorted(rows.indptr, place, side="right")) - 1
@@ -238,7 +253,7 @@ class Encoder:
             if column in by_column:
                 codes.append(self._codes(frame[column], by_column[column], name))
                 continue
-            values = numbers(frame[column], name)
+            values = numbers(frame[column], name, narrow=self.narrow)
             if self.gaps == "fill":
                 gaps = np.isnan(values)
                 values = self._without_gaps(values, gaps, column)
@@ -267,11 +282,13 @@ class Encoder:
         if self.gaps == "refuse":
             check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
-        if (given := pandas_categories(series)) is not None:
+        if (given := categories_of(series)) is not None:
             values, of_rows = given
             code_of = np.array([places.get(value, -1) for value in (*values, None)], code_type(len(places)))
             known = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == of_rows.dtype
-            codes: Codes = np.ascontiguousarray(of_rows) if known else code_of[of_rows]  # a gap is -1: the last
+            codes: Codes = np.ascontiguousarray(of_rows) if known else np.empty_like(of_rows, code_of.dtype)
+            for part in () if known else parts_of(len(of_rows)):
+                codes[part] = code_of[of_rows[part]]  # a gap is -1: the last
         else:
             codes = np.full(len(series), places.get(None, -1), code_type(len(places)))
             present = series.drop_nulls()
