@@ -76,7 +76,10 @@ def gram(problem: Problem) -> Floats | None:
     inner, to_bias, weight = whole[:-1, :-1], whole[-1, :-1], float(whole[-1, -1])
     if not problem.intercept:
         return inner.copy()
-    out = inner - np.outer(to_bias, to_bias) / weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = inner - np.outer(to_bias / weight, to_bias)
+    if not np.isfinite(out).all():
+        return None
     constant = np.diagonal(out) <= _RANK**2 * np.diagonal(inner)  # but for rounding
     out[constant], out[:, constant] = 0, 0
     return out
