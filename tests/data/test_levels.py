@@ -1,6 +1,7 @@
 """Levels that are rare, new, or very long."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,49 @@ def test_codes_take_as_few_bytes_as_hold_them(count: int, dtype: str, kind: str)
     few = encoder.encode(frame[::-2]).codes[0]
     assert few.dtype == dtype
     assert few.tolist() == codes[::-2].tolist()
+
+
+def test_codes_are_read_where_they_lie() -> None:
+    codes = np.random.default_rng(0).integers(0, 30, 200_000).astype(np.int8)
+    names = [f"l{i}" for i in range(30)]
+    frame = pd.DataFrame({"a": pd.Categorical.from_codes(codes, names)})
+    table = pa.table({"a": pa.DictionaryArray.from_arrays(pa.array(codes), names)})
+    for given, own in ((frame, frame["a"].array.codes), (table, table["a"].chunk(0).indices.to_numpy())):
+        assert np.shares_memory(Encoder().learn(given).codes[0], own)
+
+
+def test_dictionaries_of_several_chunks() -> None:
+    """Each chunk may have levels of its own, in an order of its own, and name one twice."""
+
+    def chunk(codes: list[int | None], names: list[str], kind: Any = "int8") -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(codes, kind), names)
+
+    chunks = [
+        chunk([0, 1, None], ["x", "y"]),
+        chunk([1, 0, 1], ["x", "y"]),
+        chunk([0, 1, 2], ["z", "x", "z"]),
+    ]
+    table = pa.table({"a": pa.chunked_array(chunks)})
+    text = [None if value is None else str(value) for value in table["a"].to_pylist()]
+    assert text == ["x", "y", None, "y", "x", "y", "z", "x", "z"]
+    encoder = Encoder(gaps="fill")
+    columns = encoder.learn(table)
+    assert [encoder.levels[0].values[code] for code in columns.codes[0]] == text
+    assert Encoder(gaps="keep").learn(table).codes[0].tolist() == [0, 1, -1, 1, 0, 1, 2, 0, 2]
+    assert encoder.encode(table.slice(4, 3)).codes[0].tolist() == [0, 1, 2]
+    unsigned = pa.table({"a": chunk([1, None], ["x", "y"], "uint8")})
+    assert [encoder.levels[0].values[code] for code in encoder.encode(unsigned).codes[0]] == ["y", None]
+    many = [chunk(list(range(100)), [f"{letter}{i}" for i in range(100)]) for letter in "ab"]  # more than a byte holds
+    assert Encoder().learn(pa.table({"a": pa.chunked_array(many)})).codes[0].tolist() == list(range(200))
+
+
+def test_numbers_of_several_chunks() -> None:
+    chunks = [pa.array([1.5, 2.0]), pa.array([3.0])]
+    whole = [pa.array([1, 2], "int64"), pa.array([300], "int64")]
+    gaps = [pa.array([1, None], "int64"), pa.array([300], "int64")]
+    table = pa.table({name: pa.chunked_array(parts) for name, parts in (("a", chunks), ("b", whole), ("c", gaps))})
+    found = Encoder(gaps="keep").learn(table).tables
+    np.testing.assert_array_equal(np.hstack(found), [[1.5, 1, 1], [2, 2, np.nan], [3, 300, 300]])
 
 
 def test_other_categories_get_the_codes_of_their_names() -> None:

@@ -79,6 +79,25 @@ def test_other_numbers_are_converted_without_loss(dtype: str, result: str) -> No
     np.testing.assert_array_equal(table, [[1, 2], [3, 100]])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", ">i4"])
+def test_whole_numbers_take_the_smallest_type_that_holds_them(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    for values, result in (
+        ([0, 255], "uint8"),
+        ([0, 256], "float32"),
+        ([-1, 255], "float32"),
+        ([-(2**24), 2**24], "float32"),
+        ([0, 2**24 + 1], "float64"),
+        ([-(2**24) - 1, 0], "float64"),
+    ):
+        if limits.min <= min(values) and max(values) <= limits.max:
+            table = as_table(np.array([values], dtype), narrow=True)
+            assert table.dtype == np.dtype(result)
+            np.testing.assert_array_equal(table, [values])
+    small = np.array([[0, 100]], np.int8)
+    assert np.shares_memory(as_table(small, narrow=True), small)
+
+
 def test_numbers_that_do_not_lie_on_their_grid_are_copied() -> None:
     crooked = np.frombuffer(b"-" + np.arange(6, dtype=np.float32).tobytes(), np.float32, offset=1).reshape(2, 3)
     assert not crooked.flags.aligned

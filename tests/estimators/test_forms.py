@@ -83,6 +83,29 @@ def predictions(model: Any, table: Any, given: dict[str, Any]) -> Any:
     return model.predict(table)[weighed]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "bool"])
+def test_the_type_of_whole_numbers_does_not_matter(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    large = {"int32": 2**30, "int64": 2**50}.get(dtype, 1)
+    for rows, columns in ((300, 4), (30, 60)):
+        x = rng.integers(0, 2 if dtype == "bool" else 120, (rows, columns)).astype(dtype)
+        if dtype.startswith("int"):
+            x[:, 0] -= 50
+            x[:, 1] *= large // 120 or 1
+        y = rng.poisson(2, rows)
+        names = [f"c{j}" for j in range(columns)]
+        tables = (x, pd.DataFrame(x, columns=names), scipy.sparse.csr_array(x), np.asfortranarray(x))
+        for make in (linnet.Ridge, linnet.LogisticRegression, linnet.PoissonRegressor):
+            expected = make().fit(x.astype(float), y)
+            for table in tables:
+                model = make().fit(table, y)
+                np.testing.assert_allclose(
+                    model.predict(table), expected.predict(x.astype(float)), rtol=1e-9, atol=1e-11
+                )
+            one = make().fit(x, y)
+            np.testing.assert_allclose(one.predict(x[:1].astype(float)), one.predict(x[:1]), rtol=1e-12)
+
+
 def test_many_sparse_columns_of_different_scales() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 3500)) * (rng.random((60, 3500)) < 0.1) * np.exp(rng.normal(size=3500))

@@ -42,3 +42,26 @@ def test_gaps_are_refused_unless_asked_for() -> None:
         linnet.Ridge().fit(FRAME, Y)
     with pytest.raises(ConfigError, match="unknown gaps 'drop': choose from: refuse, fill"):
         linnet.Ridge(gaps="drop").fit(FRAME, Y)
+
+
+def test_penalties_by_name_find_their_columns_behind_a_mark() -> None:
+    frame = pd.DataFrame({"a": SIZE, "b": RNG.normal(size=200), "c": RNG.normal(size=200)})
+
+    def fit(penalty: Any) -> Any:
+        return linnet.PoissonRegressor(alpha=10, gaps="fill", column_penalty=penalty).fit(frame, Y).coef_
+
+    np.testing.assert_array_equal(fit({"c": 0}), fit([1, 1, 1, 0]))
+    np.testing.assert_array_equal(fit({"b": 0}), fit([1, 1, 0, 1]))
+    np.testing.assert_array_equal(fit({"a": 0}), fit([0, 0, 1, 1]))
+    np.testing.assert_array_equal(fit({"a missing": 0}), fit([1, 0, 1, 1]))
+
+
+def test_segments_between_rows_with_gaps() -> None:
+    model = linnet.LogisticRegression(gaps="fill", C=100).fit(FRAME, Y > 2)
+    pairs = [(row, other) for row in range(0, 40, 3) for other in (1, 50)]
+    ends = [(FRAME.iloc[row], FRAME.iloc[other]) for row, other in pairs]
+    predicted = model.predict(FRAME)
+    assert np.isnan(SIZE[[row for row, _ in pairs]]).any()
+    for (row, other), segment in zip(pairs, model.certificate(FRAME, Y > 2, segments=ends).segments, strict=True):
+        assert segment.pieces[0][0] == predicted[row]
+        assert segment.pieces[-1][0] == predicted[other]

@@ -54,6 +54,26 @@ for model in MODELS.values():  # what is loaded at the first fit is not the data
 
 TABLES = {
     "dense": "x = rng.standard_normal((rows, 100)); size = x.nbytes",
+    "whole numbers": "x = rng.integers(-100, 1000, (rows, 100)); size = x.nbytes",
+    "frame of whole numbers": """
+x = pd.DataFrame({f"n{i}": rng.integers(-100, 1000, rows) for i in range(100)}, copy=False)
+size = int(x.memory_usage().sum())
+""",
+    "sparse whole numbers": """
+columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries a row
+columns += rng.integers(0, 10, len(columns), np.int32)
+starts = np.arange(0, len(columns) + 1, 50, dtype=np.int32)
+x = sp.csr_array((rng.integers(1, 9, len(columns)), columns, starts), shape=(rows, 500))
+size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
+""",
+    "levels": """
+rows = 1_000_000
+levels = pd.Index(["a", "b", "c"])
+x = pd.DataFrame(
+    {f"c{i}": pd.Categorical.from_codes(rng.integers(0, 3, rows, np.int8), levels) for i in range(60)}, copy=False
+)
+size = int(x.memory_usage().sum())
+""",
     "constant column": "x = rng.standard_normal((rows, 100)); x[:, 7] = 0; size = x.nbytes",
     "sparse": """
 columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries a row

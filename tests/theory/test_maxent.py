@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.optimize
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -78,6 +79,11 @@ def test_infeasible_moments_are_named() -> None:
         maxent([[0, 0], [1, 0], [0, 1]], [0.8, 0.8])
     with pytest.raises(ConfigError, match="one number a column"):
         maxent([1, 2], [1, 2])
+
+
+def test_moments_of_another_shape_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"one number a column of features, 1 in all, got shape \(1, 1\)"):
+        maxent([[0], [1]], [[0.3]])
 
 
 def test_the_docstring_is_true() -> None:
@@ -170,6 +176,16 @@ def test_the_mismatch_is_the_same_in_any_units() -> None:
     np.testing.assert_allclose(found, found[1], rtol=1e-6)
 
 
+def test_no_gap_is_below_zero() -> None:
+    """What the best intercepts gain is a difference of two objectives, which may be rounding alone."""
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        x, y = rng.normal(size=(400, 3)), rng.integers(0, 2 + seed % 2, 400)
+        certificate = linnet.LogisticRegression(C=10.0 ** (seed % 5 - 2)).fit(x, y).certificate(x, y)
+        assert certificate.is_bound
+        assert 0 <= certificate.gap <= 1e-9 * certificate.objective
+
+
 def test_segments_of_a_frame_with_levels() -> None:
     x, y = load_iris(return_X_y=True)
     frame = pd.DataFrame({"a": x[:, 0], "level": np.array(["u", "v", "w"])[np.arange(150) % 3], "b": x[:, 2]})
@@ -181,6 +197,35 @@ def test_segments_of_a_frame_with_levels() -> None:
     for form in (dict, list, lambda row: pd.DataFrame([row]), lambda row: pl.DataFrame([dict(row)])):
         certificate = model.certificate(frame, y, segments=[(form(ends[0]), form(ends[1]))])
         assert certificate.segments[0] == plain
+
+
+def test_segments_between_rows_of_the_table_fitted_on() -> None:
+    x, y = load_iris(return_X_y=True)
+    ends = linnet.LogisticRegression().fit(x, y).certificate(x, y, segments=[(x[0], x[149])]).segments
+    sparse, frame = scipy.sparse.csr_array(x), pd.DataFrame(x)  # whose columns are called 0, 1, 2, 3
+    turned = frame[[3, 1, 0, 2]]
+    for table, start, end in (
+        (x, x[[0]], x[[149]]),
+        (sparse, sparse[[0]], sparse[[149]]),
+        (sparse, sparse[0], sparse[149]),
+        (scipy.sparse.csr_matrix(x), sparse[[0]], x[149]),
+        (frame, frame.iloc[0], frame.iloc[149]),
+        (frame, turned.iloc[:1], turned.iloc[149]),
+        (frame, x[[0]], x[149].tolist()),
+    ):
+        found = linnet.LogisticRegression().fit(table, y).certificate(table, y, segments=[(start, end)]).segments
+        assert [piece[0] for piece in found[0].pieces] == [piece[0] for piece in ends[0].pieces]
+        np.testing.assert_allclose([p[1:] for p in found[0].pieces], [p[1:] for p in ends[0].pieces], rtol=1e-9)
+    model = linnet.LogisticRegression().fit(frame, y)
+    for bad, message in (
+        (frame.iloc[:2], "a row must be one row, got a table of 2"),
+        ({"0": 1.0}, "a row lacks the columns \\['1', '2', '3'\\]"),
+        ([1.0], "a row has 1 values, but the model takes 4"),
+        ([1.0, None, 2.0, 3.0], "a row has no value in column '1'"),
+        ([1.0, np.inf, 2.0, 3.0], "column '1' of the rows contains infinity"),
+    ):
+        with pytest.raises(DataError, match=message):
+            model.certificate(frame, y, segments=[(bad, bad)])
 
 
 def test_regions_are_convex_along_segments() -> None:

@@ -10,8 +10,18 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.data.columns import Codes, Columns, code_type
-from linnet.data.frames import as_frame, check_whole, has_levels, levels_of, not_usable, numbers, pandas_categories
-from linnet.data.table import Array, as_table, check_finite, describe, empty
+from linnet.data.frames import (
+    as_frame,
+    categories_of,
+    check_whole,
+    has_levels,
+    levels_of,
+    not_usable,
+    numbers,
+    parts_of,
+)
+from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
+from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
 
 if TYPE_CHECKING:
@@ -32,10 +42,12 @@ class Encoder:
 
     `gaps`, values that are missing: "refuse" them; "fill" them in data frames: in numbers by the median of the column,
     with a column of zeros and ones that says where, in text and categories by a level of their own; "keep" them:
-    numbers stay NaN, and rows have no level.
+    numbers stay NaN, and rows have no level. `narrow`: whole numbers become bytes or float32 where these hold them all,
+    which other rows of the same columns need not do.
     """
 
     gaps: Literal["refuse", "fill", "keep"] = "refuse"
+    narrow: bool = False
     kind: str = ""  # "array", "sparse" or "frame"
     width: int = 0  # columns of the table
     names: tuple[str, ...] | None = None  # of the table's columns
@@ -65,7 +77,7 @@ class Encoder:
         if (matrix := _as_sparse(x, name)) is not None:
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
             return self._encode_sparse(matrix, name)
-        table = as_table(x, name=name, gaps=self.gaps == "keep")
+        table = as_table(x, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
         self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
         return Columns(len(table), tables=(table,))
 
@@ -81,37 +93,55 @@ class Encoder:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         if (matrix := _as_sparse(x, name)) is not None:
             return self._encode_sparse(matrix, name)
-        table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep")
+        table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
         return Columns(len(table), tables=(table,))
 
     def encode_rows(self, rows: Sequence[Any]) -> Columns:
-        """Columns of single rows: sequences in the table's order of columns, mappings, or data frames of one row."""
+        """Columns of single rows: sequences in the table's order of columns, mappings, or tables of one row."""
         if self.kind != "frame":
-            return self.encode(np.stack([np.asarray(row, np.float64) for row in rows]))
+            return self.encode(np.stack([_one_row(row) for row in rows]))
         assert self.names is not None
-        by_column: dict[str, list[Any]] = {column: [] for column in self.names}
-        for row in rows:
-            frame = as_frame(row, "a row")
-            values: Any = row if frame is None else frame.row(0)
-            named = hasattr(values, "keys")
-            if not named and len(values) != self.width:
+        of_rows = [self._by_name(row) for row in rows]
+        by_column = {level.column: level for level in self.levels}
+        tables, marks, codes = [], [], []
+        for column in self.names:
+            found = np.empty(len(rows), object)
+            found[:] = [row[column] for row in of_rows]
+            gaps = missing(found)
+            if gaps.any() and self.gaps == "refuse":
+                raise DataError(f"a row has no value in column {column!r}: fill it in first")
+            found[gaps] = None
+            if column in by_column:
+                places = {value: code for code, value in enumerate(by_column[column].values)}
+                codes.append(np.array([places.get(value, -1) for value in found], code_type(len(places))))
+                continue
+            values = found.astype(np.float64)  # None becomes NaN
+            if self.gaps == "fill":
+                values[gaps] = self.medians[column]
+                marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
+            check_finite(values[:, None], f"column {column!r} of the rows")
+            tables.append(values[:, None])
+        level_counts = tuple(len(level.values) for level in self.levels)
+        return Columns(len(rows), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
+
+    def _by_name(self, row: Any) -> dict[str, Any]:
+        """The values of a single row, by the names of the columns."""
+        assert self.names is not None
+        frame = as_frame(row, "a row")
+        if frame is not None:
+            if len(frame) != 1:
+                raise DataError(f"a row must be one row, got a table of {len(frame)}")
+            found = dict(zip(frame.columns, frame.row(0), strict=True))
+        elif hasattr(row, "items"):
+            found = {str(name): value for name, value in row.items()}
+        else:
+            values = row.reshape(-1).tolist() if isinstance(row, np.ndarray) else list(row)
+            if len(values) != self.width:
                 raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
-            for place, column in enumerate(self.names):
-                by_column[column].append(values[column if named else place])
-        tables = [
-            np.array(values, np.float64)[:, None]
-            for column, values in by_column.items()
-            if column not in {level.column for level in self.levels}
-        ]
-        codes = [
-            np.array(
-                [level.values.index(v) if v in level.values else -1 for v in by_column[level.column]],
-                code_type(len(level.values)),
-            )
-            for level in self.levels
-        ]
-        counts = tuple(len(level.values) for level in self.levels)
-        return Columns(len(rows), tables=tuple(tables), codes=tuple(codes), levels=counts)
+            found = dict(zip(self.names, values, strict=True))
+        if lacking := [column for column in self.names if column not in found]:
+            raise DataError(f"a row lacks the columns {lacking}: the model takes {', '.join(self.names)}")
+        return found
 
     @property
     def coefficient_names(self) -> list[str]:
@@ -141,7 +171,7 @@ class Encoder:
         out = {name: [index] for index, name in enumerate(self.coefficient_names)}
         first = 0
         for column in names:  # a column's own name counts more than one made up of a column and a level
-            count = by_column.get(column, 1)
+            count = by_column.get(column, 2 if column in self.marked else 1)
             out[column] = list(range(first, first + count))
             first += count
         return out
@@ -193,7 +223,11 @@ class Encoder:
         if core.has_duplicates(rows.indptr.astype(np.int64, copy=False), rows.indices, rows.shape[1]):
             rows = rows.copy()
             rows.sum_duplicates()
-        values = rows.data if rows.data.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
+        values = rows.data
+        if self.narrow and values.dtype.kind in "iu":
+            values = narrowed(values, least=np.float32)
+        elif values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
         _, place = core.first_nonfinite(values[None]) if len(values) else (-1, -1)
         if place >= 0:
             where = int(np.searchsorted(rows.indptr, place, side="right")) - 1
@@ -219,7 +253,7 @@ class Encoder:
             if column in by_column:
                 codes.append(self._codes(frame[column], by_column[column], name))
                 continue
-            values = numbers(frame[column], name)
+            values = numbers(frame[column], name, narrow=self.narrow)
             if self.gaps == "fill":
                 gaps = np.isnan(values)
                 values = self._without_gaps(values, gaps, column)
@@ -248,11 +282,13 @@ class Encoder:
         if self.gaps == "refuse":
             check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
-        if (given := pandas_categories(series)) is not None:
+        if (given := categories_of(series)) is not None:
             values, of_rows = given
             code_of = np.array([places.get(value, -1) for value in (*values, None)], code_type(len(places)))
             known = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == of_rows.dtype
-            codes: Codes = np.ascontiguousarray(of_rows) if known else code_of[of_rows]  # a gap is -1: the last
+            codes: Codes = np.ascontiguousarray(of_rows) if known else np.empty_like(of_rows, code_of.dtype)
+            for part in () if known else parts_of(len(of_rows)):
+                codes[part] = code_of[of_rows[part]]  # a gap is -1: the last
         else:
             codes = np.full(len(series), places.get(None, -1), code_type(len(places)))
             present = series.drop_nulls()
@@ -304,6 +340,11 @@ class Encoded:
     def column_names(self) -> list[str]:
         """As pyarrow's tables have them."""
         return list(self.encoder.names or ())
+
+
+def _one_row(row: Any) -> NDArray[np.float64]:
+    """A row of numbers, also one that is a table or a sparse matrix of its own."""
+    return np.asarray(row.toarray() if hasattr(row, "toarray") else row, np.float64).reshape(-1)
 
 
 def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":

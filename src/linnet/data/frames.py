@@ -4,17 +4,21 @@ narwhals is loaded when there is a frame.
 """
 
 import sys
+from collections.abc import Iterator
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.table import Array
+from linnet.data.table import Array, by_type, narrowed
 from linnet.errors import DataError
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+
+
+_PART = 1 << 16  # rows
 
 
 def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
@@ -69,22 +73,38 @@ def has_levels(series: "nw.Series[Any]") -> bool:
     return dtype in (nw.String, nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
-def pandas_categories(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | None:
-    """The categories of a pandas column that has them, and every row's place among them, -1 where it has none."""
-    categories: Any = getattr(series.to_native(), "cat", None)
-    if not hasattr(categories, "codes"):
+def categories_of(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | None:
+    """The categories of a column of pandas' or Arrow's that has them, and every row's place among them, -1 where it has
+    none; where they lie, if that can be.
+    """
+    native: Any = series.to_native()
+    given: Any = getattr(native, "array", None)
+    if hasattr(given, "codes"):
+        return given.categories.tolist(), given.codes  # series.cat.codes would be a copy
+    chunks = getattr(native, "chunks", None)
+    if not isinstance(chunks, list) or not chunks or not hasattr(chunks[0], "dictionary"):
         return None
-    return categories.categories.tolist(), categories.codes.to_numpy()
+    places: dict[Any, int] = {}
+    codes = []
+    for chunk in chunks:
+        own = [places.setdefault(value, len(places)) for value in chunk.dictionary.to_pylist()]
+        gaps = chunk.indices.null_count
+        of_rows = (chunk.indices.cast("int64").fill_null(-1) if gaps else chunk.indices).to_numpy()
+        known = own == list(range(len(own)))
+        codes.append(of_rows if known else np.array([*own, -1], np.int32)[of_rows])
+    return list(places), codes[0] if len(codes) == 1 else np.concatenate(codes)
 
 
 def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
     """The levels present: in the order of the categories, or sorted."""
     import narwhals.stable.v2 as nw
 
-    if (given := pandas_categories(series)) is not None:
+    if (given := categories_of(series)) is not None:
         values, of_rows = given
-        found = np.bincount(of_rows.astype(np.intp) + 1, minlength=len(values) + 1)[1:] > 0
-        return tuple(value for value, is_present in zip(values, found, strict=True) if is_present)
+        found = np.zeros(len(values) + 1, np.bool_)  # the last for rows without a level
+        for part in parts_of(len(of_rows)):
+            found[of_rows[part]] = True
+        return tuple(value for value, is_present in zip(values, found, strict=False) if is_present)
     dtype = series.dtype
     if dtype == nw.Object and series.implementation.is_polars():  # which does not look into it
         raise not_usable(series, name)
@@ -97,8 +117,13 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
         raise not_usable(series, name) from None
 
 
-def numbers(series: "nw.Series[Any]", name: str) -> Array:
-    """The numbers of a column, NaN where one is missing; in place where its type allows."""
+def parts_of(rows: int) -> Iterator[slice]:
+    """Some rows after some others: as indices codes of a byte would take eight."""
+    return (slice(first, first + _PART) for first in range(0, rows, _PART))
+
+
+def numbers(series: "nw.Series[Any]", name: str, *, narrow: bool = False) -> Array:
+    """The numbers of a column, NaN where one is missing; in place where its type allows. `narrow`: see `as_table`."""
     import narwhals.stable.v2 as nw
 
     missing = series.null_count()
@@ -109,10 +134,12 @@ def numbers(series: "nw.Series[Any]", name: str) -> Array:
         raise not_usable(series, name)
     if dtype in (nw.Int128, nw.UInt128):  # NumPy has none
         series = series.cast(nw.Float64)
-    values: Array = (series.drop_nulls() if missing else series).to_numpy()
+    values = _joined(series.drop_nulls() if missing else series)
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
-    elif values.dtype not in (np.float32, np.float64, np.uint8):
+    elif values.dtype.kind in "iu" and not missing:
+        values = values if values.dtype == np.uint8 else narrowed(values) if narrow else by_type(values)
+    elif values.dtype not in (np.float32, np.float64):
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
@@ -122,6 +149,14 @@ def numbers(series: "nw.Series[Any]", name: str) -> Array:
     every = np.full(len(series), np.nan)
     every[~series.is_null().to_numpy()] = values
     return every
+
+
+def _joined(series: "nw.Series[Any]") -> Array:
+    """The values of a column as an array; those of an Arrow table of several chunks are put together once."""
+    chunks = getattr(series.to_native(), "chunks", None)
+    if isinstance(chunks, list) and len(chunks) > 1:
+        return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in chunks])
+    return series.to_numpy()
 
 
 def check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:

@@ -12,19 +12,23 @@ from linnet.errors import DataError, DataTypeError
 Array = NDArray[Any]
 
 _PART = 500_000  # values that pay for a thread
+_FLOAT32 = 1 << 24  # whole numbers up to this size are float32's
 _READ_IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 
 
-def as_table(x: object, *, columns: int | None = None, name: str = "x", gaps: bool = False) -> Array:
+def as_table(
+    x: object, *, columns: int | None = None, name: str = "x", gaps: bool = False, narrow: bool = False
+) -> Array:
     """Return x as rows x columns of float32, float64 or uint8, a view of the caller's memory where that is possible.
 
-    `columns`: how many there must be, if known. `gaps`: NaN and infinity may stay.
+    `columns`: how many there must be, if known. `gaps`: NaN and infinity may stay. `narrow`: the type of whole numbers
+    may depend on their values, so that other rows have another.
     """
     if hasattr(x, "tocsr"):
         raise DataError(f"{name} is a sparse matrix, and sparse data is not supported here: use {name}.toarray()")
     check_unmasked(x, name)
     names = _column_names(x)
-    table = _numeric(x, name, names)
+    table = _numeric(x, name, names, narrow)
     if table.ndim == 1 and len(table) == 0:
         raise empty((0, 0), name)
     if table.ndim != 2:
@@ -100,7 +104,20 @@ def _column_names(x: object) -> list[str] | None:
     return None if columns is None else [str(column) for column in columns]
 
 
-def _numeric(x: object, name: str, names: list[str] | None) -> Array:
+def narrowed(values: Array, *, least: type[np.generic] = np.uint8) -> Array:
+    """Whole numbers in the smallest type, of uint8, float32 and float64 from `least` on, that holds all exactly."""
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if least == np.uint8 and low >= 0 and high <= 255:
+        return values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
+    return values.astype(np.float32 if max(-low, high) <= _FLOAT32 else np.float64)
+
+
+def by_type(values: Array) -> Array:
+    """Numbers of a type that the core does not read in the smallest that holds any of them."""
+    return values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)
+
+
+def _numeric(x: object, name: str, names: list[str] | None, narrow: bool) -> Array:
     try:
         array: Array = np.asarray(x)
     except ValueError as error:
@@ -112,7 +129,7 @@ def _numeric(x: object, name: str, names: list[str] | None) -> Array:
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     if array.dtype.kind in "iuf":
-        return array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+        return narrowed(array) if narrow and array.dtype.kind != "f" else by_type(array)
     if array.dtype.kind in "OUS":
         try:
             return array.astype(np.float64)

@@ -4,7 +4,8 @@ Every one of them is a network without hidden layers: z = x W + b + offset, a he
 
     objective = Σ_i w_i loss(z_i, t_i) + penalty
 
-Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are taken and change nothing;
+Defaults that differ from scikit-learn's on purpose: tol=1e-12, solver="auto" and max_iter=1000, as problems are solved
+to the last digit. Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are taken and change nothing;
 `verbose=1` shows a progress bar, `verbose=2` a line an iteration. `gaps="fill"` takes data frames with missing values:
 in numbers they become the median, with a column that says where, in text and categories a level of their own.
 """
@@ -23,6 +24,7 @@ from linnet.errors import ConfigError, DataWarning, known_as, unknown_name, warn
 from linnet.estimators.base import Regressor
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
 from linnet.estimators.scores import r_squared
+from linnet.fit.least_norm import gram, spectrum
 from linnet.fit.linear import Floats, Problem
 from linnet.inference.glm import null_deviance
 from linnet.inference.likelihood import deviance
@@ -217,7 +219,10 @@ class TweedieRegressor(_Regressor):
 
 
 class Ridge(Regressor, LinearModel):
-    """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several."""
+    """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several.
+
+    `solver_` tells what solved it: "cholesky", "lbfgs", or "coordinate" after `positive=True`.
+    """
 
     def __init__(
         self,
@@ -277,6 +282,11 @@ class Ridge(Regressor, LinearModel):
         """Fit the model."""
         return self._fit(X, y, sample_weight, offset)
 
+    def _minimise(self, problem: Problem) -> None:
+        super()._minimise(problem)
+        factored = problem.products is not None or problem.row_products is not None
+        self.solver_ = "coordinate" if self.positive else "cholesky" if factored else "lbfgs"
+
     def _report(self, y: object) -> None:
         several = np.asarray(y).ndim == 2
         coefficients = self._coefficients()
@@ -297,7 +307,15 @@ class Ridge(Regressor, LinearModel):
 
 
 class LinearRegression(Ridge):
-    """Least squares: Σ w (z - t)²."""
+    """Least squares: Σ w (z - t)².
+
+    `singular_` and `rank_` are those of the table after centering and weighting, computed from its products when they
+    are first asked for: singular values are exact to some 1e-8 of the largest. They are not known after
+    `positive=True`, nor where columns are so many that L-BFGS took over.
+    """
+
+    _products: Floats | None = None
+    _spectrum: tuple[int, Floats] | None = None
 
     def __init__(
         self,
@@ -320,3 +338,32 @@ class LinearRegression(Ridge):
 
     def _alpha(self, outputs: int) -> Any:
         return 0.0
+
+    def _minimise(self, problem: Problem) -> None:
+        super()._minimise(problem)
+        self._products, self._spectrum = None if self.positive else gram(problem), None
+        self._least = min(problem.columns.rows, problem.columns.count)
+
+    def _rank_and_singular(self) -> tuple[int, Floats]:
+        """Computed once; the products, which may be large, are not kept any longer."""
+        if self._products is not None:
+            rank, singular = spectrum(self._products)
+            self._spectrum, self._products = (rank, singular[: self._least]), None
+        if self._spectrum is None:
+            raise AttributeError("rank_ and singular_ are known after a fit without positive=True and without L-BFGS")
+        return self._spectrum
+
+    @property
+    def rank_(self) -> int:
+        """The rank of the centered table."""
+        return self._rank_and_singular()[0]
+
+    @property
+    def singular_(self) -> Floats:
+        """The singular values of the centered table, the largest first."""
+        return self._rank_and_singular()[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._products is not None:
+            self._rank_and_singular()
+        return dict(self.__dict__)

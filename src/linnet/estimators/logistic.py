@@ -1,17 +1,20 @@
 """Logistic regression for two classes, softmax regression (the maximum-entropy classifier) for more."""
 
+import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.data.columns import Columns
 from linnet.data.targets import Labelled, class_weights, missing
 from linnet.errors import ConfigError, DataError, warn
-from linnet.estimators.base import Classifier
+from linnet.estimators.base import Classifier, check_fitted
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
 from linnet.estimators.scores import accuracy, is_discrete
 from linnet.fit.linear import Floats, Problem
@@ -117,8 +120,11 @@ class LogisticRegression(Classifier, LinearModel):
     zero over the classes, and `reference=<class>` holds that class' coefficients at zero instead. `column_penalty`
     multiplies the penalty column by column (a list, or a dict by name). `gaps="fill"` takes data frames with missing
     values: see `linnet.estimators.linear`. `verbose=1` shows a progress bar, `verbose=2` a line an iteration. dual,
-    intercept_scaling, random_state and n_jobs are taken and change nothing.
+    intercept_scaling, random_state and n_jobs are taken and change nothing. Defaults that differ from scikit-learn's on
+    purpose: tol=1e-12, solver="auto" and max_iter=1000, as problems are solved to the last digit.
     """
+
+    coef_: Any  # an array, or a sparse matrix after `sparsify`
 
     def __init__(
         self,
@@ -231,6 +237,23 @@ class LogisticRegression(Classifier, LinearModel):
         chosen = np.ones(problem.outputs, np.bool_) if problem.fixed is None else ~problem.fixed
         labels = [(int(k), f"{classes[k]}: ") for k in np.flatnonzero(chosen)]
         return weights, biases, problem, labels
+
+    def sparsify(self) -> Self:
+        """Make `coef_` a sparse matrix, which is smaller where most are zero; predictions never read it."""
+        check_fitted(self)
+        self.coef_ = scipy.sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Make `coef_` an array again."""
+        check_fitted(self)
+        self.coef_ = self._coefficients()
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of data, which `linnet.load` reads; its `coef_` is an array there."""
+        dense = copy(self).densify() if scipy.sparse.issparse(getattr(self, "coef_", None)) else self
+        super(LogisticRegression, dense).save(path)
 
     def decision_function(self, X: object, *, offset: object = None) -> Floats:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""

@@ -20,6 +20,7 @@ from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import Factor, elimination_order, factor
 
 _BLOCK = 4096  # columns taken together
+_RANK = 1e-6  # of the largest singular value, of columns of one size: smaller ones count as zero, as in scikit-learn
 _FULL = 0.05  # a sparse column with more entries than this is dealt with as a dense one
 
 
@@ -43,6 +44,7 @@ def wide(problem: Problem) -> Floats | None:
 
     t = problem.values if problem.offset is None else problem.values - problem.offset
     products = centered(centered(row_products(problem, 1 / factors) * (root * root.T)).T)
+    problem.row_products = products
     a = np.empty_like(t)
     for strength in np.unique(penalty):
         matrix = products + strength * np.eye(len(products))
@@ -61,6 +63,35 @@ def wide(problem: Problem) -> Floats | None:
     if problem.intercept:
         weights[-1] = (root**2 * (t - z)).sum(axis=0) / (root**2).sum()
     return theta
+
+
+def gram(problem: Problem) -> Floats | None:
+    """X'X, or XX', of the centered and weighted table, as far as a solver without a penalty has computed it."""
+    k = problem.outputs
+    if problem.row_products is not None:
+        return problem.row_products
+    if problem.products is None:
+        return None
+    whole = problem.products[::k, ::k]
+    inner, to_bias, weight = whole[:-1, :-1], whole[-1, :-1], float(whole[-1, -1])
+    if not problem.intercept:
+        return inner.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = inner - np.outer(to_bias / weight, to_bias)
+    if not np.isfinite(out).all():
+        return None
+    constant = np.diagonal(out) <= _RANK**2 * np.diagonal(inner)  # but for rounding
+    out[constant], out[:, constant] = 0, 0
+    return out
+
+
+def spectrum(products: Floats) -> tuple[int, Floats]:
+    """The rank, in any units of the columns, and the singular values, falling, of the table with these products."""
+    sizes = np.sqrt(np.maximum(np.diagonal(products), 0))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled = np.linalg.eigvalsh(products / np.outer(sizes, sizes))
+    squared = np.linalg.eigvalsh(products)[::-1]
+    return int((scaled > _RANK**2 * scaled[-1]).sum()), np.sqrt(np.maximum(squared, 0))
 
 
 def row_products(problem: Problem, scale: Floats) -> Floats:

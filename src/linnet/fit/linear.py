@@ -6,7 +6,7 @@ Sums, not means; biases carry no penalty. Dense columns are centered inside, so 
 not matter; `theta` here belongs to the centered columns, `Problem.to_user` and `Problem.from_user` translate.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -52,6 +52,8 @@ class Problem:
     fixed: NDArray[np.bool_] | None = None  # outputs whose parameters stay zero
     positive: bool = False  # weights may not be negative
     threads: int | None = None
+    products: Floats | None = field(default=None, init=False, repr=False)  # second derivatives that never change
+    row_products: Floats | None = field(default=None, init=False, repr=False)  # if it was solved by way of its rows
 
     half: ClassVar[int] = 0  # products of vectors are the usual ones
 
@@ -125,8 +127,9 @@ class Problem:
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
         """The objective and, if asked, its derivatives; `every`: on one block of rows in so many, scaled up."""
+        known = self.products if curvature and every == 1 else None
         g = np.empty(self.size) if gradient else None
-        h = np.empty((self.size, self.size)) if curvature else None
+        h = np.empty((self.size, self.size)) if curvature and known is None else None
         loss, reach = self.core.sums(
             theta, self.labels, self.values, self.weights, self.offset, g, h, expected=False, every=every
         )
@@ -143,7 +146,9 @@ class Problem:
             h.reshape(-1)[:: self.size + 1] += self.ridge  # the diagonal
             if len(self._held):
                 h[self._held], h[:, self._held] = 0, 0
-        return Point(theta, value, g, h, reach)
+            if self.head.family == "normal" and every == 1:
+                self.products = h
+        return Point(theta, value, g, h if known is None else known, reach)
 
     def whole(self, point: Point) -> Point:
         """The point: all of its gradient is known."""

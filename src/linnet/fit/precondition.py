@@ -19,6 +19,7 @@ from linnet.fit.newton import factor
 
 Precondition = Callable[[Floats], Floats]
 
+_PART = 1 << 16  # rows looked at together
 _WIDEST = 2500  # columns of a matrix
 _LARGEST = 20_000_000  # numbers in the matrices of all outputs; beyond, they share one
 _ROWS = 4  # to look at, times the columns,
@@ -62,7 +63,8 @@ class Preconditioner:
         if problem.columns.count > _WIDEST:
             solve = self._by_diagonal(curved)
         elif point is None or k * size * size > _LARGEST or k == 1:
-            solve = self._by_matrix(curved.mean(axis=1), self._ridge.mean(axis=1))
+            mean = curved[:, 0] if k == 1 else curved.mean(axis=1)  # no copy of what may be as long as a column
+            solve = self._by_matrix(mean, self._ridge.mean(axis=1))
         else:
             blocks = [self._by_matrix(curved[:, i], self._ridge[:, i]) for i in range(k)]
             solve = lambda g: np.concatenate([blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
@@ -110,9 +112,15 @@ def _heaviest(weights: Floats, count: int) -> Floats:
     total = float(weights.sum())
     if count >= len(weights) or total <= 0:
         return np.ascontiguousarray(weights)
-    each = total / count
-    kept = np.diff(np.floor(np.cumsum(np.minimum(weights / each, 1.0))), prepend=0.0) > 0
-    return np.where(kept, np.maximum(weights, each), 0.0)
+    each, before = total / count, 0.0
+    out = np.empty(len(weights))
+    for first in range(0, len(weights), _PART):
+        part = weights[first : first + _PART]
+        sums = before + np.cumsum(np.minimum(part / each, 1.0))
+        kept = np.diff(np.floor(sums), prepend=np.floor(before)) > 0
+        out[first : first + _PART] = np.where(kept, np.maximum(part, each), 0.0)
+        before = float(sums[-1])
+    return out
 
 
 def curvature(problem: Problem, z: Floats) -> Floats:

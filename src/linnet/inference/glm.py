@@ -9,6 +9,7 @@ gradient of row i's loss and φ the dispersion, the covariance of the coefficien
     HC2, HC3    s_i s_i' divided by 1 - h_i, or by its square; h_i is the leverage of row i
     cluster     as HC0 with the s_i summed over each group, times G / (G - 1) · (n - 1) / (n - p)
 
+Degrees of freedom are the trace of (H + P)⁻¹ H: the number of free coefficients without a penalty, fewer under one.
 Row weights count rows: a weight of 2 is the same row twice.
 """
 
@@ -26,9 +27,10 @@ from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import dependent, elimination_order, factor, newton
 from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood, weighted_sum
-from linnet.model.heads import Head
+from linnet.model.heads import Head, power_of
 
 _LARGEST = 10_000  # parameters
+_ROUNDING = 1e-8  # of a deviance
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
@@ -48,7 +50,7 @@ class Inference:
     level: float
     uses_t: bool
     rows: float  # the sum of weights
-    df_model: int  # free coefficients, the intercept included
+    df_model: float  # free coefficients, the intercept included; under a penalty effective ones, trace (H + P)⁻¹ H
     df_residual: float
     dispersion: float
     log_likelihood: float
@@ -56,6 +58,7 @@ class Inference:
     null_deviance: float
     head: Head
     target: tuple[float, float]  # sums of the targets and of their squares
+    plain: bool  # whether the coefficients are those of largest likelihood: no penalty, and any sign is allowed
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -69,12 +72,23 @@ class Inference:
         return float(np.log(self.rows)) * self.df_model - 2 * self.log_likelihood
 
     def likelihood_ratio_test(self, smaller: "Inference") -> tuple[float, int, float]:
-        """Test a smaller model nested in this one: the statistic, its degrees of freedom, and the p-value."""
-        freedom = self.df_model - smaller.df_model
+        """Test a smaller model nested in this one: the statistic, its degrees of freedom, and the p-value by χ².
+
+        With D the deviances, the statistic is D_small - D_this, twice the difference of the log-likelihoods. Where the
+        dispersion is not known it is (D_small - D_this) / φ with this model's φ for both, as R's anova has it; squared
+        error has n log(D_small / D_this), as each model's likelihood is largest at a variance of its own.
+        """
+        freedom = round(self.df_model - smaller.df_model)
+        for model, name in ((self, "this model"), (smaller, "the other model")):
+            if not model.plain:
+                raise ConfigError(
+                    f"a likelihood-ratio test needs coefficients of largest likelihood, but {name} has a penalty or "
+                    "may not have negative coefficients: fit both without (alpha=0, C=inf, positive=False)"
+                )
         if freedom < 1:
             raise ConfigError(
-                f"the other model must be the smaller one: it has {smaller.df_model} free coefficients, "
-                f"this one {self.df_model}"
+                f"the other model must be the smaller one: it has {smaller.df_model:g} free coefficients, "
+                f"this one {self.df_model:g}"
             )
         if self.rows != smaller.rows:
             raise DataError(
@@ -82,7 +96,19 @@ class Inference:
             )
         if self.head != smaller.head or not np.allclose(self.target, smaller.target, rtol=1e-9, atol=0):
             raise DataError("both models must have the same targets and the same distribution of them")
-        statistic = 2 * (self.log_likelihood - smaller.log_likelihood)
+        gained = smaller.deviance - self.deviance
+        if gained < -_ROUNDING * self.deviance:
+            raise DataError(
+                f"the smaller model has the lesser deviance, {smaller.deviance:g} to {self.deviance:g}: it is not "
+                "nested in this one, or saw another offset or exposure"
+            )
+        if self.uses_t and not self.df_residual > 0:
+            raise DataError("no row is left to estimate the dispersion from: a test needs more rows than coefficients")
+        gained = max(gained, 0.0)
+        if self.uses_t and power_of(self.head) == 0:
+            statistic = self.rows * float(np.log1p(gained / self.deviance)) if gained else 0.0
+        else:
+            statistic = gained / self.dispersion
         return statistic, freedom, float(scipy.special.chdtrc(freedom, statistic))
 
     def to_frame(self) -> Any:
@@ -160,7 +186,8 @@ def infer(
         lost = dependent(problem.at(problem.start(), curvature=True), order) | ~sought
     bread = factor(whole, order, lost)
     inverse = bread.solve(np.eye(problem.size))
-    free = int((~lost).sum())
+    penalised = bool(problem.ridge.any() or (problem.l1 is not None and problem.l1.any()))
+    free = float((inverse * h).sum()) if problem.ridge.any() else float((~lost).sum())
     freedom = total - free
     t, dispersed = problem.target, has_dispersion(problem.head)
     if dispersed or kind != "model":
@@ -212,11 +239,13 @@ def infer(
     )
     if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
-    if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
+    if penalised:
         notes.append(
             "The fit is penalised: coefficients are shrunk towards zero. Standard errors tell how much the shrunken "
             "coefficients vary from sample to sample, not how far they are off; p-values and intervals are not those "
-            "of a test of the coefficient itself."
+            "of a test of the coefficient itself. Deviance and log-likelihood are those of the shrunken coefficients, "
+            f"and no likelihood-ratio test applies to them; AIC, BIC and dispersion count {free:.4g} effective degrees "
+            f"of freedom, trace (H + P)⁻¹ H, not all {(~lost).sum()} coefficients, and take the penalty as given."
         )
     if problem.positive:
         notes.append(
@@ -244,6 +273,7 @@ def infer(
         null_deviance(problem),
         problem.head,
         (weighted_sum(weights, numbers), weighted_sum(weights, numbers**2)),
+        not (penalised or problem.positive),
         notes,
     )
 
@@ -289,7 +319,7 @@ def _meat(
     inverse: Floats,
     kind: str,
     groups: object,
-    free: int,
+    free: float,
 ) -> Floats:
     """Σ s_i s_i' over rows or groups."""
     k, size = problem.outputs, problem.columns.count + 1

@@ -128,7 +128,7 @@ def _left(problem: Problem, theta: Floats) -> tuple[float, bool]:
         gained = _decrement(problem, theta, bare)
     elif problem.intercept:
         at = _best_biases(problem, theta)
-        gained = _at(problem, theta)[0] - _at(problem, at)[0]
+        gained = max(_at(problem, theta)[0] - _at(problem, at)[0], 0.0)  # less is rounding
     slope = _at(problem, at)[1]
     some = problem.free & ((ridge > 0) | (l1 > 0))
     gap = gained + _gap(at[some], slope[some], ridge[some], l1[some])

@@ -74,7 +74,9 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     if m.size == 0:
         f = f[:, :0]
     if m.shape != (f.shape[1],):
-        raise ConfigError(f"moments must have one number a column of features, {f.shape[1]} in all, got {m.size}")
+        raise ConfigError(
+            f"moments must have one number a column of features, {f.shape[1]} in all, got shape {m.shape}"
+        )
     if not (np.isfinite(f).all() and np.isfinite(m).all()):
         raise DataError("features and moments must be finite")
     scale = np.maximum(np.abs(f - m).max(axis=0, initial=0.0), 1e-300)
