@@ -122,11 +122,13 @@ def newton(
     enough: float = _ENOUGH,
     plain: Floats | None = None,
     short: bool = True,
+    exact: bool = True,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta, or from a point with derivatives. `order`: of elimination. `every`: on part of the
     rows, for a start. `plain`: a theta where all rows count, if the start may not be one. `short`: the last step may do
     with the second derivatives of the point before, which leaves some 1e-9 of theta; else there is only rounding left.
+    `exact`: the second derivatives are; else each gain is only a part of the one before, and it goes on to the last.
     """
     point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
     assert point.curvature is not None
@@ -148,14 +150,17 @@ def newton(
         watch(iterations, point.value, 0.5 * gain)
         if (factored.dependent & ~lost).any():  # a column on its way to infinity has come far enough
             return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved, point.reach)
-        nothing = _NOTHING * (abs(point.value) + abs(first - point.value))
-        finished = gain <= nothing or (gain <= enough * abs(point.value) and gain <= 1e-2 * before)
+        gained, size = abs(first - point.value), abs(point.value)
+        if exact:
+            finished = gain <= _NOTHING * (size + gained) or (gain <= enough * size and gain <= 1e-2 * before)
+        else:
+            finished = gain <= _LEFT * gained or (gain <= _NOTHING * (size + gained) and gain >= 0.5 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations += 1
         # 0.1: a guess
-        if short and before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):
+        if short and exact and before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):
             trial = problem.at(point.theta + step, every=every)
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)
