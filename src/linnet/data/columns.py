@@ -16,6 +16,7 @@ from linnet.data.table import Array
 
 Codes = NDArray[np.signedinteger[Any]]  # int8, int16 or int32
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
+_FAR_OUT = 1000.0  # times the width of the middle half of a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,11 @@ class Columns:
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
     def middle(self) -> NDArray[np.float64]:
-        """Roughly where the dense columns lie: the mean of some rows."""
+        """Roughly where the dense columns lie: the mean of some rows, or their median where a few numbers are so large
+        that the mean is far from all the others, whose digits would be lost.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            means = [np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows(512)]
+            means = [_middle(some.astype(np.float64)) for some in self._some_rows(512)]
         return np.concatenate([*(np.where(np.isfinite(mean), mean, 0.0) for mean in means), np.empty(0)])
 
     def spread(self) -> NDArray[np.float64]:
@@ -142,6 +145,12 @@ class Columns:
         rows = max(32, min(most, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
         return [table[::step] for table in self.tables]
+
+
+def _middle(some: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, median, high = np.quantile(some, [0.25, 0.5, 0.75], axis=0)
+    mean = some.mean(axis=0)
+    return np.where((high > low) & ~(np.abs(mean - median) <= _FAR_OUT * (high - low)), median, mean)
 
 
 def code_type(levels: int) -> "np.dtype[np.signedinteger[Any]]":
