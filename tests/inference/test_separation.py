@@ -68,6 +68,7 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
         proved = _has_optimum(problem, solution)
         outcomes[proved, endless] += 1
         assert (separation(problem, solution) is not None) == endless
+        assert (separation(problem, solve(problem, "lbfgs")) is not None) == endless
     assert outcomes[True, True] == 0
     assert outcomes[True, False] > 5 * outcomes[False, False]  # the proof is found nearly always
     assert outcomes[False, True] > 20

@@ -16,6 +16,7 @@ from linnet.data.table import Array
 
 Codes = NDArray[np.signedinteger[Any]]  # int8, int16 or int32
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
+_LOOKED_AT = 1_000_000  # numbers of a table at a time
 _FAR_OUT = 1000.0  # times the width of the middle half of a column
 
 
@@ -98,6 +99,40 @@ class Columns:
             parts.append(np.zeros(self.sparse_columns))
             np.maximum.at(parts[-1], indices, np.abs(values))
         return np.concatenate([*parts, np.empty(0)])
+
+    def ends(self, group: NDArray[np.intp], groups: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The smallest and the largest number of each column among the rows of each group, groups x columns; infinite
+        where a group has no rows. A group below 0: the row does not count.
+        """
+        low, high = np.full((groups, self.count), np.inf), np.full((groups, self.count), -np.inf)
+        rows_of = np.split(np.argsort(group, kind="stable"), np.searchsorted(np.sort(group), np.arange(groups)))[1:]
+        first = 0
+        for table in self.tables:
+            place, some = slice(first, first + table.shape[1]), max(1, _LOOKED_AT // table.shape[1])
+            for of, rows in enumerate(rows_of):
+                for part in (table[rows[start : start + some]] for start in range(0, len(rows), some)):
+                    low[of, place] = np.minimum(low[of, place], part.min(axis=0))
+                    high[of, place] = np.maximum(high[of, place], part.max(axis=0))
+            first = place.stop
+        if self.sparse is not None:
+            starts, indices, values = self.sparse
+            matrix = scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns))
+            place = slice(first, first + self.sparse_columns)
+            for of, rows in enumerate(rows_of):
+                if len(rows):
+                    part = matrix[rows]
+                    low[of, place], high[of, place] = (end(axis=0).toarray().ravel() for end in (part.min, part.max))
+            first = place.stop
+        there = np.array([[len(rows)] for rows in rows_of])
+        for column, count in zip(self.codes, self.levels, strict=True):
+            known = (group >= 0) & (column >= 0)
+            cells = group[known] * count + column[known]
+            found = np.bincount(cells, minlength=groups * count).reshape(groups, count)
+            place = slice(first, first + count)
+            low[:, place] = np.where(there > 0, found == there, np.inf)
+            high[:, place] = np.where(there > 0, found > 0, -np.inf)
+            first = place.stop
+        return low, high
 
     def take(self, chosen: NDArray[np.intp]) -> "Columns":
         """Some of the columns, in rising order."""

@@ -23,9 +23,10 @@ from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
 from linnet.fit.coordinate import lasso
 from linnet.fit.least_norm import shared, smallest
-from linnet.fit.linear import Floats, Problem
+from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import dependent, elimination_order, factor, newton
 from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood, weighted_sum
+from linnet.inference.separation import endless
 from linnet.model.heads import Head
 
 _LARGEST = 10_000  # parameters
@@ -146,9 +147,9 @@ def infer(
         raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
-    h = np.empty((problem.size, problem.size))
-    loss, _ = problem.core.sums(
-        theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True
+    g, h = np.empty(problem.size), np.empty((problem.size, problem.size))
+    loss, reach = problem.core.sums(
+        theta, problem.labels, problem.values, problem.weights, problem.offset, g, h, expected=True
     )
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
     sought = problem.free & ~stuck
@@ -186,8 +187,10 @@ def infer(
         held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    shown, endless = ~held[places], (bread.dependent & ~lost)[places]
-    error = np.where(shown & ~endless, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
+    there = Point(theta, loss, np.where(sought, g + problem.ridge * theta, 0.0), reach=reach)
+    far = (bread.dependent & ~lost) | endless(problem, there, bread, lost, move)
+    shown, too_far = ~held[places], far[places]
+    error = np.where(shown & ~too_far, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
     tail, middle = -np.abs(statistic), (1 + level) / 2
@@ -205,7 +208,7 @@ def infer(
     note("Held at zero because other columns determine them", ~shown & ~stuck[places])
     why = "because they may not be negative" if problem.positive else "by the penalty"
     note(f"Held at zero {why}", stuck[places])
-    note("Too far off to have a standard error, because they tell classes apart without error", endless)
+    note("Too far off to have a standard error, because they tell classes apart without error", too_far)
     if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
     if problem.ridge.any() or (problem.l1 is not None and problem.l1.any()):
