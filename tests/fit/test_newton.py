@@ -57,7 +57,7 @@ def test_nothing_is_left_where_second_derivatives_are_not_exact(family: str, pow
     x, t = load_diabetes(return_X_y=True)
     head = Head(family, power=power)
     assert not head.convex
-    problem = Problem(Columns(*x.shape[:1], (x,)), head, 1, values=t[:, None], l2=np.full((10, 1), penalty * len(x)))
+    problem = Problem(Columns(len(x), (x,)), head, 1, values=t[:, None], l2=np.full((10, 1), penalty * len(x)))
     found = solve(problem)
     assert found.converged
     end = problem.at(found.theta, curvature=True)

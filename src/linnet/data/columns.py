@@ -120,8 +120,8 @@ class Columns:
             place = slice(first, first + self.sparse_columns)
             for of, rows in enumerate(rows_of):
                 if len(rows):
-                    part = matrix[rows]
-                    low[of, place], high[of, place] = (end(axis=0).toarray().ravel() for end in (part.min, part.max))
+                    mine = matrix[rows]
+                    low[of, place], high[of, place] = (end(axis=0).toarray().ravel() for end in (mine.min, mine.max))
             first = place.stop
         there = np.array([[len(rows)] for rows in rows_of])
         for column, count in zip(self.codes, self.levels, strict=True):
@@ -185,7 +185,7 @@ class Columns:
 def _middle(some: NDArray[np.float64]) -> NDArray[np.float64]:
     low, median, high = np.quantile(some, [0.25, 0.5, 0.75], axis=0)
     mean = some.mean(axis=0)
-    return np.where((high > low) & ~(np.abs(mean - median) <= _FAR_OUT * (high - low)), median, mean)
+    return np.asarray(np.where((high > low) & ~(np.abs(mean - median) <= _FAR_OUT * (high - low)), median, mean))
 
 
 def code_type(levels: int) -> "np.dtype[np.signedinteger[Any]]":

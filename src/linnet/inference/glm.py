@@ -148,7 +148,7 @@ def infer(
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
     g, h = np.empty(problem.size), np.empty((problem.size, problem.size))
-    loss, reach = problem.core.sums(
+    loss, ends = problem.core.sums(
         theta, problem.labels, problem.values, problem.weights, problem.offset, g, h, expected=True
     )
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
@@ -187,7 +187,7 @@ def infer(
         held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    there = Point(theta, loss, np.where(sought, g + problem.ridge * theta, 0.0), reach=reach)
+    there = Point(theta, loss, np.where(sought, g + problem.ridge * theta, 0.0), reach=ends)
     far = (bread.dependent & ~lost) | endless(problem, there, bread, lost, move)
     shown, too_far = ~held[places], far[places]
     error = np.where(shown & ~too_far, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)

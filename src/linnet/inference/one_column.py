@@ -64,7 +64,7 @@ def _classes(problem: Problem) -> tuple[Ends, Ends]:
 
 def _least_of_others(low: Floats) -> Floats:
     least = np.partition(low, 1, axis=0)[:2]
-    return np.where(low == least[0], least[1], least[0])
+    return np.asarray(np.where(low == least[0], least[1], least[0]))
 
 
 def _values(problem: Problem) -> tuple[Ends, Ends]:

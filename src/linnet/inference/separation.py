@@ -112,8 +112,8 @@ def endless(problem: Problem, point: Point, bread: Factor, lost: NDArray[np.bool
 
 def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | None:
     """What columns prove of which each one separates by itself."""
-    bare = (free | ~problem.free).reshape(-1, problem.outputs)[:-1].all(axis=1)
-    found = one_column_each(problem, bare)
+    bare = (free | ~problem.free).reshape(-1, problem.outputs)[:-1]
+    found = one_column_each(problem, np.asarray(bare.all(axis=1)))
     if found is None:
         return None
     direction, ways = found
