@@ -78,7 +78,7 @@ def test_the_form_of_the_table_does_not_matter(seed: int, by: str, monkeypatch: 
             np.testing.assert_allclose(model.intercept_, base.intercept_, rtol=tolerance, atol=tolerance)
 
 
-SPARSE = {  # models whose penalty makes coefficients zero, with their targets
+SPARSE: dict[str, tuple[Any, Any]] = {  # models whose penalty makes coefficients zero, with their targets
     "two classes": (
         linnet.LogisticRegression(C=0.3, l1_ratio=1.0),
         lambda rng, z: rng.random(len(z)) < 1 / (1 + np.exp(-z)),
