@@ -137,6 +137,22 @@ def test_what_a_separation_leaves_undetermined_has_no_standard_error(solver: str
     np.testing.assert_array_equal(lacking, [False] * 4 + [True] * 4)
 
 
+@pytest.mark.parametrize("seed", [13, 21, 28, 43])
+def test_rare_values_on_their_way_to_infinity_do_not_keep_others_from_the_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(1000, 4))
+    z = x @ rng.normal(size=(4, 8)) * 2 + np.linspace(0, -5, 8)
+    y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    y[:8] = range(8)
+    table = np.column_stack([x, rng.random(1000) < 0.005, (rng.random(1000) < 0.005) / 2 + 0.5])
+    losses = []
+    for solver in ("newton-cholesky", "lbfgs"):
+        with pytest.warns(SeparationWarning):
+            model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(table, y)
+        losses.append(-model.predict_log_proba(table)[np.arange(1000), y].sum())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
 def test_what_the_intercept_alone_tells_apart_is_laid_to_no_column() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)

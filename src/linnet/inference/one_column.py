@@ -36,6 +36,9 @@ def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, 
     (columns x outputs: -1, 0 or 1).
     """
     (low, high), (low_other, high_other) = _classes(problem) if problem.labels is not None else _values(problem)
+    levels = slice(problem.columns.dense + problem.columns.sparse_columns, None)
+    for ends in (low[:, levels], low_other[:, levels]):  # what moves are a level's own rows: all others have theirs
+        ends[ends == 1] = 0
     rises = (high_other <= low) & (low_other < high)
     sinks = (high <= low_other) & (low < high_other)
     if not problem.intercept:  # which makes c zero

@@ -96,7 +96,8 @@ def endless(problem: Problem, point: Point, bread: Factor, lost: NDArray[np.bool
     assert point.gradient is not None
     step = -bread.solve(point.gradient)
     gap = -0.5 * float(point.gradient @ step)
-    found = separation(problem, Solution(point.theta, np.nan, np.nan, 0, True, gap, lost, step, point.reach))
+    solution = Solution(point.theta, np.nan, np.nan, 0, True, gap, lost, step, point.reach)
+    found = None if _has_optimum(problem, solution) else separation(problem, replace(solution, step=None))
     if found is None:
         return np.zeros(problem.size, np.bool_)
     worst, best = _counted(problem, _gains(problem, _moved(problem, found.direction)))
