@@ -78,6 +78,35 @@ def test_the_form_of_the_table_does_not_matter(seed: int, by: str, monkeypatch: 
             np.testing.assert_allclose(model.intercept_, base.intercept_, rtol=tolerance, atol=tolerance)
 
 
+SPARSE: dict[str, tuple[Any, Any]] = {  # models whose penalty makes coefficients zero, with their targets
+    "two classes": (
+        linnet.LogisticRegression(C=0.3, l1_ratio=1.0),
+        lambda rng, z: rng.random(len(z)) < 1 / (1 + np.exp(-z)),
+    ),
+    "three classes": (linnet.LogisticRegression(C=0.03, l1_ratio=0.9), lambda rng, z: rng.integers(0, 3, len(z))),
+    "counts": (linnet.PoissonRegressor(alpha=0.01, l1_ratio=0.7), lambda rng, z: rng.poisson(np.exp(z))),
+    "amounts": (linnet.GammaRegressor(alpha=0.01, l1_ratio=1.0), lambda rng, z: rng.gamma(2, np.exp(z))),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_with_an_l1_penalty_the_forms_agree_to_the_last_digits(name: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 4)) * [1, 1e3, 1e-3, 1] + [0, 1e4, 0, 0]
+    z = 0.3 * x[:, 0] + 3e-4 * (x[:, 1] - 1e4)
+    frame = pd.DataFrame(x, columns=[*"vwxy"]).assign(
+        level=rng.choice([*"abcde"], 3000)
+    )  # of even so many, many are as good
+    model, target = SPARSE[name]
+    y, plain = target(rng, z), as_numbers(frame)
+    base = model.fit(plain, y)
+    assert (base.coef_ == 0).any()
+    for table in (scipy.sparse.csr_array(plain), frame):
+        found = type(model)(**model.get_params()).fit(table, y)
+        np.testing.assert_allclose(found.coef_, base.coef_, rtol=1e-9)
+        np.testing.assert_allclose(found.intercept_, base.intercept_, rtol=1e-9)
+
+
 def predictions(model: Any, table: Any, given: dict[str, Any]) -> Any:
     weighed = given.get("sample_weight", np.ones(table.shape[0])) > 0
     return model.predict(table)[weighed]

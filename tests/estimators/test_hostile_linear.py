@@ -100,6 +100,23 @@ def test_levels_that_add_nothing(name: str) -> None:
     assert not np.isnan(model.inference(ugly, y).coef).any()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_cell_of_1e12_only_says_which_class_its_row_has(kind: str) -> None:
+    """A coefficient of any size that is right for the row makes it certain: all other rows fit as without it."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 4))
+    y = (x[:, 0] + rng.normal(size=200) > 0).astype(int)
+    without = linnet.LogisticRegression().fit(np.delete(x, 1, axis=0), np.delete(y, 1))
+    assert (without.coef_[0, 1] > 0) == (y[1] == 1)
+    x[1, 1] = 1e12
+    table = KINDS[kind](x)
+    model = linnet.LogisticRegression().fit(table, y)
+    np.testing.assert_allclose(model.coef_, without.coef_, rtol=1e-6)
+    inference = model.inference(table, y)
+    assert np.isfinite(inference.standard_error).all()
+    assert len(inference.notes) == 1, "that the fit is penalised"
+
+
 @tables
 def test_no_column_matters(kind: str) -> None:
     """All coefficients are zero, and that is soon known."""

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 
 from linnet.data.columns import Columns
 from linnet.fit.linear import Point, Problem
 from linnet.fit.newton import elimination_order, factor
 from linnet.fit.solve import solve
-from linnet.model.heads import Bernoulli, Poisson
+from linnet.model.heads import Bernoulli, Head, Poisson
 
 RNG = np.random.default_rng(0)
 N, WIDE = 60_000, 12
@@ -45,3 +46,22 @@ def test_nothing_is_left_to_gain(name: str, rows: int) -> None:
     assert end.curvature is not None
     left = 0.5 * end.gradient @ factor(end.curvature, elimination_order(problem)).solve(end.gradient)
     assert left <= 1e-17 * end.value
+
+
+@pytest.mark.parametrize(
+    ("family", "power", "penalty"),
+    [("tweedie", 0, 0), ("tweedie", 3, 1), ("tweedie", 2.5, 1), ("tweedie", -1, 1), ("tweedie_identity", 1.5, 1)],
+)
+def test_nothing_is_left_where_second_derivatives_are_not_exact(family: str, power: float, penalty: float) -> None:
+    """Where a row's loss bends downwards its expected bend is taken, and each gain is only a part of the one before."""
+    x, t = load_diabetes(return_X_y=True)
+    head = Head(family, power=power)
+    assert not head.convex
+    problem = Problem(Columns(len(x), (x,)), head, 1, values=t[:, None], l2=np.full((10, 1), penalty * len(x)))
+    found = solve(problem)
+    assert found.converged
+    end = problem.at(found.theta, curvature=True)
+    assert end.gradient is not None
+    assert end.curvature is not None
+    rest = factor(end.curvature, elimination_order(problem)).solve(end.gradient)
+    assert np.abs(rest).max() <= 1e-8 * np.abs(found.theta[:-1]).max()

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
@@ -37,20 +38,22 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
         few = (0, 2) if counts else (-2, 3)
         x = rng.integers(*few, (rows, columns)) if trial % 2 else rng.standard_normal((rows, columns))
         x = np.asarray(x, np.float64)
-        ones = np.column_stack([x, np.ones(rows)])
+        intercept = bool(trial % 5)
+        ones = np.column_stack([x, np.ones(rows)]) if intercept else x
         score = x[:, 0] + rng.choice([0.1, 1.0, 5.0]) * rng.standard_normal(rows)
-        none = np.zeros((0, columns + 1))
+        none = np.zeros((0, ones.shape[1]))
         if family == "categorical":
             t = np.digitize(score, [-0.5, 0.5])
             t[:classes] = range(classes)
-            problem = Problem(Encoder().learn(x), Head(family), classes, labels=t.astype(np.int32))
+            labels = t.astype(np.int32)
+            problem = Problem(Encoder().learn(x), Head(family), classes, labels=labels, intercept=intercept)
             gains = [  # own class against every other
                 np.kron(np.eye(classes)[own] - np.eye(classes)[k], row)
                 for row, own in zip(ones, t, strict=True)
                 for k in range(classes)
                 if k != own
             ]
-            endless = no_optimum(np.array(gains), np.zeros((0, classes * (columns + 1))))
+            endless = no_optimum(np.array(gains), np.zeros((0, classes * ones.shape[1])))
         else:
             t = score > 0
             if counts:
@@ -59,7 +62,8 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
             t[np.argsort(-score if counts else score)[[0, -1]]] = 0, 1
             weights = rng.uniform(0.2, 3, rows) if trial % 3 == 0 else None
             values = np.asarray(t, np.float64)[:, None]
-            problem = Problem(Encoder().learn(x), Head(family, power=1.5), 1, values=values, weights=weights)
+            given: Any = {"values": values, "weights": weights, "intercept": intercept}
+            problem = Problem(Encoder().learn(x), Head(family, power=1.5), 1, **given)
             if family == "bernoulli":
                 endless = no_optimum(ones * np.where(t, 1, -1)[:, None], none)
             else:
@@ -68,16 +72,93 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
         proved = _has_optimum(problem, solution)
         outcomes[proved, endless] += 1
         assert (separation(problem, solution) is not None) == endless
+        assert (separation(problem, solve(problem, "lbfgs")) is not None) == endless
     assert outcomes[True, True] == 0
     assert outcomes[True, False] > 5 * outcomes[False, False]  # the proof is found nearly always
     assert outcomes[False, True] > 20
 
 
+def test_levels_of_one_kind_are_counted_where_there_are_too_many_for_second_derivatives() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"cell": rng.integers(0, 3000, 12_000).astype(str), "x": rng.normal(size=12_000)})
+    counts = rng.poisson(0.4, 12_000)
+    empty = pd.Series(counts == 0).groupby(table["cell"]).all()
+    rows = int(table["cell"].isin(empty[empty].index).sum())
+    said = rf"{empty.sum()} levels of cell \(such as cell=\d+ and cell=\d+\) tell rows of 0 .* on {rows} rows"
+    with pytest.warns(SeparationWarning, match=said):
+        linnet.PoissonRegressor(alpha=0).fit(table, counts)
+    yes = counts > 0
+    one_class = pd.Series(yes).groupby(table["cell"]).nunique() == 1
+    with pytest.warns(
+        SeparationWarning, match=rf"{one_class.sum()} levels of cell .* tell classes False and True apart"
+    ):
+        linnet.LogisticRegression(C=np.inf).fit(table, yes)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame])
+def test_a_rare_column_of_one_class_is_named_by_every_solver(form: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(1500, 260)), rng.integers(0, 10, 1500)
+    x[:, 7] = 0
+    x[np.flatnonzero(y == 4)[:5], 7] = 1
+    table = form(x)
+    name = "x7" if form is not pd.DataFrame else "7"
+    if form is pd.DataFrame:
+        table.columns = table.columns.astype(str)
+    with pytest.warns(SeparationWarning, match=f"{name} tells class 4 apart without error on 5 rows"):
+        linnet.LogisticRegression(C=np.inf).fit(table, y)  # too many for second derivatives
+    few = table[["7", "8"]] if form is pd.DataFrame else form(x[:, [7, 8]])
+    for solver in ("lbfgs", "newton-cholesky"):
+        with pytest.warns(SeparationWarning, match="(x0|7) tells class 4 apart without error on 5 rows"):
+            linnet.LogisticRegression(C=np.inf, solver=solver).fit(few, y)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
+def test_what_a_separation_leaves_undetermined_has_no_standard_error(solver: str) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"level": rng.choice([*"abcdef"], 600), "x": rng.normal(size=600)})
+    y = rng.integers(0, 2, 600) * (table["level"] != "c") * (table["level"] != "e")
+    there = ~table["level"].isin(["c", "e"]).to_numpy()
+    with pytest.warns(SeparationWarning, match="level=c, level=e tell classes 0 and 1 apart"):
+        model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(table, y)
+    found = model.inference(table, y)
+    wanted = linnet.LogisticRegression(C=np.inf).fit(table[there], y[there]).inference(table[there], y[there])
+    errors = dict(zip(found.names, found.standard_error, strict=True))
+    assert [name for name, error in errors.items() if np.isnan(error)] == ["level=a", "level=c", "level=e"]
+    assert any("because they tell classes apart without error: level=c, level=e." in note for note in found.notes)
+    for name, error in zip(wanted.names, wanted.standard_error, strict=True):
+        assert errors[name] == pytest.approx(error, rel=1e-4, nan_ok=True)
+    # of three classes, the one that x alone tells apart; the other two are as if it were not there
+    x = rng.normal(size=(300, 3))
+    three = np.where(x[:, 2] > 1, 2, rng.integers(0, 2, 300))
+    with pytest.warns(SeparationWarning, match="x2 tells class 2 apart"):
+        model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(x, three)
+    lacking = np.isnan(model.inference(x, three).standard_error)
+    np.testing.assert_array_equal(lacking, [False] * 4 + [True] * 4)
+
+
+@pytest.mark.parametrize("seed", [13, 21, 28, 43])
+def test_rare_values_on_their_way_to_infinity_do_not_keep_others_from_the_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(1000, 4))
+    z = x @ rng.normal(size=(4, 8)) * 2 + np.linspace(0, -5, 8)
+    y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    y[:8] = range(8)
+    table = np.column_stack([x, rng.random(1000) < 0.005, (rng.random(1000) < 0.005) / 2 + 0.5])
+    losses = []
+    for solver in ("newton-cholesky", "lbfgs"):
+        with pytest.warns(SeparationWarning):
+            model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(table, y)
+        losses.append(-model.predict_log_proba(table)[np.arange(1000), y].sum())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
 def test_what_the_intercept_alone_tells_apart_is_laid_to_no_column() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
-    with pytest.warns(SeparationWarning, match="the intercept tells class 0 apart"):
-        linnet.LogisticRegression(C=np.inf).fit(X, y, sample_weight=y > 0)
+    for solver in ("auto", "lbfgs"):
+        with pytest.warns(SeparationWarning, match="the intercept tells class 0 apart"):
+            linnet.LogisticRegression(C=np.inf, solver=solver).fit(X, y, sample_weight=y > 0)
     for model in (linnet.PoissonRegressor(alpha=0), linnet.TweedieRegressor(power=1.5, alpha=0)):
         with pytest.warns(SeparationWarning, match="the intercept tells rows of 0 and rows above 0 apart"):
             model.fit(X, np.zeros(200))

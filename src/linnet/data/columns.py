@@ -16,6 +16,8 @@ from linnet.data.table import Array
 
 Codes = NDArray[np.signedinteger[Any]]  # int8, int16 or int32
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
+_LOOKED_AT = 1_000_000  # numbers of a table at a time
+_FAR_OUT = 1000.0  # times the width of the middle half of a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,40 @@ class Columns:
             np.maximum.at(parts[-1], indices, np.abs(values))
         return np.concatenate([*parts, np.empty(0)])
 
+    def ends(self, group: NDArray[np.intp], groups: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The smallest and the largest number of each column among the rows of each group, groups x columns; infinite
+        where a group has no rows. A group below 0: the row does not count.
+        """
+        low, high = np.full((groups, self.count), np.inf), np.full((groups, self.count), -np.inf)
+        rows_of = np.split(np.argsort(group, kind="stable"), np.searchsorted(np.sort(group), np.arange(groups)))[1:]
+        first = 0
+        for table in self.tables:
+            place, some = slice(first, first + table.shape[1]), max(1, _LOOKED_AT // table.shape[1])
+            for of, rows in enumerate(rows_of):
+                for part in (table[rows[start : start + some]] for start in range(0, len(rows), some)):
+                    low[of, place] = np.minimum(low[of, place], part.min(axis=0))
+                    high[of, place] = np.maximum(high[of, place], part.max(axis=0))
+            first = place.stop
+        if self.sparse is not None:
+            starts, indices, values = self.sparse
+            matrix = scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns))
+            place = slice(first, first + self.sparse_columns)
+            for of, rows in enumerate(rows_of):
+                if len(rows):
+                    mine = matrix[rows]
+                    low[of, place], high[of, place] = (end(axis=0).toarray().ravel() for end in (mine.min, mine.max))
+            first = place.stop
+        there = np.array([[len(rows)] for rows in rows_of])
+        for column, count in zip(self.codes, self.levels, strict=True):
+            known = (group >= 0) & (column >= 0)
+            cells = group[known] * count + column[known]
+            found = np.bincount(cells, minlength=groups * count).reshape(groups, count)
+            place = slice(first, first + count)
+            low[:, place] = np.where(there > 0, found == there, np.inf)
+            high[:, place] = np.where(there > 0, found > 0, -np.inf)
+            first = place.stop
+        return low, high
+
     def take(self, chosen: NDArray[np.intp]) -> "Columns":
         """Some of the columns, in rising order."""
         tables, start = [], 0
@@ -127,9 +163,11 @@ class Columns:
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
     def middle(self) -> NDArray[np.float64]:
-        """Roughly where the dense columns lie: the mean of some rows."""
+        """Roughly where the dense columns lie: the mean of some rows, or their median where a few numbers are so large
+        that the mean is far from all the others, whose digits would be lost.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            means = [np.mean(table, axis=0, dtype=np.float64) for table in self._some_rows(512)]
+            means = [_middle(some.astype(np.float64)) for some in self._some_rows(512)]
         return np.concatenate([*(np.where(np.isfinite(mean), mean, 0.0) for mean in means), np.empty(0)])
 
     def spread(self) -> NDArray[np.float64]:
@@ -142,6 +180,12 @@ class Columns:
         rows = max(32, min(most, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
         return [table[::step] for table in self.tables]
+
+
+def _middle(some: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, median, high = np.quantile(some, [0.25, 0.5, 0.75], axis=0)
+    mean = some.mean(axis=0)
+    return np.asarray(np.where((high > low) & ~(np.abs(mean - median) <= _FAR_OUT * (high - low)), median, mean))
 
 
 def code_type(levels: int) -> "np.dtype[np.signedinteger[Any]]":

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from linnet.persist.onnx_graph import Tensor
 
 GAPS = ("refuse", "fill")
+_MOST_LEVELS = 5  # of a column that a message names one by one
 _LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 
 Penalties = Mapping[str, float] | Any
@@ -169,15 +170,21 @@ class LinearModel(Estimator):
 
     def _say(self, found: Separation, problem: Problem) -> str:
         """Name the columns and classes of a separation."""
-        places = self._encoder.order()
-        names = [
-            name for name, place in zip(self._encoder.coefficient_names, places, strict=True) if place in found.columns
-        ]
+        chosen, sources = set(found.columns), self._encoder.sources
+        by_source: dict[str, list[str]] = {}
+        for name, place in zip(self._encoder.coefficient_names, self._encoder.order().tolist(), strict=True):
+            if place in chosen:
+                by_source.setdefault(sources[place], []).append(name)
+        names: list[str] = []
+        for source, some in by_source.items():
+            many = len(some) > _MOST_LEVELS
+            names += [f"{len(some):,} levels of {source} (such as {' and '.join(some[:2])})"] if many else some
         columns = ", ".join(names[:10]) if names else "the intercept"
         if len(names) > 10:
             columns += f" and {len(names) - 10} more"
+        kind, verb = "complete" if found.complete else "quasi-complete", "tell" if len(chosen) > 1 else "tells"
         return (
-            f"{'complete' if found.complete else 'quasi-complete'} separation: {columns} tell{'s' * (len(names) <= 1)} "
+            f"{kind} separation: {columns} {verb} "
             f"{self._separated(found, problem)} apart without error on {found.rows} rows, so the best coefficients are "
             "infinite and those given only large: add a penalty, or leave the columns out"
         )

@@ -49,7 +49,7 @@ def wide(problem: Problem) -> Floats | None:
     for strength in np.unique(penalty):
         matrix = products + strength * np.eye(len(products))
         factored = factor(matrix, np.arange(len(matrix)))
-        nothing = _null(factored, matrix, factored.dependent)
+        nothing = null_space(factored, matrix, factored.dependent)
         right = centered(root * t)[:, penalty == strength]
         right -= nothing @ _best(nothing, right)  # what no coefficients can reach
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
@@ -135,7 +135,7 @@ def shared(problem: Problem, factored: Factor, curvature: Floats) -> Floats:
     Levels are not among them: of a full set the first is held at zero.
     """
     numbers = np.arange(problem.size) < (problem.columns.dense + problem.columns.sparse_columns) * problem.outputs
-    return _null(factored, curvature, factored.dependent & numbers & problem.free)
+    return null_space(factored, curvature, factored.dependent & numbers & problem.free)
 
 
 def smallest(problem: Problem, directions: Floats, x: Floats) -> Floats:
@@ -151,7 +151,7 @@ def smallest_theta(problem: Problem, theta: Floats) -> Floats:
     return smallest(problem, shared(problem, factor(curvature, elimination_order(problem)), curvature), theta)
 
 
-def _null(factored: Factor, matrix: Floats, dependent: NDArray[np.bool_]) -> Floats:
+def null_space(factored: Factor, matrix: Floats, dependent: NDArray[np.bool_]) -> Floats:
     """For each dependent row of a matrix a column that the matrix takes to zero."""
     lost = np.flatnonzero(dependent)
     out = -factored.solve(matrix[lost])

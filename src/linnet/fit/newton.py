@@ -3,7 +3,9 @@
 The second derivatives are factored in the order of the columns, levels' first ones last: a column that depends on those
 before it is left out, with a coefficient of zero, so that of a full set of levels the first becomes the reference.
 Which columns those are is found out once, where all rows still count: later on rows may have become so certain that
-they no longer do, and a column that only they tell from others is not dependent but on its way to infinity.
+they no longer do, and a column that only they tell from others is not dependent but on its way to infinity. It is left
+where it is while the others go on, unless its gradient says that the rows are certain of the wrong thing: then, and
+where a step is made of roundings and leads nowhere, a little is added to the second derivatives.
 
 Near the optimum each gain goes with the square of the one before: after gains of b and g the next is about g³/b². A
 step from there with the second derivatives of the point before, which are off by about the square root of next/g,
@@ -27,6 +29,7 @@ _LEAST_PIVOT = 1e-14  # the same for a column that is known not to: below it the
 _ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
 _ENOUGH = 1e-9  # a gain this small, in units of the objective, is squared by one more step
 _NOTHING = 1e-15  # a gain this small is none
+_LEAST_DAMPING = 1e-12  # of second derivatives, added where roundings lead nowhere; then 100 times that
 _LEFT = 1e-17  # what may be left after the last step, likewise
 _STILL = 1e-8  # of the largest coefficient: a way this short changes nothing
 _SLOWEST = 1e-2  # a step is this much shorter than the one before, at least
@@ -137,11 +140,13 @@ def newton(
     enough: float = _ENOUGH,
     plain: Floats | None = None,
     short: bool = True,
+    exact: bool = True,
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta, or from a point with derivatives. `order`: of elimination. `every`: on part of the
     rows, for a start. `plain`: a theta where all rows count, if the start may not be one. `short`: the last step may do
     with the second derivatives of the point before, which leaves some 1e-9 of theta; else there is only rounding left.
+    `exact`: the second derivatives are; else each gain is only a part of the one before, and it goes on to the last.
     """
     point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
     assert point.curvature is not None
@@ -153,28 +158,36 @@ def newton(
         if (factored.dependent & ~other.dependent).any():  # columns here only seem to depend on others
             point, factored = there, other
     lost = factored.dependent
-    iterations, before, first = 0, np.inf, point.value
-    moved = np.zeros_like(point.theta)
+    iterations, before, first, damping = 0, np.inf, point.value, 0.0
+    moved, away = np.zeros_like(point.theta), None
     while True:
         assert point.gradient is not None
         step = -factored.solve(point.gradient)
         gain = -float(point.gradient @ step)  # twice what the quadratic model promises
         norm = float(np.abs(point.gradient).max(initial=0.0))
         watch(iterations, point.value, 0.5 * gain)
-        if (factored.dependent & ~lost).any():  # a column on its way to infinity has come far enough
-            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, moved, point.reach)
-        nothing = _NOTHING * (abs(point.value) + abs(first - point.value))
-        finished = gain <= nothing or (
-            gain <= enough * abs(point.value)
-            and gain <= 1e-2 * before
-            and (enough > _ENOUGH or not iterations or bool(settled(step, moved, point.theta, 2)))
-        )
+        held, left = factored.dependent & ~lost, gain
+        if held.any():  # columns that seem to have come far enough on their way to infinity
+            assert point.curvature is not None
+            left += float((point.gradient[held] ** 2 / np.maximum(np.diagonal(point.curvature)[held], 1e-300)).sum())
+            away = moved if away is None else away
+            if left <= _ENOUGH * abs(point.value):  # they have, and so have the others
+                return Solution(point.theta, point.value, norm, iterations, False, 0.5 * left, lost, away, point.reach)
+        gained, size = abs(first - point.value), abs(point.value)
+        if exact:
+            finished = gain <= _NOTHING * (size + gained) or (
+                gain <= enough * size
+                and gain <= 1e-2 * before
+                and (enough > _ENOUGH or not iterations or bool(settled(step, moved, point.theta, 2)))
+            )
+        else:
+            finished = gain <= _LEFT * gained or (gain <= _NOTHING * (size + gained) and gain >= 0.5 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
             end = point.theta + step if finished else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations += 1
         # 0.1: a guess
-        if short and before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):
+        if short and exact and before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):
             trial = problem.at(point.theta + step, every=every)
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)
@@ -190,8 +203,14 @@ def newton(
         del factored
         point = replace(point, curvature=None)  # the next point's needs the room
         following = _descend(problem, point, step, gain, every)
+        stays = following.theta is point.theta or left > 2 * gain
+        damping = max(100 * damping, _LEAST_DAMPING) if stays else 0.0
+        if damping > 1:
+            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, step, point.reach)
         point, moved = following, following.theta - point.theta
         assert point.curvature is not None
+        if damping:
+            point.curvature.reshape(-1)[:: len(order) + 1] *= 1 + damping  # the diagonal
         factored = factor(point.curvature, order, lost)
 
 

@@ -77,7 +77,8 @@ def solve(
         if start is None and problem.columns.rows >= _MANY_ROWS and dense and not squared:
             first = _start_from_part(problem, theta)
         plain = None if first is theta and start is None else theta if start is None else problem.start()
-        solution = newton(problem, first, elimination_order(problem), max_iter=max_iter, plain=plain, watch=watch)
+        order, exact = elimination_order(problem), problem.head.convex
+        solution = newton(problem, first, order, max_iter=max_iter, plain=plain, exact=exact, watch=watch)
         if squared and (solution.dependent & problem.free).any():
             return replace(solution, theta=smallest_theta(problem, solution.theta))
         return solution

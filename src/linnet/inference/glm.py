@@ -24,9 +24,10 @@ from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
 from linnet.fit.coordinate import lasso
 from linnet.fit.least_norm import shared, smallest
-from linnet.fit.linear import Floats, Problem
+from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import dependent, elimination_order, factor, newton
 from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood, weighted_sum
+from linnet.inference.separation import endless
 from linnet.model.heads import Head, power_of
 
 _LARGEST = 10_000  # parameters
@@ -172,9 +173,9 @@ def infer(
         raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
-    h = np.empty((problem.size, problem.size))
-    loss, _ = problem.core.sums(
-        theta, problem.labels, problem.values, problem.weights, problem.offset, None, h, expected=True
+    g, h = np.empty(problem.size), np.empty((problem.size, problem.size))
+    loss, ends = problem.core.sums(
+        theta, problem.labels, problem.values, problem.weights, problem.offset, g, h, expected=True
     )
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
     sought = problem.free & ~stuck
@@ -214,8 +215,10 @@ def infer(
         held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    shown, endless, vague = ~held[places], (bread.dependent & ~lost)[places], vague[places]
-    error = np.where(shown & ~endless & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
+    there = Point(theta, loss, np.where(sought, g + problem.ridge * theta, 0.0), reach=ends)
+    far = (bread.dependent & ~lost) | endless(problem, there, bread, lost, move)
+    shown, too_far, vague = ~held[places], far[places], vague[places]
+    error = np.where(shown & ~too_far & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
     tail, upper = -np.abs(statistic), (1 + level) / 2
@@ -233,9 +236,9 @@ def infer(
     note("Held at zero because other columns determine them", ~shown & ~stuck[places])
     why = "because they may not be negative" if problem.positive else "by the penalty"
     note(f"Held at zero {why}", stuck[places])
-    note("Too far off to have a standard error, because they tell classes apart without error", endless)
+    note("Too far off to have a standard error, because they tell classes apart without error", too_far)
     note(
-        "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~endless
+        "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~too_far
     )
     if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
         notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")

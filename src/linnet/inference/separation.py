@@ -3,7 +3,7 @@
 Where the classes can be told apart by a line (completely, or all but rows that lie on it), the likelihood has no
 maximum. Newton's steps then do not become small but tend to that direction d, and d proves it: no row's own class
 loses by it, and some gain. So does any theta that tells the classes apart. Where neither does and yet the fit found no
-optimum, a linear program looks for d.
+optimum, a linear program looks for d. What a single column does (`one_column`) is found without all that.
 
 That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
 much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
@@ -15,23 +15,28 @@ smallest w r. For counts r is the mean of a row without any, and u by how much i
 of which are 0, r is mean^(2-q), and d'Hd has a factor of 2-q < 1 besides.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from linnet.fit.linear import Floats, Problem
-from linnet.fit.newton import Solution, dependent, elimination_order, factor
+from linnet.fit.least_norm import null_space
+from linnet.fit.linear import Floats, Point, Problem
+from linnet.fit.newton import Factor, Solution, elimination_order, factor, newton
 from linnet.fit.solve import LARGEST_CURVATURE
+from linnet.inference.one_column import intercept_alone, one_column_each
 from linnet.model.heads import Head, power_of
 
 _SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
 _FAR = 10.0  # in z: without it no row has become nearly certain
 _CERTAIN = 1e-9  # where no row is so certain, second derivatives have digits enough
 _LARGEST_PROGRAM = 2_000_000  # entries of a linear program
+_MOST_PRODUCTS, _STEPS = 2e10, 10  # of second derivatives that look once more at what L-BFGS found: some seconds
 _SLACK = 1e-6  # of the largest gain
+_TRACE = 1e-6  # the same for a column that has no standard error: roundings move others by less
+_FAR_OUT = 1e9  # in z: where rows that gain least no longer count
 _PART = 0.05  # a column takes part if it moves z by this part of what the first one does
 
 
@@ -43,6 +48,7 @@ class Separation:
     columns: tuple[int, ...]
     outputs: tuple[int, ...]
     rows: int  # that become ever more certain
+    direction: Floats  # of theta
 
 
 def separation(problem: Problem, solution: Solution) -> Separation | None:
@@ -54,15 +60,21 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
         return None
     if _has_optimum(problem, solution):
         return None
+    alone = intercept_alone(problem)
+    if alone is not None:
+        return _proof(problem, alone, _SMALL_STEP, _SLACK)
     step, z = solution.step, None
     if free[: -problem.outputs].any():
         theta = np.where(free, solution.theta, 0.0)
         z = _moved(problem, theta)
-        found = _proof_by_few(problem, theta, 0.0, 0.0)
+        found = _proof_by_few(problem, theta, 0.0, 0.0) or _by_one_column(problem, free)
         if found is not None:
             return found
         if step is None and np.abs(z).max() > _FAR:
-            step = _newton_step(problem, solution.theta)
+            solution = _by_newton(problem, solution)
+            step = solution.step
+            if _has_optimum(problem, solution):
+                return None
     if step is not None:
         step = np.where(free, step, 0.0)
         if step[: -problem.outputs].any() or 2 * np.abs(step).max() > _SMALL_STEP:
@@ -74,6 +86,44 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
         return None
     d = _search(problem, free)
     return None if d is None else _proof_by_few(problem, d, _SMALL_STEP, _SLACK)
+
+
+def endless(problem: Problem, point: Point, bread: Factor, lost: NDArray[np.bool_], move: Floats) -> NDArray[np.bool_]:
+    """Which of the parameters that `move` makes of theta are infinite where a separation leads, `lost` ones staying:
+    far out on its direction some rows no longer count, and the others do not determine them. `bread`: the second
+    derivatives, factored.
+    """
+    assert point.gradient is not None
+    step = -bread.solve(point.gradient)
+    gap = -0.5 * float(point.gradient @ step)
+    solution = Solution(point.theta, np.nan, np.nan, 0, True, gap, lost, step, point.reach)
+    found = None if _has_optimum(problem, solution) else separation(problem, replace(solution, step=None))
+    if found is None:
+        return np.zeros(problem.size, np.bool_)
+    worst, best = _counted(problem, _gains(problem, _moved(problem, found.direction)))
+    length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # 0.1: what roundings may move
+    there = problem.at(point.theta + length * found.direction, curvature=True).curvature
+    assert there is not None
+    factored = factor(there, elimination_order(problem), lost)
+    ways = null_space(factored, there, factored.dependent & ~lost)
+    spread = np.repeat(_spread(problem), problem.outputs)[:, None]
+    largest = (spread * np.abs(ways)).max(axis=0)
+    return np.asarray((spread * np.abs(move @ ways) > _TRACE * largest).any(axis=1))
+
+
+def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | None:
+    """What columns prove of which each one separates by itself."""
+    bare = (free | ~problem.free).reshape(-1, problem.outputs)[:-1]
+    found = one_column_each(problem, np.asarray(bare.all(axis=1)))
+    if found is None:
+        return None
+    direction, ways = found
+    proof = _proof(problem, direction, _SMALL_STEP, _SLACK)
+    if proof is None:
+        return None
+    ways[(ways == 1).any(axis=1)] *= ways[(ways == 1).any(axis=1)] == 1  # away from one class is towards the others
+    columns, outputs = np.flatnonzero(ways.any(axis=1)), np.flatnonzero(ways.any(axis=0))
+    return replace(proof, columns=tuple(columns.tolist()), outputs=tuple(outputs.tolist()))
 
 
 def _sinking(head: Head) -> float:
@@ -139,16 +189,11 @@ def _search(problem: Problem, free: NDArray[np.bool_]) -> Floats | None:
     return found.x / np.repeat(spread, k) if found.status == 0 else None
 
 
-def _newton_step(problem: Problem, theta: Floats) -> Floats | None:
-    """Where Newton's method would go on to, if that can be afforded."""
-    if problem.size > LARGEST_CURVATURE:
-        return None
-    order = elimination_order(problem)
-    lost = dependent(problem.at(problem.start(), curvature=True), order)
-    point = problem.at(theta, curvature=True)
-    assert point.gradient is not None
-    assert point.curvature is not None
-    return np.negative(factor(point.curvature, order, lost).solve(point.gradient))
+def _by_newton(problem: Problem, solution: Solution) -> Solution:
+    """The solution after some of Newton's steps, if they can be afforded: those of L-BFGS prove nothing."""
+    if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MOST_PRODUCTS:
+        return solution
+    return newton(problem, solution.theta, elimination_order(problem), max_iter=_STEPS, plain=problem.start())
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
@@ -170,9 +215,7 @@ def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Se
 
 def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
     """What a direction proves that moves some z by more than so much and may take a little from others."""
-    worst, best = _gains(problem, _moved(problem, d))
-    if problem.weights is not None:
-        worst, best = worst[problem.weights > 0], best[problem.weights > 0]
+    worst, best = _counted(problem, _gains(problem, _moved(problem, d)))
     largest = float(best.max())
     if largest <= least or float(worst.min()) < -slack * largest:
         return None
@@ -184,7 +227,7 @@ def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separatio
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
     outputs = tuple(int(k) for k in np.flatnonzero(part.any(axis=0)))
     complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
-    return Separation(complete, columns, outputs, rows)
+    return Separation(complete, columns, outputs, rows, d)
 
 
 def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
@@ -201,6 +244,12 @@ def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
         side = 2 * t - 1
         gains = np.where(side**2 == 1, side * z, -np.abs(z))
     return gains.min(axis=1), gains.max(axis=1)
+
+
+def _counted(problem: Problem, gains: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Those of rows that have a weight."""
+    worst, best = gains
+    return gains if problem.weights is None else (worst[problem.weights > 0], best[problem.weights > 0])
 
 
 def _spread(problem: Problem) -> Floats:

@@ -97,6 +97,11 @@ class Head:
         return self.output.name == _CANONICAL[self.family]
 
     @property
+    def convex(self) -> bool:
+        """Whether the second derivative of the loss is above 0 whatever z and t, so that `curvature` is exact."""
+        return {"tweedie": 1 <= self.power <= 2, "tweedie_identity": self.power == 0}.get(self.family, True)
+
+    @property
     def has_classes(self) -> bool:
         """Whether the target of a row is one class out of as many as there are outputs."""
         return self.family == "categorical"
