@@ -123,7 +123,7 @@ LINNET_INLINE Vec<T> penalised(Vec<T> sum, Vec<T> w, T scale, T l1, T l2) {
 // Updates `count` parameters (a multiple of the vector length) from their gradient sums g. Biases come with a zero
 // penalty and `decayed` false.
 template <class T>
-void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, StepSize<T> step, Penalty penalty,
+void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, const StepSize<T>& step, Penalty penalty,
             bool decayed) {
   constexpr int V = lanes<T>;
   const T l1 = static_cast<T>(penalty.l1), l2 = static_cast<T>(penalty.l2);
