@@ -17,7 +17,7 @@ const HINT = "Press Play, or the space bar. Point at a unit to see what it has l
 const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve", "pins", "past"]; // no part of a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const NOTE_PAUSE = 1000; // milliseconds: browsers refuse an address that changes with every frame
-const app = { charted: 0, noted: 0, opening: false, frame: null, facts: null, unit: null, playing: false, frames: 0 };
+const app = { charted: 0, noted: -Infinity, opening: false, frame: null, facts: null, unit: null, playing: false, frames: 0 };
 window.playground = app; // for tests, and for the curious
 
 function theme(name) {
@@ -68,7 +68,7 @@ function begin(hello) {
   app.pr = new PrecisionRecall(of("pr-chart"), (threshold) => store.set({ threshold }));
   app.weights = new UnitWindow((layer, source, unit, value) => link.send("weight", { layer, source, unit, value }));
   app.wayOut = new WayOut(link, store, () => {
-    app.noted = 0;
+    app.noted = -Infinity;
     noteEpochs();
     return app.frame?.past !== null;
   });
@@ -151,7 +151,7 @@ function takeFacts(facts) {
   app.facts = facts;
   app.opening = false;
   app.frame = null;
-  app.noted = 0;
+  app.noted = -Infinity;
   app.curves.clear();
   app.diagram.layout(facts, app.store.state);
   app.weights.close();
