@@ -23,7 +23,7 @@ void Pass<T>::gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
         emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
     }
     if (l == 0 && by_entries_) {
-      gradient_of_entries(place, entries_.data(), rows, inputs, d, ld_, by_block_[rank], tile, emit);
+      gradient_of_entries(place, entries_.data(), rows, inputs, d, ld_, by_pair_[rank], tile, emit);
       continue;
     }
     if constexpr (requires { emit.takes_row; }) {

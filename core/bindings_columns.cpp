@@ -33,6 +33,7 @@ PyColumns columns_of(std::int64_t rows, std::vector<Table> tables, nb::object sp
     x.codes.push_back({codes.data(), type.bits / 8, levels[c]});
     x.sparse_cols += levels[c];
   }
+  x.count_entries();
   return columns;
 }
 
@@ -47,7 +48,12 @@ void bind_columns(nb::module_& m) {
             new (self) PyColumns(columns_of(rows, std::move(tables), sparse, sparse_cols, std::move(codes), levels));
           },
           nb::arg("rows"), nb::arg("tables"), nb::arg("sparse").none(), nb::arg("sparse_cols"), nb::arg("codes"),
-          nb::arg("levels"));
+          nb::arg("levels"))
+      .def_prop_rw(
+          "entries_per_row", [](const PyColumns& self) { return self.x.entries_per_row; },
+          [](PyColumns& self, double entries) { self.x.entries_per_row = entries; },
+          "What a row has on average that is not zero, judged by some rows. Rows that have little are taken entry by "
+          "entry; the results are the same.");
   m.def(
       "has_duplicates",
       [](Vector<std::int64_t> start, decltype(SparseArrays::column) column, int cols) {

@@ -67,13 +67,26 @@ struct Columns {
   SparseRows sparse;
   std::vector<CodeColumn> codes;
   int dense_cols = 0, sparse_cols = 0;  // sparse_cols: those of the sparse matrix and all levels
+  double entries_per_row = 0;           // what a row has on average that is not zero: see count_entries
 
   int cols() const { return dense_cols + sparse_cols; }
 
-  // What a row has on average: all its dense values, one of each column of codes, and those of the sparse matrix.
-  double entries_per_row() const {
+  // Counts one of each column of codes, what the sparse matrix has, and of the tables what is not zero in some rows.
+  void count_entries() {
+    constexpr std::int64_t looked_at = 32;
+    const std::int64_t some = std::min(rows, looked_at);
+    double in_tables = 0;
+    for (const Design& table : tables) {
+      with_data(table, [&](const auto* data) {
+        for (std::int64_t i = 0; i < some; ++i) {
+          const auto* row = data + i * rows / some * table.row_stride;
+          for (int c = 0; c < table.cols; ++c) in_tables += row[c * table.col_stride] != 0;
+        }
+      });
+    }
     const double in_matrix = sparse.cols ? static_cast<double>(sparse.start[rows] - sparse.start[0]) : 0;
-    return dense_cols + static_cast<double>(codes.size()) + in_matrix / static_cast<double>(rows);
+    entries_per_row = static_cast<double>(codes.size()) + in_tables / static_cast<double>(std::max<std::int64_t>(1, some)) +
+                      in_matrix / static_cast<double>(std::max<std::int64_t>(1, rows));
   }
 
   // Calls f(columns, values, count) with what row r has in the sparse matrix, in whatever types.

@@ -1,5 +1,5 @@
-// A first layer over rows that are mostly zero, such as words of a text: what a row has is listed, and only the weights
-// it meets are read.
+// A first layer over rows that are mostly zero, such as words of a text, levels of categories or the pixels of an image:
+// what a row has is listed, and only the weights it meets are read.
 //
 //   entries_forward         z[b][o] = bias[o] + sum over entries of value w[column][o]
 //   thin_entries_forward    the same for a thin layer (thin.hpp)
@@ -24,34 +24,83 @@ struct Entry {
   T value;
 };
 
-// entries = those of row r of the batch, in rising order of columns.
+// The entries of one row, in rising order of columns, in space that is kept for the next row.
 template <class T>
-void list_entries(std::vector<Entry<T>>& entries, const Batch<T>& batch, int r) {
-  const Columns& x = *batch.x;
-  const std::int64_t row = batch.row(r);
-  entries.clear();
-  bool sorted = true;
-  auto add = [&](int column, T value) {
-    sorted = sorted && (entries.empty() || entries.back().column < column);
-    entries.push_back({column, value});
-  };
-  each_dense<T>(x, row, add);
-  x.each_entry(row, [&](int column, double value) { add(x.dense_cols + column, static_cast<T>(value)); });
-  if (!sorted) std::sort(entries.begin(), entries.end(), [](auto& a, auto& b) { return a.column < b.column; });
-}
+class RowEntries {
+ public:
+  const Entry<T>* begin() const { return space_.data(); }
+  const Entry<T>* end() const { return space_.data() + count_; }
 
-// Dropout of a row's entries: those that `dropout` in random.hpp would drop from the whole row.
-template <class T>
-void drop_entries(std::vector<Entry<T>>& entries, double rate, std::uint64_t key, std::uint64_t row) {
-  const DropRow drop(rate, key, row);
-  const T scale = static_cast<T>(1.0 / (1.0 - rate));
-  std::erase_if(entries, [&](const Entry<T>& e) { return drop(static_cast<std::uint32_t>(e.column)); });
-  for (Entry<T>& e : entries) e.value *= scale;
-}
+  // Those of row r of the batch.
+  void list(const Batch<T>& batch, int r) {
+    const Columns& x = *batch.x;
+    const std::int64_t row = batch.row(r);
+    const std::int64_t in_matrix = x.sparse.cols ? x.sparse.start[row + 1] - x.sparse.start[row] : 0;
+    const std::size_t most = x.dense_cols + x.codes.size() + in_matrix;
+    if (space_.size() < most) space_.resize(most);
+    Entry<T>* to = space_.data();
+    int begin = 0;
+    for (const Design& table : x.tables) {
+      with_data(table, [&](const auto* data) { to = list_table(to, begin, table, data + row * table.row_stride); });
+      begin += table.cols;
+    }
+    bool sorted = true;
+    int last = -1;
+    x.each_entry(row, [&](int column, double value) {
+      sorted = sorted && last < column;
+      last = column;
+      *to++ = {x.dense_cols + column, static_cast<T>(value)};
+    });
+    count_ = to - space_.data();
+    if (!sorted) std::sort(space_.data(), to, [](auto& a, auto& b) { return a.column < b.column; });
+  }
+
+  // Dropout: those that `dropout` in random.hpp would drop from the whole row.
+  void drop(double rate, std::uint64_t key, std::uint64_t row) {
+    const DropRow dropped(rate, key, row);
+    const T scale = static_cast<T>(1.0 / (1.0 - rate));
+    Entry<T>* const last = std::remove_if(space_.data(), space_.data() + count_, [&](const Entry<T>& e) {
+      return dropped(static_cast<std::uint32_t>(e.column));
+    });
+    count_ = last - space_.data();
+    for (Entry<T>* e = space_.data(); e < last; ++e) e->value *= scale;
+  }
+
+ private:
+  // What a row of a table has that is not zero.
+  template <class S>
+  static Entry<T>* list_table(Entry<T>* to, int begin, const Design& table, const S* row) {
+    int c = 0;
+    if constexpr (std::is_floating_point_v<S>) {
+      constexpr int together = 64;  // a bit each in a word: one branch that cannot be foreseen for all of them
+      if (table.col_stride == 1) {
+        for (; c + together <= table.cols; c += together) {
+          std::uint64_t found = 0;
+#pragma GCC unroll 32
+          for (int i = 0; i < together; i += lanes<S>)
+            found |= std::uint64_t{nonzero_bits<S>(load(row + c + i))} << i;
+          for (; found; found &= found - 1) {
+            const int at = c + __builtin_ctzll(found);
+            *to++ = {begin + at, static_cast<T>(row[at])};
+          }
+        }
+      }
+    }
+    for (; c < table.cols; ++c) {
+      const S value = row[c * table.col_stride];
+      *to = {begin + c, static_cast<T>(value)};
+      to += value != 0;
+    }
+    return to;
+  }
+
+  std::vector<Entry<T>> space_;
+  std::ptrdiff_t count_ = 0;
+};
 
 // z: rows x outputs in panels, of which [p0..p1) are computed; w as in product.hpp, the bias its last row.
 template <class T>
-void entries_forward(T* z, std::ptrdiff_t z_ld, const std::vector<Entry<T>>* rows, const T* w, int inputs, int r0,
+void entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, int inputs, int r0,
                      int r1, int p0, int p1, bool relu) {
   constexpr int V = lanes<T>, most = 8;  // panels whose sums stay in registers
   const std::ptrdiff_t w_ld = (inputs + std::ptrdiff_t{1}) * V;
@@ -77,7 +126,7 @@ void entries_forward(T* z, std::ptrdiff_t z_ld, const std::vector<Entry<T>>* row
 }
 
 template <class T>
-void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const std::vector<Entry<T>>* rows, const T* w, const T* bias,
+void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, const T* bias,
                           int inputs, int outputs, int r0, int r1) {
   constexpr int V = lanes<T>, L = Thin<T>::line;
   const std::ptrdiff_t w_ld = Thin<T>::padded(inputs);
@@ -91,75 +140,102 @@ void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const std::vector<Entry<T>>
   }
 }
 
-// The entries of a batch whose columns lie in one part of the inputs, by blocks of neighbouring columns; inside a block
-// in the order of rows.
+// The entries of a batch whose columns lie in one part of the inputs, by pairs of neighbouring columns; inside a pair in
+// the order of rows. A row that has one of the two has a zero for the other: neighbours are often there together, and
+// then one reading of d serves both.
 template <class T>
-class ByBlock {
+class ByPair {
  public:
   struct Placed {
-    int row, column;
-    T value;
+    int row;
+    T value[2];
   };
 
-  void sort(const std::vector<Entry<T>>* rows, int count, Part inputs, int block) {
-    start_.assign((inputs.last - inputs.first + block - 1) / block + 2, 0);
-    auto each = [&](auto&& f) {
+  // inputs.first is even.
+  void sort(const RowEntries<T>* rows, int count, Part inputs) {
+    first_ = inputs.first;
+    start_.assign((inputs.last - inputs.first + 1) / 2 + 2, 0);
+    auto each = [&](auto&& f) {  // f(row, pair, whether it is the row's first of that pair, entry)
       for (int r = 0; r < count; ++r) {
         auto e = std::lower_bound(rows[r].begin(), rows[r].end(), inputs.first,
                                   [](const Entry<T>& entry, int column) { return entry.column < column; });
-        for (; e != rows[r].end() && e->column < inputs.last; ++e) f(r, *e, (e->column - inputs.first) / block);
+        for (int last = -1; e != rows[r].end() && e->column < inputs.last; ++e) {
+          const int pair = (e->column - first_) / 2;
+          f(r, pair, pair != last, *e);
+          last = pair;
+        }
       }
     };
-    each([&](int, const Entry<T>&, int b) { ++start_[b + 2]; });
-    for (std::size_t b = 2; b < start_.size(); ++b) start_[b] += start_[b - 1];
+    each([&](int, int pair, bool first, const Entry<T>&) { start_[pair + 2] += first; });
+    for (std::size_t p = 2; p < start_.size(); ++p) start_[p] += start_[p - 1];
     placed_.resize(start_.back());
-    // block b begins at start_[b + 1] and, when all its entries have come, at start_[b]
-    each([&](int r, const Entry<T>& e, int b) { placed_[start_[b + 1]++] = {r, e.column, e.value}; });
+    // pair p begins at start_[p + 1] and, when all its entries have come, at start_[p]
+    each([&](int r, int pair, bool first, const Entry<T>& e) {
+      const int second = (e.column - first_) % 2;
+      if (first)
+        placed_[start_[pair + 1]++] = {r, {second ? T(0) : e.value, second ? e.value : T(0)}};
+      else
+        placed_[start_[pair + 1] - 1].value[1] = e.value;
+    });
   }
 
-  std::span<const Placed> operator[](int b) const {
-    return {placed_.data() + start_[b], static_cast<std::size_t>(start_[b + 1] - start_[b])};
+  // Those of columns i and i + 1.
+  std::span<const Placed> operator[](int i) const {
+    const std::ptrdiff_t* start = start_.data() + (i - first_) / 2;
+    return {placed_.data() + start[0], static_cast<std::size_t>(start[1] - start[0])};
   }
+
+  // Whether there are none of columns i to last - 1.
+  bool empty(int i, int last) const { return start_[(i - first_) / 2] == start_[(last - first_ + 1) / 2]; }
 
  private:
+  int first_ = 0;
   std::vector<std::ptrdiff_t> start_;
   std::vector<Placed> placed_;
 };
 
-// g (`panels` panels of g_ld rows, the first of them input i0): those of `entries`, all from i0 on.
-template <class T>
-void entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByBlock<T>::Placed> entries, const T* d,
-                      std::ptrdiff_t d_ld, int i0, int panels) {
+constexpr int entry_panels = 4;  // of d, read together: those of a batch stay in the first caches
+
+// g (C panels of g_ld rows; two rows of each) = those of a pair of columns.
+template <class T, int C>
+LINNET_INLINE void entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByPair<T>::Placed> entries,
+                                    const T* d, std::ptrdiff_t d_ld) {
   constexpr int V = lanes<T>;
-  std::fill_n(g, panels * g_ld * V, T(0));
+  Vec<T> sum[2][C] = {};
   for (const auto& e : entries) {
-    const Vec<T> value = broadcast(e.value);
-    for (int p = 0; p < panels; ++p) {
-      T* sum = g + (p * g_ld + e.column - i0) * V;
-      store(sum, fma(value, load(d + (p * d_ld + e.row) * V), load(sum)));
+    const Vec<T> first = broadcast(e.value[0]), second = broadcast(e.value[1]);
+    const T* from = d + e.row * std::ptrdiff_t{V};
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      const Vec<T> row = in_register(load(from + c * d_ld * V));
+      sum[0][c] = fma(first, row, sum[0][c]);
+      sum[1][c] = fma(second, row, sum[1][c]);
     }
   }
+#pragma GCC unroll 4
+  for (int c = 0; c < C; ++c)
+    for (int i = 0; i < 2; ++i) store(g + (c * g_ld + i) * V, sum[i][c]);
 }
 
-// g: `outputs` rows, g_ld apart.
+// g: `outputs` rows, g_ld apart; two inputs of each.
 template <class T>
-void thin_entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByBlock<T>::Placed> entries, const T* d,
-                           std::ptrdiff_t d_ld, int i0, int outputs) {
+void thin_entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByPair<T>::Placed> entries, const T* d,
+                           std::ptrdiff_t d_ld, int outputs) {
   constexpr int V = lanes<T>;
-  std::fill_n(g, outputs * g_ld, T(0));
   for (const auto& e : entries) {
     for (int o = 0; o < outputs; ++o) {
-      T& sum = g[o * g_ld + e.column - i0];
-      sum = fused(d[(o / V * d_ld + e.row) * V + o % V], e.value, sum);
+      const T by = d[(o / V * d_ld + e.row) * V + o % V];
+      T* sum = g + o * g_ld;
+      for (int i = 0; i < 2; ++i) sum[i] = fused(by, e.value[i], sum[i]);
     }
   }
 }
 
 // The gradient sums of some inputs of a layer, as Pass::gradient emits them.
 template <class T, class Emit>
-void gradient_of_entries(const LayerLayout<T>& place, const std::vector<Entry<T>>* rows, int count, Part inputs,
-                         const T* d, std::ptrdiff_t d_ld, ByBlock<T>& entries, T* tile, Emit& emit) {
-  constexpr int V = lanes<T>, C = Tile<T>::panels;
+void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows, int count, Part inputs, const T* d,
+                         std::ptrdiff_t d_ld, ByPair<T>& entries, T* tile, Emit& emit) {
+  constexpr int V = lanes<T>, C = entry_panels;
   if constexpr (requires { emit.takes_row; }) {
     if (place.thin && count == 1 && emit.takes_row) {
       for (const Entry<T>& e : rows[0]) {
@@ -176,12 +252,14 @@ void gradient_of_entries(const LayerLayout<T>& place, const std::vector<Entry<T>
   const int thin_block = skips_zeros ? Thin<T>::line : thin_gradient_inputs;
   const int block = place.thin ? thin_block : skips_zeros ? 4 : gradient_rows;
   const int panels = panels_of<T>(place.outputs);
-  entries.sort(rows, count, inputs, block);
-  for (int i = inputs.first, b = 0; i < inputs.last; i += block, ++b) {
-    if (skips_zeros && entries[b].empty()) continue;
-    const int n = std::min(block, inputs.last - i);
+  entries.sort(rows, count, inputs);
+  for (int i = inputs.first; i < inputs.last; i += block) {
+    const int last = std::min(i + block, inputs.last), n = last - i;
+    if (skips_zeros && entries.empty(i, last)) continue;
     if (place.thin) {
-      thin_entries_gradient(tile, block, entries[b], d, d_ld, i, place.outputs);
+      std::fill_n(tile, place.outputs * block, T(0));
+      for (int k = i; k < last; k += 2)
+        thin_entries_gradient(tile + (k - i), block, entries[k], d, d_ld, place.outputs);
       for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
       continue;
     }
@@ -189,7 +267,10 @@ void gradient_of_entries(const LayerLayout<T>& place, const std::vector<Entry<T>
       const int width = std::min(C, panels - p);
       if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
         for (int c = 0; c < width; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
-      entries_gradient(tile, block, entries[b], d + p * d_ld * V, d_ld, i, width);
+      with_constant<C>(width, [&](auto c) {
+        for (int k = i; k < last; k += 2)
+          entries_gradient<T, c.value>(tile + (k - i) * V, block, entries[k], d + p * d_ld * V, d_ld);
+      });
       for (int c = 0; c < width; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);
     }
   }

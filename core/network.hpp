@@ -37,6 +37,7 @@ class Pass {
         layout_(net),
         capacity_(capacity),
         by_entries_(mostly_zero(x)),
+        filled_(x.entries_per_row / std::max(1, x.cols())),
         rows_by_thread_(true),
         loss_(capacity + lanes<T>) {
     constexpr int V = lanes<T>;
@@ -44,7 +45,7 @@ class Pass {
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
     if (by_entries_)
-      entries_.resize(capacity), by_block_.resize(threads);
+      entries_.resize(capacity), by_pair_.resize(threads);
     else if (thin())
       rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
     else
@@ -70,7 +71,7 @@ class Pass {
       transposed_.emplace_back(transposed);
       lanes_.emplace_back(2 * panels_of<T>(widest) * V * V);
       tile_.emplace_back(
-          std::max<int>(Tile<T>::panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
+          std::max<int>(entry_panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
     }
     use(threads);
   }
@@ -148,7 +149,7 @@ class Pass {
   // Brings what this member will read of the next chunk into the cache, unless it would push out what is being used:
   // its own rows, and of a thin layer also the others' where they meet the weights it updates.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
-    if (by_entries_ || static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
+    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
     const Part mine = part_of(next.rows, row_grain, rank, threads_);
     prefetch_rows(next, mine.first, mine.last, 0, net_.inputs());
     if (!thin()) return;
@@ -175,8 +176,14 @@ class Pass {
 
   bool thin() const { return layout_.layers.front().thin; }
 
-  // Whether the rows have so few entries that the first layer is done sooner when it takes them one by one.
-  bool mostly_zero(const Columns& x) const { return x.entries_per_row() * (thin() ? 40 : 16) < x.cols(); }
+  // Whether the rows have so few entries that the first layer is done sooner when it takes them one by one. By measured
+  // cycles: a panel of weights (or of its gradient) takes one for each column, and 2.3 for an entry, which has to be
+  // listed and sorted besides.
+  bool mostly_zero(const Columns& x) const {
+    if (thin()) return x.entries_per_row * 40 < x.cols();
+    const int panels = panels_of<T>(net_.layers.front().outputs);
+    return x.entries_per_row * (4.6 * panels + 15) < x.cols() * (2.0 * panels - 0.5);
+  }
 
   const T* output_matrix() const { return h_.back().get() ? h_.back().get() : z_.back().get(); }
 
@@ -191,8 +198,8 @@ class Pass {
     if (by_entries_) {
       const double rate = mode.dropout ? net_.layers[0].dropout : 0;
       for (int r = r0; r < r1; ++r) {
-        list_entries(entries_[r], batch, r);
-        if (rate > 0) drop_entries(entries_[r], rate, mode.key, mode.position + r);
+        entries_[r].list(batch, r);
+        if (rate > 0) entries_[r].drop(rate, mode.key, mode.position + r);
       }
       return;
     }
@@ -222,11 +229,16 @@ class Pass {
     return {part_of(rows, row_grain, rank, threads_), {0, panels}};
   }
 
-  // Of an input's weights; a last panel is never quite filled, and a lone one runs slower.
-  static double work_of(const LayerLayout<T>& layer) {
-    if (layer.thin) return layer.inputs * layer.outputs;
-    constexpr int begin = 12;  // in inputs: what other members computed must be fetched first
-    return (layer.inputs + begin) * (panels_of<T>(layer.outputs) + 1.0) * lanes<T>;
+  // Of the gradient and the update of a layer's weights, in cycles; a last panel is never quite filled, and a lone one
+  // runs slower.
+  double work_of(const LayerLayout<T>& layer) const {
+    constexpr int begin = 12;    // in inputs: what other members computed must be fetched first
+    constexpr int update = 30;   // of a vector of weights
+    const double panels = panels_of<T>(layer.outputs), rows = capacity_;
+    if (layer.thin) return layer.inputs * layer.outputs / lanes<T> * (rows + update);
+    if (by_entries_ && &layer == &layout_.layers.front())
+      return layer.inputs * (rows * filled_ * (1.8 * panels + 20) + 1.3 * update * panels);
+    return (layer.inputs + begin) * (panels + 1) * (rows + update);
   }
 
   // Inputs of every layer cut into threads_ parts of equal work.
@@ -312,6 +324,7 @@ class Pass {
   const Layout<T> layout_;
   const int capacity_;
   const bool by_entries_;
+  const double filled_;  // part of the values that are not zero
   int threads_ = 0;
   bool rows_by_thread_;
   std::ptrdiff_t ld_ = 0;
@@ -319,8 +332,8 @@ class Pass {
   Buffer<T> x_, loss_;
   std::vector<const T*> rows_;                        // of a thin first layer: where each row of the chunk lies
   std::vector<T> converted_;                          // ... when the user's table has another type
-  std::vector<std::vector<Entry<T>>> entries_;        // of rows that are mostly zero: a row each
-  std::vector<ByBlock<T>> by_block_;                  // a thread each
+  std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: a row each
+  std::vector<ByPair<T>> by_pair_;                    // a thread each
   std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
   std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
   std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates
