@@ -7,14 +7,16 @@ namespace linnet {
 
 template <class T>
 template <class Emit>
-void Pass<T>::gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
+void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, const PassMode& mode, Emit&& emit) {
   constexpr int V = lanes<T>, C = Tile<T>::panels;
   T* tile = tile_[rank].get();
+  const int rows = part.last - part.first;
+  const std::ptrdiff_t skipped = std::ptrdiff_t{part.first} * V;  // of a panel
   for (std::size_t l = 0; l < net_.layers.size(); ++l) {
     const LayerSpec& layer = net_.layers[l];
-    const Part inputs = owned_[rank][l];
+    const Part inputs = owned[l];
     const LayerLayout<T>& place = layout_.layers[l];
-    const T* d = d_[l].get();
+    const T* d = d_[l].get() + skipped;
     const int panels = panels_of<T>(layer.outputs);
     if (layer.bias && inputs.last == layer.inputs && inputs.first < inputs.last) {
       T* sums = lanes_[rank].get();
@@ -23,13 +25,15 @@ void Pass<T>::gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
         emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
     }
     if (l == 0 && by_entries_) {
-      gradient_of_entries(place, entries_.data(), rows, inputs, d, ld_, by_pair_[rank], tile, emit);
+      const int* begin = inputs.first > 0 ? begins_.data() + part.first * threads_ + rank : nullptr;
+      gradient_of_entries(place, entries_.data() + part.first, rows, inputs, begin, threads_, d, ld_, by_pair_[rank],
+                          tile, emit);
       continue;
     }
     if constexpr (requires { emit.takes_row; }) {
-      if (place.thin && rows == 1 && emit.takes_row) {
+      if (place.thin && l == 0 && rows == 1 && emit.takes_row) {
         for (int o = 0; o < layer.outputs; ++o)
-          emit.row(place.row(o) + inputs.first, rows_[0] + inputs.first, d[o / V * ld_ * V + o % V],
+          emit.row(place.row(o) + inputs.first, rows_[part.first] + inputs.first, d[o / V * ld_ * V + o % V],
                    inputs.last - inputs.first);
         continue;
       }
@@ -37,13 +41,17 @@ void Pass<T>::gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
     if (place.thin) {
       for (int i = inputs.first; i < inputs.last; i += thin_gradient_inputs) {
         const int n = std::min(thin_gradient_inputs, inputs.last - i);
-        thin_gradient(tile, thin_gradient_inputs, rows_.data(), d, ld_, rows, i, i + n, layer.outputs);
+        if (l == 0)
+          thin_gradient(tile, thin_gradient_inputs, rows_.data() + part.first, d, ld_, rows, i, i + n, layer.outputs);
+        else
+          thin_panels_gradient(tile, thin_gradient_inputs, input_of(static_cast<int>(l), mode) + skipped, ld_, d, ld_, rows, i,
+                               i + n, layer.outputs);
         for (int o = 0; o < layer.outputs; ++o)
           emit(l, place.row(o) + i, tile + o * thin_gradient_inputs, Thin<T>::padded(n), false);
       }
       continue;
     }
-    const T* a = input_of(l, mode);
+    const T* a = input_of(l, mode) + skipped;
     // blocks of a that stay in L2 while all of d passes by
     const int block = std::max(gradient_rows, 131072 / (rows * vector_bytes) * V / gradient_rows * gradient_rows);
     for (int ib = inputs.first; ib < inputs.last; ib += block) {
@@ -68,6 +76,12 @@ void Pass<T>::transpose(T* wt, const T* packed, int l, Part inputs, Part outputs
   constexpr int V = lanes<T>;
   const LayerLayout<T>& layer = layout_.layers[l];
   const std::ptrdiff_t ld = outputs.last - outputs.first;
+  if (layer.thin) {  // lies so already, but for the order of its vectors
+    for (int p = inputs.first; p < inputs.last; ++p)
+      for (int o = 0; o < layer.outputs; ++o)
+        store(wt + ((p - inputs.first) * ld * V + o) * V, load(packed + layer.row(o) + p * V));
+    return;
+  }
   for (int o = outputs.first; o < outputs.last; ++o) {
     for (int p = inputs.first; p < inputs.last; ++p) {
       const T* from = packed + layer.panel(o) + p * V * V;

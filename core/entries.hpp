@@ -31,6 +31,12 @@ class RowEntries {
   const Entry<T>* begin() const { return space_.data(); }
   const Entry<T>* end() const { return space_.data() + count_; }
 
+  // How many lie in columns before this one.
+  int before(int column) const {
+    return static_cast<int>(
+        std::lower_bound(begin(), end(), column, [](const Entry<T>& e, int c) { return e.column < c; }) - begin());
+  }
+
   // Those of row r of the batch.
   void list(const Batch<T>& batch, int r) {
     const Columns& x = *batch.x;
@@ -72,18 +78,17 @@ class RowEntries {
   static Entry<T>* list_table(Entry<T>* to, int begin, const Design& table, const S* row) {
     int c = 0;
     if constexpr (std::is_floating_point_v<S>) {
-      constexpr int together = 64;  // a bit each in a word: one branch that cannot be foreseen for all of them
-      if (table.col_stride == 1) {
-        for (; c + together <= table.cols; c += together) {
-          std::uint64_t found = 0;
-#pragma GCC unroll 32
-          for (int i = 0; i < together; i += lanes<S>)
-            found |= std::uint64_t{nonzero_bits<S>(load(row + c + i))} << i;
-          for (; found; found &= found - 1) {
-            const int at = c + __builtin_ctzll(found);
-            *to++ = {begin + at, static_cast<T>(row[at])};
-          }
+      constexpr int V = lanes<S>, together = 64;  // a bit each in a word: one loop for all that it finds
+      const int whole = table.col_stride == 1 ? table.cols / V * V : 0;
+      while (c < whole) {
+        const int last = std::min(whole, c + together);
+        std::uint64_t found = 0;
+        for (int i = c; i < last; i += V) found |= std::uint64_t{nonzero_bits<S>(load(row + i))} << (i - c);
+        for (; found; found &= found - 1) {
+          const int at = c + __builtin_ctzll(found);
+          *to++ = {begin + at, static_cast<T>(row[at])};
         }
+        c = last;
       }
     }
     for (; c < table.cols; ++c) {
@@ -151,31 +156,32 @@ class ByPair {
     T value[2];
   };
 
-  // inputs.first is even.
-  void sort(const RowEntries<T>* rows, int count, Part inputs) {
+  // inputs.first is even. begin[r * step]: where row r's entries of the part begin; null: at its first.
+  void sort(const RowEntries<T>* rows, int count, Part inputs, const int* begin, int step) {
     first_ = inputs.first;
     start_.assign((inputs.last - inputs.first + 1) / 2 + 2, 0);
-    auto each = [&](auto&& f) {  // f(row, pair, whether it is the row's first of that pair, entry)
+    auto begin_of = [&](int r) { return rows[r].begin() + (begin ? begin[r * step] : 0); };
+    auto each = [&](auto&& f) {  // f(row, pair, whether the entry before is its neighbour, entry)
       for (int r = 0; r < count; ++r) {
-        auto e = std::lower_bound(rows[r].begin(), rows[r].end(), inputs.first,
-                                  [](const Entry<T>& entry, int column) { return entry.column < column; });
-        for (int last = -1; e != rows[r].end() && e->column < inputs.last; ++e) {
+        const Entry<T>* const end = rows[r].end();
+        int last = -1;
+        for (const Entry<T>* e = begin_of(r); e != end && e->column < inputs.last; ++e) {
           const int pair = (e->column - first_) / 2;
-          f(r, pair, pair != last, *e);
+          f(r, pair, pair == last, *e);
           last = pair;
         }
       }
     };
-    each([&](int, int pair, bool first, const Entry<T>&) { start_[pair + 2] += first; });
+    each([&](int, int pair, bool joins, const Entry<T>&) { start_[pair + 2] += !joins; });
     for (std::size_t p = 2; p < start_.size(); ++p) start_[p] += start_[p - 1];
-    placed_.resize(start_.back());
+    if (static_cast<std::ptrdiff_t>(placed_.size()) <= start_.back()) placed_.resize(start_.back() + 1);
     // pair p begins at start_[p + 1] and, when all its entries have come, at start_[p]
-    each([&](int r, int pair, bool first, const Entry<T>& e) {
-      const int second = (e.column - first_) % 2;
-      if (first)
-        placed_[start_[pair + 1]++] = {r, {second ? T(0) : e.value, second ? e.value : T(0)}};
-      else
-        placed_[start_[pair + 1] - 1].value[1] = e.value;
+    each([&](int r, int pair, bool joins, const Entry<T>& e) {  // without a branch that cannot be foreseen
+      Placed& to = placed_[start_[pair + 1] - joins];
+      const T before = joins ? to.value[0] : T(0);
+      const bool second = e.column % 2;
+      to = {r, {second ? before : e.value, second ? e.value : T(0)}};
+      start_[pair + 1] += !joins;
     });
   }
 
@@ -233,8 +239,9 @@ void thin_entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename B
 
 // The gradient sums of some inputs of a layer, as Pass::gradient emits them.
 template <class T, class Emit>
-void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows, int count, Part inputs, const T* d,
-                         std::ptrdiff_t d_ld, ByPair<T>& entries, T* tile, Emit& emit) {
+void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows, int count, Part inputs,
+                         const int* begin, int step, const T* d, std::ptrdiff_t d_ld, ByPair<T>& entries, T* tile,
+                         Emit& emit) {
   constexpr int V = lanes<T>, C = entry_panels;
   if constexpr (requires { emit.takes_row; }) {
     if (place.thin && count == 1 && emit.takes_row) {
@@ -252,7 +259,7 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
   const int thin_block = skips_zeros ? Thin<T>::line : thin_gradient_inputs;
   const int block = place.thin ? thin_block : skips_zeros ? 4 : gradient_rows;
   const int panels = panels_of<T>(place.outputs);
-  entries.sort(rows, count, inputs);
+  entries.sort(rows, count, inputs, begin, step);
   for (int i = inputs.first; i < inputs.last; i += block) {
     const int last = std::min(i + block, inputs.last), n = last - i;
     if (skips_zeros && entries.empty(i, last)) continue;

@@ -67,9 +67,10 @@ struct Layout {
   explicit Layout(const Network& net) {
     for (const LayerSpec& spec : net.layers) {
       LayerLayout<T> layer;
-      // few outputs on a first layer of some width, whose inputs are the user's own rows
-      layer.thin =
-          layers.empty() && spec.outputs <= Thin<T>::most_outputs && spec.inputs >= Thin<T>::line && spec.dropout == 0;
+      // few outputs over some inputs; of a first layer the user's own rows
+      layer.thin = spec.inputs >= Thin<T>::line &&
+                   (layers.empty() ? spec.outputs <= Thin<T>::most_outputs && spec.dropout == 0
+                                   : spec.outputs <= Thin<T>::most_outputs_above);
       layer.inputs = spec.inputs;
       layer.outputs = spec.outputs;
       layer.start = size;

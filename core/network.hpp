@@ -38,6 +38,7 @@ class Pass {
         capacity_(capacity),
         by_entries_(mostly_zero(x)),
         filled_(x.entries_per_row / std::max(1, x.cols())),
+        sums_apart_(net.parameters() <= 16384 && net.head.family != Family::custom),
         rows_by_thread_(true),
         loss_(capacity + lanes<T>) {
     constexpr int V = lanes<T>;
@@ -45,7 +46,7 @@ class Pass {
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
     if (by_entries_)
-      entries_.resize(capacity), by_pair_.resize(threads);
+      entries_.resize(capacity), by_pair_.resize(threads), begins_.resize(capacity * threads);
     else if (thin())
       rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
     else
@@ -63,8 +64,10 @@ class Pass {
       transposed_offset_.push_back(transposed);
       if (&layer != &net.layers.front()) transposed += panels_of<T>(layer.inputs) * V * panels_of<T>(layer.outputs) * V;
     }
-    for (const auto& layer : layout_.layers)
-      if (layer.size * sizeof(T) > 131072 && !layer.thin) rows_by_thread_ = false;
+    for (const auto& layer : layout_.layers) {
+      all_inputs_.push_back({0, layer.inputs});
+      if (layer.size * sizeof(T) > 131072 && !layer.thin && !sums_apart_) rows_by_thread_ = false;
+    }
     if (net.head.family == Family::custom) rows_by_thread_ = false;  // one call a chunk
     if (!rows_by_thread_) transposed = slab_panels * Tile<T>::depth_block * V;
     for (int rank = 0; rank < threads; ++rank) {
@@ -88,6 +91,38 @@ class Pass {
   const Network& network() const { return net_; }
   const T* losses() const { return loss_.get(); }
 
+  // How many blocks of rows a chunk of a small network is cut into, whose gradients are summed apart: a member takes
+  // whole blocks through all layers and back, and hardly anything has to travel between cores. It depends on the
+  // network and the rows alone. 1: there is one sum, and members share its parameters.
+  int blocks(int rows) const { return sums_apart_ && rows >= 2 * row_block ? (rows + row_block - 1) / row_block : 1; }
+  static Part block(int rows, int b, int blocks) { return part_of(rows, 16, b, blocks); }
+
+  // Before the first block of a step: what a member needs of the parameters.
+  void begin_blocks(int rank, const T* packed, const PassMode& mode) {
+    if (!mode.gradient) return;
+    for (std::size_t l = 1; l < net_.layers.size(); ++l)
+      transpose(transposed_of(rank, l), packed, l, {0, panels_of<T>(net_.layers[l].inputs)},
+                {0, panels_of<T>(net_.layers[l].outputs)});
+  }
+
+  // Forward (and backward) for some rows of a chunk of a small network, by one member.
+  void run_block(int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted, Part rows) {
+    const int last = static_cast<int>(net_.layers.size()) - 1;
+    enter(batch, mode, rows.first, rows.last);
+    for (int l = 0; l <= last; ++l)
+      forward(packed, l, mode, rows, {0, panels_of<T>(net_.layers[l].outputs)}, rank, nullptr);
+    head(batch, mode, fitted, rows.first, rows.last, rank);
+    if (!mode.gradient) return;
+    for (int l = last; l >= 1; --l) {
+      const Part panels{0, panels_of<T>(net_.layers[l].inputs)};
+      product<T>(d_[l - 1].get(), ld_, nullptr, 0, d_[l].get(), ld_, transposed_of(rank, l),
+                 panels_of<T>(net_.layers[l].outputs) * lanes<T>, net_.layers[l].outputs, rows.first, rows.last, 0,
+                 panels.last, false, {false, relu_mask(l - 1)});
+      drop_gradient(l, mode, rows, panels);
+      if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
+    }
+  }
+
   // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
   // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null. False: interrupted, for
   // all members; only a large network looks, a small one is done in no time.
@@ -96,27 +131,9 @@ class Pass {
     const int last = static_cast<int>(net_.layers.size()) - 1;
     const Part mine = part_of(batch.rows, row_grain, rank, threads_);
     if (rows_by_thread_) {  // small network: a block of rows goes through all layers while it is in the cache
-      if (mode.gradient)
-        for (int l = 1; l <= last; ++l)
-          transpose(transposed_of(rank, l), packed, l, {0, panels_of<T>(net_.layers[l].inputs)},
-                    {0, panels_of<T>(net_.layers[l].outputs)});
-      for (int r0 = mine.first; r0 < mine.last; r0 += row_block) {
-        const int r1 = std::min(mine.last, r0 + row_block);
-        enter(batch, mode, r0, r1);
-        for (int l = 0; l <= last; ++l)
-          forward(packed, l, mode, {r0, r1}, {0, panels_of<T>(net_.layers[l].outputs)}, rank, nullptr);
-        head(batch, mode, fitted, r0, r1, rank);
-        if (mode.gradient) {
-          for (int l = last; l >= 1; --l) {
-            const Part panels{0, panels_of<T>(net_.layers[l].inputs)};
-            product<T>(d_[l - 1].get(), ld_, nullptr, 0, d_[l].get(), ld_, transposed_of(rank, l),
-                       panels_of<T>(net_.layers[l].outputs) * lanes<T>, net_.layers[l].outputs, r0, r1, 0, panels.last,
-                       false, {false, relu_mask(l - 1)});
-            drop_gradient(l, mode, {r0, r1}, panels);
-            if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], {r0, r1}, panels, rank);
-          }
-        }
-      }
+      begin_blocks(rank, packed, mode);
+      for (int r = mine.first; r < mine.last; r += row_block)
+        run_block(rank, packed, batch, mode, fitted, {r, std::min(mine.last, r + row_block)});
       return true;
     }
     int place = 0;
@@ -149,7 +166,7 @@ class Pass {
   // Brings what this member will read of the next chunk into the cache, unless it would push out what is being used:
   // its own rows, and of a thin layer also the others' where they meet the weights it updates.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
-    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 262144u * threads_) return;
+    if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 524288u * threads_) return;
     const Part mine = part_of(next.rows, row_grain, rank, threads_);
     prefetch_rows(next, mine.first, mine.last, 0, net_.inputs());
     if (!thin()) return;
@@ -163,7 +180,15 @@ class Pass {
   // an Emit with `takes_row` gets emit.row(offset, inputs, factor, count) instead. Of rows that are mostly zero, one
   // with `skips_zeros` gets no pieces that are all zero.
   template <class Emit>
-  void gradient(int rank, int rows, const PassMode& mode, Emit&& emit);
+  void gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
+    gradient(rank, {0, rows}, owned_[rank], mode, emit);
+  }
+
+  // The same of some rows, for all parameters.
+  template <class Emit>
+  void gradient_of_block(int rank, Part rows, const PassMode& mode, Emit&& emit) {
+    gradient(rank, rows, all_inputs_, mode, emit);
+  }
 
   // The last layer's output of the chunk, row by row: the mean, or z itself.
   void output(T* out, int r0, int r1, bool mean, int rank) {
@@ -200,6 +225,9 @@ class Pass {
       for (int r = r0; r < r1; ++r) {
         entries_[r].list(batch, r);
         if (rate > 0) entries_[r].drop(rate, mode.key, mode.position + r);
+        // found now, where the row is in the cache
+        for (int rank = 1; mode.gradient && rank < threads_; ++rank)
+          begins_[r * threads_ + rank] = entries_[r].before(owned_[rank][0].first);
       }
       return;
     }
@@ -272,9 +300,12 @@ class Pass {
     if (l == 0 && by_entries_ && place.thin) {
       thin_entries_forward(z, ld_, entries_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
                            rows.last);
-    } else if (place.thin) {
+    } else if (place.thin && l == 0) {
       thin_forward(z, ld_, rows_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
                    rows.last);
+    } else if (place.thin) {
+      thin_panels_forward(z, ld_, input_of(l, mode), ld_, w, packed + place.biases(), layer.inputs, layer.outputs,
+                          rows.first, rows.last);
     } else {
       const std::ptrdiff_t w_ld = layer.inputs + 1;
       for (int r = rows.first; r < rows.last; r += product_rows) {
@@ -312,6 +343,8 @@ class Pass {
   }
 
   // backward.hpp
+  template <class Emit>
+  void gradient(int rank, Part rows, const std::vector<Part>& owned, const PassMode& mode, Emit&& emit);
   void transpose(T* wt, const T* packed, int l, Part inputs, Part outputs);
   void backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels, Interrupt* interrupt);
   void drop_gradient(int l, const PassMode& mode, Part rows, Part panels);
@@ -325,6 +358,7 @@ class Pass {
   const int capacity_;
   const bool by_entries_;
   const double filled_;  // part of the values that are not zero
+  const bool sums_apart_;  // see blocks
   int threads_ = 0;
   bool rows_by_thread_;
   std::ptrdiff_t ld_ = 0;
@@ -334,9 +368,11 @@ class Pass {
   std::vector<T> converted_;                          // ... when the user's table has another type
   std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: a row each
   std::vector<ByPair<T>> by_pair_;                    // a thread each
+  std::vector<int> begins_;                           // [row][thread] how many entries lie before owned_
   std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
   std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
   std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates
+  std::vector<Part> all_inputs_;                      // a layer each
 };
 
 }  // namespace linnet

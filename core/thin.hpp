@@ -1,8 +1,9 @@
-// A first layer with few outputs, such as softmax regression on images. Here vectors run along the INPUTS: the user's
-// rows are read in place, without gathering, and no register lane is spent on outputs that do not exist.
+// A layer with few outputs, such as softmax regression on images or the last layer of a network for two classes. Here
+// vectors run along the INPUTS, and no register lane is spent on outputs that do not exist. A first layer reads the
+// user's rows in place, without gathering; a later one the panels of the layer below.
 //
-//   thin_forward     z[b][o] = bias[o] + sum_i x[b][i] w[o][i]
-//   thin_gradient    g[o][i] = sum_b d[b][o] x[b][i]
+//   thin_forward, thin_panels_forward      z[b][o] = bias[o] + sum_i x[b][i] w[o][i]
+//   thin_gradient, thin_panels_gradient    g[o][i] = sum_b d[b][o] x[b][i]
 //
 // Weights lie as outputs x inputs, every row padded with zeros to whole lines (64 bytes). z and d are in panels (see
 // product.hpp). A sum over inputs is kept in one partial sum per lane of a line and folded by halves at the end, so
@@ -19,7 +20,7 @@ template <class T>
 struct Thin {
   static constexpr int line = cache_line / static_cast<int>(sizeof(T));  // values
   static constexpr int vectors = cache_line / vector_bytes;              // of a line
-  static constexpr int most_outputs = 16;
+  static constexpr int most_outputs = 16, most_outputs_above = 4;  // of a first layer, of a later one
   // forward tile: rows x outputs (x vectors) sums in registers; a single row takes more outputs at once
   static constexpr int rows = vectors == 1 ? 4 : vectors == 2 ? 3 : 1;
   static constexpr int outputs = vectors == 1 ? 5 : 2;
@@ -176,6 +177,98 @@ void thin_gradient(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std
     });
     i += lines * L;
   }
+}
+
+// Folds V vectors, each the partial sums of one row, into a vector of their sums, a row a lane: lane i + lane i + n/2,
+// again and again, as `fold` does.
+template <int D, int N, class V>
+LINNET_INLINE V fold_rows(V* m) {
+  constexpr auto all = std::make_index_sequence<N>{};
+#pragma GCC unroll 8
+  for (int r = 0; r < D; ++r) m[r] = exchange_low<D>(m[r], m[r + D], all) + exchange_high<D>(m[r], m[r + D], all);
+  if constexpr (D > 1)
+    return fold_rows<D / 2, N>(m);
+  else
+    return m[0];
+}
+
+// x: panels of the layer below, padding included, which meets weights of zero.
+template <class T>
+void thin_panels_forward(T* z, std::ptrdiff_t z_ld, const T* x, std::ptrdiff_t x_ld, const T* w, const T* bias,
+                         int inputs, int outputs, int r0, int r1) {
+  constexpr int V = lanes<T>, N = Thin<T>::vectors, R = std::min(V, 16 / N);  // rows whose sums stay in registers
+  const std::ptrdiff_t w_ld = Thin<T>::padded(inputs);
+  const int panels = panels_of<T>(inputs);
+  for (int r = r0; r < r1; r += V) {
+    for (int o = 0; o < outputs; ++o) {
+      Vec<T> row[V];
+#pragma GCC unroll 16
+      for (int first = 0; first < V; first += R) {
+        Vec<T> sum[N][R] = {};
+        auto step = [&](int p, int n) {
+          const Vec<T> weights = load(w + o * w_ld + p * V);
+          const T* from = x + (p * x_ld + r + first) * V;
+#pragma GCC unroll 16
+          for (int i = 0; i < R; ++i) sum[n][i] = fma(weights, load(from + i * V), sum[n][i]);
+        };
+        int p = 0;
+        for (; p + N <= panels; p += N)
+#pragma GCC unroll 4
+          for (int n = 0; n < N; ++n) step(p + n, n);
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n)
+          if (p + n < panels) step(p + n, n);
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+          for (int half = N / 2; half > 0; half /= 2)
+#pragma GCC unroll 2
+            for (int n = 0; n < half; ++n) sum[n][i] = sum[n][i] + sum[n + half][i];
+          row[first + i] = sum[0][i];
+        }
+      }
+      const Vec<T> total = fold_rows<V / 2, V>(row) + bias[o];
+      for (int i = 0; i < V; ++i) z[(o / V * z_ld + r + i) * V + o % V] = total[i];
+    }
+  }
+}
+
+// g (C outputs, g_ld apart, x P panels from the one at x on) = sum_b d[b][o..] x[b][..].
+template <class T, int C, int P>
+LINNET_INLINE void thin_panels_tile(T* g, std::ptrdiff_t g_ld, const T* x, std::ptrdiff_t x_ld, const T* d, int rows) {
+  constexpr int V = lanes<T>;
+  Vec<T> sum[C][P] = {};
+  for (int b = 0; b < rows; ++b) {
+    Vec<T> a[P];
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p) a[p] = load(x + (p * x_ld + b) * V);
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      const Vec<T> e = broadcast(d[b * V + c]);
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) sum[c][p] = fma(e, a[p], sum[c][p]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < C; ++c)
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p) store(g + c * g_ld + p * V, sum[c][p]);
+}
+
+// g (outputs, g_ld apart) for inputs [i0..i1), i0 at a line's start; the lanes past the last input come out zero.
+template <class T>
+void thin_panels_gradient(T* g, std::ptrdiff_t g_ld, const T* x, std::ptrdiff_t x_ld, const T* d, std::ptrdiff_t d_ld,
+                          int rows, int i0, int i1, int outputs) {
+  constexpr int V = lanes<T>, C = std::min(V, Thin<T>::most_outputs_above), P = Tile<T>::sums / C < 4 ? 2 : 4;
+  for (int i = i0; i < i1; i += P * V)
+    with_constant<P>(std::min(P, panels_of<T>(i1 - i)), [&](auto p) {
+      for (int o = 0; o < outputs; o += C)
+        with_constant<C>(std::min(C, outputs - o), [&](auto c) {
+          thin_panels_tile<T, c.value, p.value>(g + o * g_ld + (i - i0), g_ld, x + i / V * x_ld * V, x_ld,
+                                                d + o / V * d_ld * V + o % V, rows);
+        });
+    });
+  for (int o = 0; o < outputs; ++o) std::fill(g + o * g_ld + (i1 - i0), g + o * g_ld + Thin<T>::padded(i1 - i0), T(0));
 }
 
 }  // namespace linnet

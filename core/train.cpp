@@ -93,7 +93,9 @@ void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weight
   if (!pass_ || !pass_->takes(x, rows)) pass_ = std::make_unique<Pass<T>>(net_, x, rows, most_threads_);
   order_.clear();
   if (shuffle) order_.resize(x.rows);
-  if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0) sums_ = Buffer<T>(packed_[0].size());
+  const int blocks = pass_->blocks(rows);
+  if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0 || blocks > 1)
+    sums_ = Buffer<T>(packed_[0].size() * blocks);
 }
 
 template <class T>
@@ -157,7 +159,26 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
                          first + skipped,
                          std::min(Pass<T>::chunk_rows, rows - skipped)};
     const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
-    if (!pass.run(team, rank, w, batch, mode, fitted_, &interrupt)) break;
+    // Sums of this chunk, of a block of its rows each, beside those of the batch's chunks before.
+    const int blocks = pass.blocks(batch.rows);
+    auto add_to = [this, chunk](int block) {
+      return [to = sums_.get() + block * layout_.size, chunk](std::size_t, std::ptrdiff_t at, const T* g, int count,
+                                                               bool) {
+        for (int i = 0; i < count; i += lanes<T>)
+          store(to + at + i, chunk == 0 ? load(g + i) : load(to + at + i) + load(g + i));
+      };
+    };
+    if (blocks > 1) {
+      const Part mine = part_of(blocks, 1, rank, team.size());
+      pass.begin_blocks(rank, w, mode);
+      for (int b = mine.first; b < mine.last; ++b) {
+        const Part part = pass.block(batch.rows, b, blocks);
+        pass.run_block(rank, w, batch, mode, fitted_, part);
+        pass.gradient_of_block(rank, part, mode, add_to(b));
+      }
+    } else if (!pass.run(team, rank, w, batch, mode, fitted_, &interrupt)) {
+      break;
+    }
     if (penalised_ && chunk == 0)
       for (std::size_t s = rank; s < stretches_.size(); s += team.size())
         partial_[s] = penalty_value(w + stretches_[s].start, stretches_[s].count, penalty_on(stretches_[s]));
@@ -179,36 +200,16 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
       pass.prefetch(next, rank);
     }
     StepSize<T> size(optimizer_, rates[step], updates + 1, scale_ / rows);
-    if (chunks == 1 && optimizer_.clip_norm <= 0) {
+    if (chunks == 1 && blocks == 1 && optimizer_.clip_norm <= 0) {
       const bool large = layout_.size * sizeof(T) > 131072;
       const bool plain = optimizer_.rule == Rule::sgd && !penalised_;
       pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, plain, plain, large});
     } else {
-      T* const sums = sums_.get();
-      pass.gradient(rank, batch.rows, mode, [&](std::size_t, std::ptrdiff_t at, const T* g, int count, bool) {
-        for (int i = 0; i < count; i += lanes<T>)
-          store(sums + at + i, chunk == 0 ? load(g + i) : load(sums + at + i) + load(g + i));
-      });
-      if (last) {
-        team.barrier();
-        if (optimizer_.clip_norm > 0) {
-          for (std::size_t s = rank; s < stretches_.size(); s += team.size()) {
-            const Stretch& part = stretches_[s];
-            partial_[s] = squared_norm(w + part.start, sums + part.start, part.count, scale_ / rows, penalty_on(part));
-          }
-          team.barrier();
-          double norm = 0;
-          for (const double p : partial_) norm += p;
-          norm = std::sqrt(norm);
-          if (norm > optimizer_.clip_norm) size.shrink = static_cast<T>(optimizer_.clip_norm / norm);
-        }
-        for (std::size_t s = rank; s < stretches_.size(); s += team.size()) {
-          const Stretch& part = stretches_[s];
-          if (part.bias && !net_.layers[part.layer].bias) continue;
-          const std::ptrdiff_t at = part.start;
-          update(optimizer_.rule, w + at, s1 + at, s2 + at, sums + at, part.count, size, penalty_on(part), !part.bias);
-        }
+      if (blocks == 1) {
+        pass.gradient(rank, batch.rows, mode, add_to(0));
+        if (last) team.barrier();
       }
+      if (last) apply_sums(team, rank, size, pass.blocks(std::min(rows, Pass<T>::chunk_rows)), scale_ / rows);
     }
     chunk = last ? 0 : chunk + 1;
     step += last;
@@ -221,6 +222,40 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     chunk_ = chunk;
     // the step in which the loss was lost counts as done, so that its number can be told
     progress_.step = step + (progress_.diverged && chunk > 0);
+  }
+}
+
+// The step of a batch whose gradient lies in sums_, a sum for each block.
+template <class T>
+void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, double scale) {
+  T* const w = packed_[0].get();
+  T* const sums = sums_.get();
+  constexpr std::ptrdiff_t V = lanes<T>;
+  const Part vectors = part_of(static_cast<int>(layout_.size / V), 1, rank, team.size());
+  const std::ptrdiff_t first = vectors.first * V, end = vectors.last * V;  // this member's parameters
+  for (std::ptrdiff_t i = first; blocks > 1 && i < end; i += V) {
+    Vec<T> sum = load(sums + i);
+    for (int b = 1; b < blocks; ++b) sum = sum + load(sums + b * layout_.size + i);
+    store(sums + i, sum);
+  }
+  if (optimizer_.clip_norm > 0) {
+    team.barrier();
+    for (std::size_t s = rank; s < stretches_.size(); s += team.size()) {
+      const Stretch& part = stretches_[s];
+      partial_[s] = squared_norm(w + part.start, sums + part.start, part.count, scale, penalty_on(part));
+    }
+    team.barrier();
+    double norm = 0;
+    for (const double p : partial_) norm += p;
+    norm = std::sqrt(norm);
+    if (norm > optimizer_.clip_norm) size.shrink = static_cast<T>(optimizer_.clip_norm / norm);
+  }
+  for (const Stretch& part : stretches_) {
+    if (part.bias && !net_.layers[part.layer].bias) continue;
+    const std::ptrdiff_t at = std::max(first, part.start), count = std::min(end, part.start + part.count) - at;
+    if (count > 0)
+      update(optimizer_.rule, w + at, packed_[1].get() + at, packed_[2].get() + at, sums + at, count, size,
+             penalty_on(part), !part.bias);
   }
 }
 

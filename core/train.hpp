@@ -50,6 +50,7 @@ class Trainer {
  private:
   Penalty penalty_on(const Stretch& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
   void member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt);
+  void apply_sums(Team& team, int rank, StepSize<T> size, int blocks, double scale);
 
   const Network net_;
   const Layout<T> layout_;
