@@ -44,8 +44,8 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
         if (l == 0)
           thin_gradient(tile, thin_gradient_inputs, rows_.data() + part.first, d, ld_, rows, i, i + n, layer.outputs);
         else
-          thin_panels_gradient(tile, thin_gradient_inputs, input_of(static_cast<int>(l), mode) + skipped, ld_, d, ld_, rows, i,
-                               i + n, layer.outputs);
+          thin_panels_gradient(tile, thin_gradient_inputs, input_of(static_cast<int>(l), mode) + skipped, ld_, d, ld_,
+                               rows, i, i + n, layer.outputs);
         for (int o = 0; o < layer.outputs; ++o)
           emit(l, place.row(o) + i, tile + o * thin_gradient_inputs, Thin<T>::padded(n), false);
       }

@@ -85,7 +85,8 @@ struct Columns {
       });
     }
     const double in_matrix = sparse.cols ? static_cast<double>(sparse.start[rows] - sparse.start[0]) : 0;
-    entries_per_row = static_cast<double>(codes.size()) + in_tables / static_cast<double>(std::max<std::int64_t>(1, some)) +
+    entries_per_row = static_cast<double>(codes.size()) +
+                      in_tables / static_cast<double>(std::max<std::int64_t>(1, some)) +
                       in_matrix / static_cast<double>(std::max<std::int64_t>(1, rows));
   }
 

@@ -1,5 +1,5 @@
-// A first layer over rows that are mostly zero, such as words of a text, levels of categories or the pixels of an image:
-// what a row has is listed, and only the weights it meets are read.
+// A first layer over rows that are mostly zero, such as words of a text, levels of categories or the pixels of an
+// image: what a row has is listed, and only the weights it meets are read.
 //
 //   entries_forward         z[b][o] = bias[o] + sum over entries of value w[column][o]
 //   thin_entries_forward    the same for a thin layer (thin.hpp)
@@ -41,24 +41,23 @@ class RowEntries {
   void list(const Batch<T>& batch, int r) {
     const Columns& x = *batch.x;
     const std::int64_t row = batch.row(r);
-    const std::int64_t in_matrix = x.sparse.cols ? x.sparse.start[row + 1] - x.sparse.start[row] : 0;
-    const std::size_t most = x.dense_cols + x.codes.size() + in_matrix;
-    if (space_.size() < most) space_.resize(most);
-    Entry<T>* to = space_.data();
+    count_ = 0;
     int begin = 0;
     for (const Design& table : x.tables) {
-      with_data(table, [&](const auto* data) { to = list_table(to, begin, table, data + row * table.row_stride); });
+      with_data(table, [&](const auto* data) { list_table(begin, table, data + row * table.row_stride); });
       begin += table.cols;
     }
+    const std::int64_t in_matrix = x.sparse.cols ? x.sparse.start[row + 1] - x.sparse.start[row] : 0;
+    Entry<T>* const from = room_for(x.codes.size() + in_matrix);
+    Entry<T>* to = from;
     bool sorted = true;
-    int last = -1;
     x.each_entry(row, [&](int column, double value) {
-      sorted = sorted && last < column;
-      last = column;
-      *to++ = {x.dense_cols + column, static_cast<T>(value)};
+      *to = {x.dense_cols + column, static_cast<T>(value)};
+      sorted = sorted && (to == from || to[-1].column < to->column);
+      ++to;
     });
-    count_ = to - space_.data();
-    if (!sorted) std::sort(space_.data(), to, [](auto& a, auto& b) { return a.column < b.column; });
+    count_ += to - from;
+    if (!sorted) std::sort(from, to, [](auto& a, auto& b) { return a.column < b.column; });
   }
 
   // Dropout: those that `dropout` in random.hpp would drop from the whole row.
@@ -73,40 +72,47 @@ class RowEntries {
   }
 
  private:
+  // Where so many more can be put.
+  Entry<T>* room_for(std::size_t more) {
+    if (space_.size() < count_ + more) space_.resize(std::max(2 * space_.size(), count_ + more));
+    return space_.data() + count_;
+  }
+
   // What a row of a table has that is not zero.
   template <class S>
-  static Entry<T>* list_table(Entry<T>* to, int begin, const Design& table, const S* row) {
-    int c = 0;
-    if constexpr (std::is_floating_point_v<S>) {
-      constexpr int V = lanes<S>, together = 64;  // a bit each in a word: one loop for all that it finds
-      const int whole = table.col_stride == 1 ? table.cols / V * V : 0;
-      while (c < whole) {
-        const int last = std::min(whole, c + together);
+  void list_table(int begin, const Design& table, const S* row) {
+    constexpr int together = 64;  // a bit each in a word: one loop for all that it finds
+    for (int c = 0; c < table.cols; c += together) {
+      const int last = std::min(table.cols, c + together);
+      Entry<T>* const from = room_for(together);
+      Entry<T>* to = from;
+      int next = c;
+      if constexpr (std::is_floating_point_v<S>) {
         std::uint64_t found = 0;
-        for (int i = c; i < last; i += V) found |= std::uint64_t{nonzero_bits<S>(load(row + i))} << (i - c);
+        for (; table.col_stride == 1 && next + lanes<S> <= last; next += lanes<S>)
+          found |= std::uint64_t{nonzero_bits<S>(load(row + next))} << (next - c);
         for (; found; found &= found - 1) {
           const int at = c + __builtin_ctzll(found);
           *to++ = {begin + at, static_cast<T>(row[at])};
         }
-        c = last;
       }
+      for (; next < last; ++next) {
+        const S value = row[next * table.col_stride];
+        *to = {begin + next, static_cast<T>(value)};
+        to += value != 0;
+      }
+      count_ += to - from;
     }
-    for (; c < table.cols; ++c) {
-      const S value = row[c * table.col_stride];
-      *to = {begin + c, static_cast<T>(value)};
-      to += value != 0;
-    }
-    return to;
   }
 
   std::vector<Entry<T>> space_;
-  std::ptrdiff_t count_ = 0;
+  std::size_t count_ = 0;
 };
 
 // z: rows x outputs in panels, of which [p0..p1) are computed; w as in product.hpp, the bias its last row.
 template <class T>
-void entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, int inputs, int r0,
-                     int r1, int p0, int p1, bool relu) {
+void entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, int inputs, int r0, int r1,
+                     int p0, int p1, bool relu) {
   constexpr int V = lanes<T>, most = 8;  // panels whose sums stay in registers
   const std::ptrdiff_t w_ld = (inputs + std::ptrdiff_t{1}) * V;
   for (int r = r0; r < r1; ++r) {
@@ -131,8 +137,8 @@ void entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const
 }
 
 template <class T>
-void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, const T* bias,
-                          int inputs, int outputs, int r0, int r1) {
+void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, const T* bias, int inputs,
+                          int outputs, int r0, int r1) {
   constexpr int V = lanes<T>, L = Thin<T>::line;
   const std::ptrdiff_t w_ld = Thin<T>::padded(inputs);
   for (int r = r0; r < r1; ++r) {
@@ -145,9 +151,9 @@ void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, 
   }
 }
 
-// The entries of a batch whose columns lie in one part of the inputs, by pairs of neighbouring columns; inside a pair in
-// the order of rows. A row that has one of the two has a zero for the other: neighbours are often there together, and
-// then one reading of d serves both.
+// The entries of a batch whose columns lie in one part of the inputs, by pairs of neighbouring columns; inside a pair
+// in the order of rows. A row that has one of the two has a zero for the other: neighbours are often there together,
+// and then one reading of d serves both.
 template <class T>
 class ByPair {
  public:

@@ -68,9 +68,9 @@ struct Layout {
     for (const LayerSpec& spec : net.layers) {
       LayerLayout<T> layer;
       // few outputs over some inputs; of a first layer the user's own rows
-      layer.thin = spec.inputs >= Thin<T>::line &&
-                   (layers.empty() ? spec.outputs <= Thin<T>::most_outputs && spec.dropout == 0
-                                   : spec.outputs <= Thin<T>::most_outputs_above);
+      layer.thin =
+          spec.inputs >= Thin<T>::line && (layers.empty() ? spec.outputs <= Thin<T>::most_outputs && spec.dropout == 0
+                                                          : spec.outputs <= Thin<T>::most_outputs_above);
       layer.inputs = spec.inputs;
       layer.outputs = spec.outputs;
       layer.start = size;

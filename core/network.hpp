@@ -73,8 +73,7 @@ class Pass {
     for (int rank = 0; rank < threads; ++rank) {
       transposed_.emplace_back(transposed);
       lanes_.emplace_back(2 * panels_of<T>(widest) * V * V);
-      tile_.emplace_back(
-          std::max<int>(entry_panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
+      tile_.emplace_back(std::max<int>(entry_panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
     }
     use(threads);
   }
@@ -260,8 +259,8 @@ class Pass {
   // Of the gradient and the update of a layer's weights, in cycles; a last panel is never quite filled, and a lone one
   // runs slower.
   double work_of(const LayerLayout<T>& layer) const {
-    constexpr int begin = 12;    // in inputs: what other members computed must be fetched first
-    constexpr int update = 30;   // of a vector of weights
+    constexpr int begin = 12;   // in inputs: what other members computed must be fetched first
+    constexpr int update = 30;  // of a vector of weights
     const double panels = panels_of<T>(layer.outputs), rows = capacity_;
     if (layer.thin) return layer.inputs * layer.outputs / lanes<T> * (rows + update);
     if (by_entries_ && &layer == &layout_.layers.front())
@@ -357,7 +356,7 @@ class Pass {
   const Layout<T> layout_;
   const int capacity_;
   const bool by_entries_;
-  const double filled_;  // part of the values that are not zero
+  const double filled_;    // part of the values that are not zero
   const bool sums_apart_;  // see blocks
   int threads_ = 0;
   bool rows_by_thread_;

@@ -213,16 +213,22 @@ template <class T>
 LINNET_INLINE std::uint32_t nonzero_bits(Vec<T> v) {
   constexpr bool single = sizeof(T) == 4;
 #if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
-  if constexpr (single) return _mm512_cmp_ps_mask(v, Vec<T>{}, _CMP_NEQ_UQ);
-  else return _mm512_cmp_pd_mask(v, Vec<T>{}, _CMP_NEQ_UQ);
+  if constexpr (single)
+    return _mm512_cmp_ps_mask(v, Vec<T>{}, _CMP_NEQ_UQ);
+  else
+    return _mm512_cmp_pd_mask(v, Vec<T>{}, _CMP_NEQ_UQ);
 #elif defined(__AVX__) && LINNET_VECTOR_BYTES == 32
   const IVec<T> lanes_of = v != Vec<T>{};
-  if constexpr (single) return _mm256_movemask_ps(bits<Vec<T>>(lanes_of));
-  else return _mm256_movemask_pd(bits<Vec<T>>(lanes_of));
+  if constexpr (single)
+    return _mm256_movemask_ps(bits<Vec<T>>(lanes_of));
+  else
+    return _mm256_movemask_pd(bits<Vec<T>>(lanes_of));
 #elif defined(__SSE2__) && LINNET_VECTOR_BYTES == 16
   const IVec<T> lanes_of = v != Vec<T>{};
-  if constexpr (single) return _mm_movemask_ps(bits<Vec<T>>(lanes_of));
-  else return _mm_movemask_pd(bits<Vec<T>>(lanes_of));
+  if constexpr (single)
+    return _mm_movemask_ps(bits<Vec<T>>(lanes_of));
+  else
+    return _mm_movemask_pd(bits<Vec<T>>(lanes_of));
 #else
   std::uint32_t found = 0;
   for (int lane = 0; lane < lanes<T>; ++lane) found |= std::uint32_t{v[lane] != T(0)} << lane;

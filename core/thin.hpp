@@ -20,7 +20,7 @@ template <class T>
 struct Thin {
   static constexpr int line = cache_line / static_cast<int>(sizeof(T));  // values
   static constexpr int vectors = cache_line / vector_bytes;              // of a line
-  static constexpr int most_outputs = 16, most_outputs_above = 4;  // of a first layer, of a later one
+  static constexpr int most_outputs = 16, most_outputs_above = 4;        // of a first layer, of a later one
   // forward tile: rows x outputs (x vectors) sums in registers; a single row takes more outputs at once
   static constexpr int rows = vectors == 1 ? 4 : vectors == 2 ? 3 : 1;
   static constexpr int outputs = vectors == 1 ? 5 : 2;

@@ -163,7 +163,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     const int blocks = pass.blocks(batch.rows);
     auto add_to = [this, chunk](int block) {
       return [to = sums_.get() + block * layout_.size, chunk](std::size_t, std::ptrdiff_t at, const T* g, int count,
-                                                               bool) {
+                                                              bool) {
         for (int i = 0; i < count; i += lanes<T>)
           store(to + at + i, chunk == 0 ? load(g + i) : load(to + at + i) + load(g + i));
       };

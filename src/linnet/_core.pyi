@@ -82,6 +82,7 @@ class Columns:
         codes: list[NDArray[np.signedinteger[Any]]],
         levels: list[int],
     ) -> None: ...
+    entries_per_row: float
 
 class Binaries:
     def __init__(self, columns: Columns, center: NDArray[np.float64], threads: int) -> None: ...

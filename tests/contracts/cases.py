@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.model.activations import ACTIVATIONS, Activation
 from linnet.model.heads import (
@@ -76,8 +77,8 @@ ABSOLUTE_OVER = tuple(
 )
 ALL_HEADS = HEADS + SQUARED_OVER + ABSOLUTE_OVER
 
-# Inputs and hidden widths. Thin: a first layer of up to 16 outputs on 16 inputs or more has kernels of its own. Wide:
-# a layer of more than 128 KB is shared between threads by columns instead of rows.
+# Inputs and hidden widths. Thin: a first layer of up to 16 outputs on 16 inputs or more has kernels of its own, and a
+# later one of up to 4. Wide: a layer of more than 128 KB is shared between threads by columns instead of rows.
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "no hidden": (5, ()),
     "one input": (1, ()),
@@ -89,6 +90,7 @@ SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "one input, hidden": (1, (3,)),
     "odd": (7, (13, 5)),
     "three hidden": (9, (8, 11, 6)),
+    "thin, in the middle": (20, (41, 3, 35)),
     "wide": (200, (300,)),
     "wide after thin": (19, (16, 300, 300)),
 }
@@ -154,8 +156,8 @@ def _values(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Arra
 
 def table(rows: Rows) -> Array:
     """The inputs of rows that have them in one table."""
-    assert isinstance(rows.x, np.ndarray)
-    return rows.x
+    (x,) = as_columns(rows.x).tables
+    return x
 
 
 def row_weights(rows: Rows) -> Array:

@@ -17,7 +17,7 @@ from linnet.model.network import Network
 
 from .agreement import assert_agrees
 from .cases import ALL_HEADS, DTYPES, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of
-from .designs import DESIGNS, as_dense, make_columns, make_pair, sorted_rows
+from .designs import DESIGNS, Whole, as_dense, make_columns, make_pair, sorted_rows
 from .test_determinism import Accuracy
 from .test_training import OPTIMIZERS
 
@@ -221,7 +221,7 @@ def test_rows_without_entries_still_move_the_biases(hidden: tuple[int, ...]) -> 
     n = 30
     x = Columns(n, sparse=(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)), sparse_columns=100)
     rows = replace(make_rows(CASE, 1, n, "float32", 1), x=x)
-    dense = replace(rows, x=np.zeros((n, 100), np.float32))
+    dense = replace(rows, x=Whole(n, (np.zeros((n, 100), np.float32),)))
     network, plan = make_network(CASE, 100, hidden), Plan(Adam(0.01), batch_size=4)
     assert trained(network, rows, plan, "float32") == trained(network, dense, plan, "float32")
 

@@ -50,8 +50,11 @@ def result(network: Network, plan: Plan, dtype: str, n: int = 60, state: Optimiz
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "batch"), [(9, 1), (30, 7), (70, 32), (700, 600)])
-@pytest.mark.parametrize("shape", ["thin, 37 inputs", "thin, hidden", "three hidden", "wide", "wide after thin"])
+@pytest.mark.parametrize(("n", "batch"), [(9, 1), (30, 7), (70, 32), (500, 200), (700, 600)])
+@pytest.mark.parametrize(
+    "shape",
+    ["thin, 37 inputs", "thin, hidden", "three hidden", "thin, in the middle", "wide", "wide after thin"],
+)
 def test_threads_change_nothing(shape: str, n: int, batch: int, dtype: str) -> None:
     network = network_of(shape)
     plan = Plan(Adam(0.01), epochs=2, batch_size=batch, seed=5, metrics=[Accuracy()])
@@ -68,6 +71,10 @@ def test_threads_change_nothing_with_clipping(name: str) -> None:
     one = result(network, replace(plan, threads=1), "float32")
     for threads in (2, 3):
         assert result(network, replace(plan, threads=threads), "float32") == one, f"{threads} threads"
+    network, plan = network_of("odd"), replace(plan, batch_size=600)  # summed by blocks of rows
+    one = result(network, replace(plan, threads=1), "float32", 700)
+    for threads in (2, 3):
+        assert result(network, replace(plan, threads=threads), "float32", 700) == one, f"{threads} threads"
 
 
 @pytest.mark.parametrize("shape", ["thin, hidden", "wide"])
