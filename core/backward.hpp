@@ -55,6 +55,8 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
     // blocks of a that stay in L2 while all of d passes by
     const int block = std::max(gradient_rows, 131072 / (rows * vector_bytes) * V / gradient_rows * gradient_rows);
     for (int ib = inputs.first; ib < inputs.last; ib += block) {
+      if constexpr (requires { emit.cut_short(); })
+        if (emit.cut_short()) return;
       for (int p = 0; p < panels; p += C) {
         const int count = std::min(C, panels - p);
         for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {

@@ -28,21 +28,32 @@ class Interrupt {
   // that asks.
   bool in_vain(int rank) { return rank == 0 ? due() : happened(); }
 
+  // Called by any member inside work that is better finished: true when it would take too long, and is cut short.
+  bool cut_short(int rank) {
+    if (!in_vain(rank) || Clock::now() - asked_ < std::chrono::milliseconds(60)) return false;
+    was_cut_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+
+  // Whether some member cut its work short before the last barrier.
+  bool was_cut() const { return was_cut_.load(std::memory_order_relaxed); }
+
   // Called by the calling thread alone.
   bool due() {
     if (happened() || !ask_ || Clock::now() - asked_ < std::chrono::milliseconds(20)) return happened();
-    happened_.store(ask_(), std::memory_order_relaxed);
+    const bool pressed = ask_();
     asked_ = Clock::now();
-    return happened();
+    happened_.store(pressed, std::memory_order_release);
+    return pressed;
   }
 
-  bool happened() const { return happened_.load(std::memory_order_relaxed); }
+  bool happened() const { return happened_.load(std::memory_order_acquire); }
 
  private:
   using Clock = std::chrono::steady_clock;
   const Ask ask_;
-  Clock::time_point asked_;
-  std::atomic<bool> happened_{false};
+  Clock::time_point asked_;  // not changed any more once it happened
+  std::atomic<bool> happened_{false}, was_cut_{false};
   std::atomic<int> place_{-1};
 };
 

@@ -177,7 +177,7 @@ class Pass {
   // The gradient sums of this member's part of the parameters, as emit(layer, offset in packed, sums, count, is_bias):
   // pieces of `count` neighbouring parameters. In a batch of one row a thin layer's gradient is a multiple of that row:
   // an Emit with `takes_row` gets emit.row(offset, inputs, factor, count) instead. Of rows that are mostly zero, one
-  // with `skips_zeros` gets no pieces that are all zero.
+  // with `skips_zeros` gets no pieces that are all zero. One whose `cut_short` says so gets nothing more.
   template <class Emit>
   void gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
     gradient(rank, {0, rows}, owned_[rank], mode, emit);
@@ -307,14 +307,19 @@ class Pass {
                           rows.first, rows.last);
     } else {
       const std::ptrdiff_t w_ld = layer.inputs + 1;
+      // so many panels take some hundredths of a second
+      const int some = std::max(8, 500'000'000 / (product_rows * V) / layer.inputs);
       for (int r = rows.first; r < rows.last; r += product_rows) {
-        if (interrupt && interrupt->in_vain(rank)) return;
         const int r1 = std::min(rows.last, r + product_rows);
-        if (l == 0 && by_entries_)
-          entries_forward(z, ld_, entries_.data(), w, layer.inputs, r, r1, panels.first, panels.last, relu);
-        else
-          product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r, r1,
-                  panels.first, panels.last, false, {relu, nullptr});
+        for (int p = panels.first; p < panels.last; p += some) {
+          if (interrupt && interrupt->in_vain(rank)) return;
+          const int p1 = std::min(panels.last, p + some);
+          if (l == 0 && by_entries_)
+            entries_forward(z, ld_, entries_.data(), w, layer.inputs, r, r1, p, p1, relu);
+          else
+            product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r, r1, p, p1,
+                    false, {relu, nullptr});
+        }
       }
     }
     const bool done = relu && !place.thin;

@@ -14,6 +14,8 @@ struct Apply {
   const StepSize<T>& size;
   T *w, *s1, *s2;
   bool takes_row, skips_zeros, large;
+  Interrupt* interrupt;
+  int rank;
 
   void operator()(std::size_t layer, std::ptrdiff_t at, const T* g, int count, bool bias) const {
     update(optimizer.rule, w + at, s1 + at, s2 + at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty,
@@ -28,9 +30,25 @@ struct Apply {
       if (optimizer.states() > 1) __builtin_prefetch(s2 + at + i, 1, 2);
     }
   }
+  bool cut_short() const { return large && interrupt->cut_short(rank); }
   void row(std::ptrdiff_t at, const T* x, T factor, int count) const {
     if (factor != T(0)) update_by_row(w + at, x, factor, count, size);  // a unit that was off leaves its weights alone
   }
+};
+
+// Puts each piece of the gradient where the sums are, or adds it to them.
+template <class T>
+struct AddTo {
+  T* sums;
+  bool onto;
+  Interrupt* interrupt;
+  int rank;
+
+  void operator()(std::size_t, std::ptrdiff_t at, const T* g, int count, bool) const {
+    for (int i = 0; i < count; i += lanes<T>)
+      store(sums + at + i, onto ? load(sums + at + i) + load(g + i) : load(g + i));
+  }
+  bool cut_short() const { return interrupt->cut_short(rank); }
 };
 
 // Multiply-adds of a step, forward and backward.
@@ -161,13 +179,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
     // Sums of this chunk, of a block of its rows each, beside those of the batch's chunks before.
     const int blocks = pass.blocks(batch.rows);
-    auto add_to = [this, chunk](int block) {
-      return [to = sums_.get() + block * layout_.size, chunk](std::size_t, std::ptrdiff_t at, const T* g, int count,
-                                                              bool) {
-        for (int i = 0; i < count; i += lanes<T>)
-          store(to + at + i, chunk == 0 ? load(g + i) : load(to + at + i) + load(g + i));
-      };
-    };
+    auto add_to = [&](int block) { return AddTo<T>{sums_.get() + block * layout_.size, chunk > 0, &interrupt, rank}; };
     if (blocks > 1) {
       const Part mine = part_of(blocks, 1, rank, team.size());
       pass.begin_blocks(rank, w, mode);
@@ -203,19 +215,22 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     if (chunks == 1 && blocks == 1 && optimizer_.clip_norm <= 0) {
       const bool large = layout_.size * sizeof(T) > 131072;
       const bool plain = optimizer_.rule == Rule::sgd && !penalised_;
-      pass.gradient(rank, batch.rows, mode, Apply<T>{net_, optimizer_, size, w, s1, s2, plain, plain, large});
+      pass.gradient(rank, batch.rows, mode,
+                    Apply<T>{net_, optimizer_, size, w, s1, s2, plain, plain, large, &interrupt, rank});
     } else {
       if (blocks == 1) {
         pass.gradient(rank, batch.rows, mode, add_to(0));
         if (last) team.barrier();
       }
-      if (last) apply_sums(team, rank, size, pass.blocks(std::min(rows, Pass<T>::chunk_rows)), scale_ / rows);
+      if (last && !interrupt.was_cut())
+        apply_sums(team, rank, size, pass.blocks(std::min(rows, Pass<T>::chunk_rows)), scale_ / rows);
     }
+    if (rank == 0) stop_ = progress_.diverged || (turn % patience == 0 && seconds_now() > deadline);
+    team.barrier();
+    if (interrupt.was_cut()) break;
     chunk = last ? 0 : chunk + 1;
     step += last;
     updates += last;
-    if (rank == 0) stop_ = progress_.diverged || (turn % patience == 0 && seconds_now() > deadline);
-    team.barrier();
   }
   if (rank == 0) {
     updates_ = updates;
