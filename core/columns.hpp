@@ -165,6 +165,7 @@ void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, co
     }
     return;
   }
+  const int rest = cols - whole;
   for (int r = r0; r < r1; ++r) {
     const S* from = data + row(r) * row_stride;
     T* to = at(r, begin);
@@ -176,7 +177,13 @@ void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, co
       else
         for (int lane = 0; lane < V; ++lane) to[lane] = value_of(from[c + lane], c + lane);
     }
-    for (int c = whole; c < cols; ++c) to[c - whole] = value_of(from[c], c);
+    if (rest == 0) continue;
+    if constexpr (std::is_same_v<T, S> && centered)  // zeros behind, where the next table's columns come
+      store(to, load_some(from + whole, rest) - load_some(center + whole, rest));
+    else if constexpr (std::is_same_v<T, S>)
+      store(to, load_some(from + whole, rest));
+    else
+      for (int c = whole; c < cols; ++c) to[c - whole] = value_of(from[c], c);
   }
 }
 

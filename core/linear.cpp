@@ -257,7 +257,8 @@ void Linear::add(Scratch& s, Strand& strand, BlockRows row, int rows) const {
       const int last = p + count <= triangle ? std::min(dense, (p + count) * V) : dense;
       for (int i = 0; i < last; i += tile_rows) {
         const int n = std::min(tile_rows, last - i);
-        outer_product(s.tile.get(), tile_rows, s.x.get(), ld_, d + std::ptrdiff_t{p} * ld_ * V, ld_, rows, i, n, count);
+        outer_product(s.tile.get(), tile_rows, s.x.get(), ld_, d + std::ptrdiff_t{p} * ld_ * V, ld_, rows, i, n, count,
+                      [&] { s.ahead.fetch(); });
         for (int c = 0; c < count; ++c) {
           double* to = total + (std::ptrdiff_t{p + c} * dense + i) * V;
           const double* from = s.tile.get() + c * tile_rows * V;

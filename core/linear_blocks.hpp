@@ -28,7 +28,17 @@ struct alignas(cache_line) Linear::Scratch {
   Buffer<double> z_lanes, t_lanes, out_lanes;
   Buffer<double> tile, loss, factor;
   std::vector<Entry> entries;
+  Ahead ahead;  // the next block
 };
+
+// Rows [first, last) where they lie in one piece.
+inline Ahead memory_of(const Columns& x, std::int64_t first, std::int64_t last) {
+  if (x.tables.size() != 1 || x.tables[0].col_stride != 1) return {};
+  const Design& table = x.tables[0];
+  const std::ptrdiff_t size = table.kind == Design::Kind::f64 ? 8 : table.kind == Design::Kind::f32 ? 4 : 1;
+  const char* data = static_cast<const char*>(table.data);
+  return {data + first * table.row_stride * size, data + last * table.row_stride * size};
+}
 
 // panels (rows x (dense columns + 1)) = rows of the tables less their centers, then a one: the column of the intercept.
 // What is left of the last panel stays as it is.
@@ -94,6 +104,9 @@ bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
         if (rank == 0 && interrupt.due()) stop = true;
         const std::int64_t first = b * block_rows_;
         const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
+        const std::int64_t next = std::min(all, first + every * std::int64_t{block_rows_});
+        scratch_[rank].ahead =
+            index.empty() ? memory_of(columns_, next, std::min<std::int64_t>(all, next + block_rows_)) : Ahead{};
         pack(scratch_[rank].x.get(), ld_, columns_, center_.data(), {first, index.empty() ? nullptr : index.data()},
              rows);
         work(scratch_[rank], strands_[s], first, rows);

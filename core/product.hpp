@@ -153,9 +153,22 @@ void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld,
   }
 }
 
+// Memory that will be read soon, brought into the cache while something else is computed.
+struct Ahead {
+  const char* next = nullptr;
+  const char* end = nullptr;
+
+  LINNET_INLINE void fetch() {
+    if (next >= end) return;
+    __builtin_prefetch(next, 0, 2);
+    next += cache_line;
+  }
+};
+
 // g (R rows x C panels) = sum over b of a[b][0..R) x d[b][C panels].
 template <class T, int R, int C>
-LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d, std::ptrdiff_t d_ld, int batch) {
+LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d, std::ptrdiff_t d_ld, int batch,
+                              auto&& meanwhile) {
   constexpr int V = lanes<T>;
   Vec<T> sum[R][C];
 #pragma GCC unroll 16
@@ -164,6 +177,7 @@ LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d,
     for (int c = 0; c < C; ++c) sum[r][c] = Vec<T>{};
 #pragma GCC unroll 2
   for (int b = 0; b < batch; ++b, a += V, d += V) {
+    meanwhile();
     Vec<T> row[C];
 #pragma GCC unroll 3
     for (int c = 0; c < C; ++c) row[c] = load(d + c * d_ld * V);
@@ -181,15 +195,22 @@ LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d,
 }
 
 // g (rows 0..count) = sum_b a[b][i0 + row] d[b][..] for `panels` <= Tile::panels panels of d; i0 a multiple of V.
+// `meanwhile` is called once a row and tile.
 template <class T>
 void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
-                   int batch, int i0, int count, int panels) {
+                   int batch, int i0, int count, int panels, auto&& meanwhile) {
   constexpr int V = lanes<T>;
   with_constant<Tile<T>::panels>(panels, [&](auto c) {
     in_pieces<Tile<T>::inputs(c.value)>(i0, i0 + count, [&](int i, auto n) {
-      outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch);
+      outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch, meanwhile);
     });
   });
+}
+
+template <class T>
+void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
+                   int batch, int i0, int count, int panels) {
+  outer_product(g, g_ld, a, a_ld, d, d_ld, batch, i0, count, panels, [] {});
 }
 
 // g (one row of `panels` panels, V apart) = sum_b d[b][..]: the gradient of the biases.

@@ -84,6 +84,21 @@ LINNET_INLINE Vec<T> broadcast(T x) {
   return x - Vec<T>{};  // x - 0 is x, bit for bit, and compiles to the bare broadcast
 }
 
+// The first n values at p, zeros in the other lanes; nothing behind them is read.
+template <class T>
+LINNET_INLINE Vec<T> load_some(const T* p, int n) {
+#if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4)
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
+  else
+    return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p);
+#else
+  T values[lanes<T>] = {};
+  for (int i = 0; i < n; ++i) values[i] = p[i];
+  return load(values);
+#endif
+}
+
 // A value read from memory once: keeps the compiler from reading it again at every use.
 template <class V>
 LINNET_INLINE V in_register(V v) {
