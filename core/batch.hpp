@@ -83,7 +83,7 @@ LINNET_INLINE void prefetch_rows(const Batch<T>& batch, int r0, int r1, int c0, 
   const Columns& x = *batch.x;
   for (const Design& table : x.tables) {
     if (table.col_stride != 1 && table.cols != 1) continue;
-    const std::ptrdiff_t size = table.kind == Design::Kind::f32 ? 4 : table.kind == Design::Kind::f64 ? 8 : 1;
+    const std::ptrdiff_t size = table.bytes();
     const std::ptrdiff_t end = std::min(c1, table.cols) * size;
     for (int r = r0; r < r1; ++r) {
       const char* row = static_cast<const char*>(table.data) + batch.row(r) * table.row_stride * size;

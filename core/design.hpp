@@ -15,6 +15,8 @@ struct Design {
   std::ptrdiff_t row_stride = 0, col_stride = 1;
   std::int64_t rows = 0;
   int cols = 0;
+
+  std::ptrdiff_t bytes() const { return kind == Kind::f64 ? 8 : kind == Kind::f32 ? 4 : 1; }  // of a value
 };
 
 // Calls f with the table's data in its own type.

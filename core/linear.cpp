@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "linear_blocks.hpp"
 #include "product.hpp"
 
@@ -60,12 +62,16 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
   const std::ptrdiff_t in_dense = (first + std::max<std::ptrdiff_t>(0, pairs - 1) * width) * dense;
   const std::ptrdiff_t in_curvature = pairs * sparse * (width + sparse);
   const double bytes = 8.0 * static_cast<double>(1 + in_dense + in_gradient + in_curvature);
-  // no more memory than half the data's, so that a wide problem has fewer strands; and a strand of second derivatives
-  // has rows enough to be worth its memory
-  const double limit = std::max(16e6, 4.0 * static_cast<double>(columns_.rows) * columns_.dense_cols);
+  // no more memory than a quarter of the data's, so that a wide problem has fewer strands; and a strand of second
+  // derivatives has rows enough to be worth its memory
+  double limit = 0;
+  for (const Design& table : columns_.tables)
+    limit += 0.25 * static_cast<double>(table.rows * table.cols * table.bytes());
+  limit = std::max(16e6, limit) / bytes;
   const std::int64_t least = pairs ? std::max(block_rows_, 512) : block_rows_;
-  const auto strands = std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / bytes), 1,
-                                                std::min<std::int64_t>(most_strands, (rows + least - 1) / least));
+  // threads share a power of two evenly
+  const std::int64_t most = limit < most_strands ? std::bit_floor(static_cast<std::uint64_t>(limit)) : most_strands;
+  const auto strands = std::clamp<std::int64_t>(most, 1, (rows + least - 1) / least);
   plan_ = plan;
   const bool fits = !strands_.empty() && static_cast<std::int64_t>(strands_.size()) == strands &&
                     strands_[0].dense.size() == in_dense && strands_[0].sparse_curvature.size() == in_curvature &&

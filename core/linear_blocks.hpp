@@ -35,9 +35,9 @@ struct alignas(cache_line) Linear::Scratch {
 inline Ahead memory_of(const Columns& x, std::int64_t first, std::int64_t last) {
   if (x.tables.size() != 1 || x.tables[0].col_stride != 1) return {};
   const Design& table = x.tables[0];
-  const std::ptrdiff_t size = table.kind == Design::Kind::f64 ? 8 : table.kind == Design::Kind::f32 ? 4 : 1;
+  const std::ptrdiff_t row = table.row_stride * table.bytes();
   const char* data = static_cast<const char*>(table.data);
-  return {data + first * table.row_stride * size, data + last * table.row_stride * size};
+  return {data + first * row, data + last * row};
 }
 
 // panels (rows x (dense columns + 1)) = rows of the tables less their centers, then a one: the column of the intercept.

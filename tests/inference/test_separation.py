@@ -1,5 +1,6 @@
 """Whether an optimum exists, against a linear program that looks for a direction without one."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,27 @@ def test_levels_of_one_kind_are_counted_where_there_are_too_many_for_second_deri
         SeparationWarning, match=rf"{one_class.sum()} levels of cell .* tell classes False and True apart"
     ):
         linnet.LogisticRegression(C=np.inf).fit(table, yes)
+
+
+@pytest.mark.parametrize("kind", ["classes", "counts"])
+def test_columns_that_separate_together_are_named_where_there_are_too_many_for_second_derivatives(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    n = 16_000
+    two = rng.integers(0, 3, (n, 2))
+    if kind == "counts":
+        two[two.sum(axis=1) < 2] = 1
+    rest = scipy.sparse.random(n, 2600, 0.01, random_state=1).toarray()
+    x = scipy.sparse.csr_array(np.hstack([two, rest]))
+    score = two.sum(axis=1)
+    model = linnet.LogisticRegression(C=np.inf) if kind == "classes" else linnet.PoissonRegressor(alpha=0)
+    y = np.where(score == 2, rng.integers(0, 2, n), score > 2) if kind == "classes" else rng.poisson(score == 2)
+    with pytest.warns(SeparationWarning, match="quasi-complete separation: x0, x1 tell"):
+        model.fit(x, y)
+    y[np.flatnonzero(score == 3)[:20]] = 0 if kind == "classes" else 1  # now they do not
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparationWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(x, y)
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame])

@@ -28,10 +28,11 @@ _FIRST = 5  # iterations until the first refresh, at least
 
 
 class Preconditioner:
-    """The preconditioners of one problem, better from time to time."""
+    """The preconditioners of one problem, better from time to time. A new one takes the place of the one before."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        self._blocks: dict[int, Precondition] = {}  # by output; each is a matrix, so that there is one at a time
         columns = problem.columns
         self._ridge = problem.ridge.reshape(-1, problem.outputs)
         self._together = problem.head.family == "categorical"
@@ -66,8 +67,10 @@ class Preconditioner:
             mean = curved[:, 0] if k == 1 else curved.mean(axis=1)  # no copy of what may be as long as a column
             solve = self._by_matrix(mean, self._ridge.mean(axis=1))
         else:
-            blocks = [self._by_matrix(curved[:, i], self._ridge[:, i]) for i in range(k)]
-            solve = lambda g: np.concatenate([blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
+            for i in range(k):
+                self._blocks.pop(i, None)
+                self._blocks[i] = self._by_matrix(curved[:, i], self._ridge[:, i])
+            solve = lambda g: np.concatenate([self._blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
         held = np.flatnonzero(~problem.free)
         fixed = np.flatnonzero(problem.fixed) if problem.fixed is not None else np.empty(0, np.intp)
 

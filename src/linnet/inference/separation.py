@@ -25,14 +25,15 @@ from numpy.typing import NDArray
 from linnet.fit.least_norm import null_space
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Factor, Solution, elimination_order, factor, newton
-from linnet.fit.solve import LARGEST_CURVATURE
+from linnet.fit.solve import LARGEST_CURVATURE, solve
 from linnet.inference.one_column import intercept_alone, one_column_each
-from linnet.model.heads import Head, power_of
+from linnet.model.heads import Head, Normal, power_of
 
 _SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
 _FAR = 10.0  # in z: without it no row has become nearly certain
 _CERTAIN = 1e-9  # where no row is so certain, second derivatives have digits enough
 _LARGEST_PROGRAM = 2_000_000  # entries of a linear program
+_LEAST_SQUARES = 300  # steps
 _MOST_PRODUCTS, _STEPS = 2e10, 10  # of second derivatives that look once more at what L-BFGS found: some seconds
 _SLACK = 1e-6  # of the largest gain
 _TRACE = 1e-6  # the same for a column that has no standard error: roundings move others by less
@@ -81,6 +82,11 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
             found = _proof_by_few(problem, step, _SMALL_STEP, _SLACK)
             if found is not None:
                 return found
+    if step is None and z is not None and np.abs(z).max() > _FAR:  # too large for second derivatives
+        d = _beyond_unsure_rows(problem, np.where(free, solution.theta, 0.0), z)
+        found = None if d is None else _proof_by_few(problem, np.where(free, d, 0.0), _SMALL_STEP, _TRACE)
+        if found is not None:
+            return found
     too_large = problem.columns.rows * problem.size > _LARGEST_PROGRAM
     if z is None or solution.converged or np.abs(z).max() <= _FAR or too_large:
         return None
@@ -194,6 +200,28 @@ def _by_newton(problem: Problem, solution: Solution) -> Solution:
     if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MOST_PRODUCTS:
         return solution
     return newton(problem, solution.theta, elimination_order(problem), max_iter=_STEPS, plain=problem.start())
+
+
+def _beyond_unsure_rows(problem: Problem, theta: Floats, z: Floats) -> Floats | None:
+    """What is left of theta without all that rows determine which are not sure of their class, by least squares: the
+    part that has grown, if there is a separation, and about nothing otherwise.
+    """
+    unsure = _gains(problem, z)[0] < _FAR
+    if problem.weights is not None:
+        unsure &= problem.weights > 0
+    if not unsure.any():
+        return None
+    rows = Problem(
+        problem.columns,
+        Normal(),
+        problem.outputs,
+        values=z,
+        weights=unsure.astype(np.float64),
+        intercept=problem.intercept,
+        fixed=problem.fixed,
+        threads=problem.threads,
+    )
+    return theta - solve(rows, max_iter=_LEAST_SQUARES, tolerance=1e-16).theta
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
