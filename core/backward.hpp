@@ -26,7 +26,7 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
     }
     if (l == 0 && by_entries_) {
       const int* begin = inputs.first > 0 ? begins_.data() + part.first * threads_ + rank : nullptr;
-      gradient_of_entries(place, entries_.data() + part.first, rows, inputs, begin, threads_, d, ld_, by_pair_[rank],
+      gradient_of_entries(place, entries_.data() + part.first, rows, inputs, begin, threads_, d, ld_, by_column_[rank],
                           tile, emit);
       continue;
     }

@@ -151,102 +151,80 @@ void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, 
   }
 }
 
-// The entries of a batch whose columns lie in one part of the inputs, by pairs of neighbouring columns; inside a pair
-// in the order of rows. A row that has one of the two has a zero for the other: neighbours are often there together,
-// and then one reading of d serves both.
+// The entries of a batch whose columns lie in one part of the inputs, by columns; inside a column in the order of rows.
 template <class T>
-class ByPair {
+class ByColumn {
  public:
   struct Placed {
     int row;
-    T value[2];
+    T value;
   };
 
-  // inputs.first is even. begin[r * step]: where row r's entries of the part begin; null: at its first.
+  // begin[r * step]: where row r's entries of the part begin; null: at its first.
   void sort(const RowEntries<T>* rows, int count, Part inputs, const int* begin, int step) {
     first_ = inputs.first;
-    start_.assign((inputs.last - inputs.first + 1) / 2 + 2, 0);
-    auto begin_of = [&](int r) { return rows[r].begin() + (begin ? begin[r * step] : 0); };
-    auto each = [&](auto&& f) {  // f(row, pair, whether the entry before is its neighbour, entry)
-      for (int r = 0; r < count; ++r) {
-        const Entry<T>* const end = rows[r].end();
-        int last = -1;
-        for (const Entry<T>* e = begin_of(r); e != end && e->column < inputs.last; ++e) {
-          const int pair = (e->column - first_) / 2;
-          f(r, pair, pair == last, *e);
-          last = pair;
-        }
-      }
+    start_.assign(inputs.last - inputs.first + 2, 0);
+    auto each = [&](auto&& f) {  // f(row, column counted from the part's first, value)
+      for (int r = 0; r < count; ++r)
+        for (const Entry<T>*e = rows[r].begin() + (begin ? begin[r * step] : 0), *const end = rows[r].end();
+             e != end && e->column < inputs.last; ++e)
+          f(r, e->column - first_, e->value);
     };
-    each([&](int, int pair, bool joins, const Entry<T>&) { start_[pair + 2] += !joins; });
-    for (std::size_t p = 2; p < start_.size(); ++p) start_[p] += start_[p - 1];
-    if (static_cast<std::ptrdiff_t>(placed_.size()) <= start_.back()) placed_.resize(start_.back() + 1);
-    // pair p begins at start_[p + 1] and, when all its entries have come, at start_[p]
-    each([&](int r, int pair, bool joins, const Entry<T>& e) {  // without a branch that cannot be foreseen
-      Placed& to = placed_[start_[pair + 1] - joins];
-      const T before = joins ? to.value[0] : T(0);
-      const bool second = e.column % 2;
-      to = {r, {second ? before : e.value, second ? e.value : T(0)}};
-      start_[pair + 1] += !joins;
-    });
+    each([&](int, int column, T) { ++start_[column + 2]; });
+    for (std::size_t c = 2; c < start_.size(); ++c) start_[c] += start_[c - 1];
+    if (static_cast<int>(placed_.size()) < start_.back()) placed_.resize(start_.back());
+    // a column begins at start_[column + 1] and, when all its entries have come, at start_[column]
+    each([&](int r, int column, T value) { placed_[start_[column + 1]++] = {r, value}; });
   }
 
-  // Those of columns i and i + 1.
-  std::span<const Placed> operator[](int i) const {
-    const std::ptrdiff_t* start = start_.data() + (i - first_) / 2;
+  std::span<const Placed> operator[](int column) const {
+    const int* start = start_.data() + (column - first_);
     return {placed_.data() + start[0], static_cast<std::size_t>(start[1] - start[0])};
   }
 
   // Whether there are none of columns i to last - 1.
-  bool empty(int i, int last) const { return start_[(i - first_) / 2] == start_[(last - first_ + 1) / 2]; }
+  bool empty(int i, int last) const { return start_[i - first_] == start_[last - first_]; }
 
  private:
   int first_ = 0;
-  std::vector<std::ptrdiff_t> start_;
+  std::vector<int> start_;
   std::vector<Placed> placed_;
 };
 
 constexpr int entry_panels = 4;  // of d, read together: those of a batch stay in the first caches
 
-// g (C panels of g_ld rows; two rows of each) = those of a pair of columns.
+// g (C panels, g_ld rows apart; one row of each) = those of a column.
 template <class T, int C>
-LINNET_INLINE void entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByPair<T>::Placed> entries,
+LINNET_INLINE void entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByColumn<T>::Placed> entries,
                                     const T* d, std::ptrdiff_t d_ld) {
   constexpr int V = lanes<T>;
-  Vec<T> sum[2][C] = {};
+  Vec<T> sum[C] = {};
   for (const auto& e : entries) {
-    const Vec<T> first = broadcast(e.value[0]), second = broadcast(e.value[1]);
+    const Vec<T> value = broadcast(e.value);
     const T* from = d + e.row * std::ptrdiff_t{V};
-#pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) {
-      const Vec<T> row = in_register(load(from + c * d_ld * V));
-      sum[0][c] = fma(first, row, sum[0][c]);
-      sum[1][c] = fma(second, row, sum[1][c]);
-    }
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) sum[c] = fma(value, load(from + c * d_ld * V), sum[c]);
   }
-#pragma GCC unroll 4
-  for (int c = 0; c < C; ++c)
-    for (int i = 0; i < 2; ++i) store(g + (c * g_ld + i) * V, sum[i][c]);
+#pragma GCC unroll 8
+  for (int c = 0; c < C; ++c) store(g + c * g_ld * V, sum[c]);
 }
 
-// g: `outputs` rows, g_ld apart; two inputs of each.
+// g: `outputs` values, g_ld apart.
 template <class T>
-void thin_entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByPair<T>::Placed> entries, const T* d,
+void thin_entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByColumn<T>::Placed> entries, const T* d,
                            std::ptrdiff_t d_ld, int outputs) {
   constexpr int V = lanes<T>;
-  for (const auto& e : entries) {
+  for (const auto& e : entries)
     for (int o = 0; o < outputs; ++o) {
-      const T by = d[(o / V * d_ld + e.row) * V + o % V];
-      T* sum = g + o * g_ld;
-      for (int i = 0; i < 2; ++i) sum[i] = fused(by, e.value[i], sum[i]);
+      T& sum = g[o * g_ld];
+      sum = fused(d[(o / V * d_ld + e.row) * V + o % V], e.value, sum);
     }
-  }
 }
 
 // The gradient sums of some inputs of a layer, as Pass::gradient emits them.
 template <class T, class Emit>
 void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows, int count, Part inputs,
-                         const int* begin, int step, const T* d, std::ptrdiff_t d_ld, ByPair<T>& entries, T* tile,
+                         const int* begin, int step, const T* d, std::ptrdiff_t d_ld, ByColumn<T>& entries, T* tile,
                          Emit& emit) {
   constexpr int V = lanes<T>, C = entry_panels;
   if constexpr (requires { emit.takes_row; }) {
@@ -271,8 +249,7 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
     if (skips_zeros && entries.empty(i, last)) continue;
     if (place.thin) {
       std::fill_n(tile, place.outputs * block, T(0));
-      for (int k = i; k < last; k += 2)
-        thin_entries_gradient(tile + (k - i), block, entries[k], d, d_ld, place.outputs);
+      for (int k = i; k < last; ++k) thin_entries_gradient(tile + (k - i), block, entries[k], d, d_ld, place.outputs);
       for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
       continue;
     }
@@ -281,7 +258,7 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
       if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
         for (int c = 0; c < width; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
       with_constant<C>(width, [&](auto c) {
-        for (int k = i; k < last; k += 2)
+        for (int k = i; k < last; ++k)
           entries_gradient<T, c.value>(tile + (k - i) * V, block, entries[k], d + p * d_ld * V, d_ld);
       });
       for (int c = 0; c < width; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);

@@ -46,7 +46,7 @@ class Pass {
     ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
     if (by_entries_)
-      entries_.resize(capacity), by_pair_.resize(threads), begins_.resize(capacity * threads);
+      entries_.resize(capacity), by_column_.resize(threads), begins_.resize(capacity * threads);
     else if (thin())
       rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
     else
@@ -264,7 +264,7 @@ class Pass {
     const double panels = panels_of<T>(layer.outputs), rows = capacity_;
     if (layer.thin) return layer.inputs * layer.outputs / lanes<T> * (rows + update);
     if (by_entries_ && &layer == &layout_.layers.front())
-      return layer.inputs * (rows * filled_ * (1.8 * panels + 20) + 1.3 * update * panels);
+      return layer.inputs * (rows * filled_ * (2.2 * panels + 14) + 1.3 * update * panels);
     return (layer.inputs + begin) * (panels + 1) * (rows + update);
   }
 
@@ -371,7 +371,7 @@ class Pass {
   std::vector<const T*> rows_;                        // of a thin first layer: where each row of the chunk lies
   std::vector<T> converted_;                          // ... when the user's table has another type
   std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: a row each
-  std::vector<ByPair<T>> by_pair_;                    // a thread each
+  std::vector<ByColumn<T>> by_column_;                // a thread each
   std::vector<int> begins_;                           // [row][thread] how many entries lie before owned_
   std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
   std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
