@@ -52,11 +52,13 @@ struct LayerLayout {
 // Inputs whose gradient is handed over together.
 constexpr int gradient_rows = 32, thin_gradient_inputs = 128;
 
-// Neighbouring parameters of one kind.
+// Neighbouring parameters of one kind: of one output, or of `outputs` that take turns. Sums over theta are made by
+// output, so that the width of a vector does not matter.
 struct Stretch {
   int layer;
   bool bias;
   std::ptrdiff_t start, count;
+  int outputs;
 };
 
 template <class T>
@@ -91,13 +93,13 @@ struct Layout {
       const int index = static_cast<int>(l);
       if (layer.thin) {
         for (int o = 0; o < layer.outputs; ++o)
-          all.push_back({index, false, layer.row(o), Thin<T>::padded(layer.inputs)});
-        all.push_back({index, true, layer.biases(), Thin<T>::padded(layer.outputs)});
+          all.push_back({index, false, layer.row(o), Thin<T>::padded(layer.inputs), 1});
+        all.push_back({index, true, layer.biases(), Thin<T>::padded(layer.outputs), 1});
       } else {
         for (int p = 0; p < panels_of<T>(layer.outputs); ++p) {
           const std::ptrdiff_t weights = std::ptrdiff_t{layer.inputs} * lanes<T>;
-          all.push_back({index, false, layer.panel(p), weights});
-          all.push_back({index, true, layer.panel(p) + weights, lanes<T>});
+          all.push_back({index, false, layer.panel(p), weights, lanes<T>});
+          all.push_back({index, true, layer.panel(p) + weights, lanes<T>, lanes<T>});
         }
       }
     }

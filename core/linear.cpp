@@ -62,12 +62,9 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
   const std::ptrdiff_t in_dense = (first + std::max<std::ptrdiff_t>(0, pairs - 1) * width) * dense;
   const std::ptrdiff_t in_curvature = pairs * sparse * (width + sparse);
   const double bytes = 8.0 * static_cast<double>(1 + in_dense + in_gradient + in_curvature);
-  // no more memory than a quarter of the data's, so that a wide problem has fewer strands; and a strand of second
+  // no more memory than a quarter of float32 data, so that a wide problem has fewer strands; and a strand of second
   // derivatives has rows enough to be worth its memory
-  double limit = 0;
-  for (const Design& table : columns_.tables)
-    limit += 0.25 * static_cast<double>(table.rows * table.cols * table.bytes());
-  limit = std::max(16e6, limit) / bytes;
+  const double limit = std::max(16e6, static_cast<double>(columns_.rows) * columns_.dense_cols) / bytes;
   const std::int64_t least = pairs ? std::max(block_rows_, 512) : block_rows_;
   // threads share a power of two evenly
   const std::int64_t most = limit < most_strands ? std::bit_floor(static_cast<std::uint64_t>(limit)) : most_strands;

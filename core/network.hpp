@@ -296,6 +296,9 @@ class Pass {
     T* z = z_[l].get();
     T* h = h_[l].get() ? h_[l].get() : z;
     const bool relu = layer.activation == Activation::relu;
+    if (place.thin)  // its kernels write the outputs there are; the activation takes whole vectors
+      for (int p = panels.first; p < panels.last; ++p)
+        std::fill_n(z + (p * ld_ + rows.first) * V, std::ptrdiff_t{rows.last - rows.first} * V, T(0));
     if (l == 0 && by_entries_ && place.thin) {
       thin_entries_forward(z, ld_, entries_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
                            rows.last);

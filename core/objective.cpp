@@ -19,7 +19,7 @@ struct Add {
 
 template <class T>
 void Objective<T>::set_theta(const T* theta) {
-  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[at] = theta[flat]; });
+  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[at] = theta[flat] + T(0); });  // as in training
 }
 
 template <class T>

@@ -156,36 +156,51 @@ void update_by_row(T* w, const T* x, T factor, int count, const StepSize<T>& ste
   for (; i < count; ++i) w[i] = fused(c, x[i], w[i]);
 }
 
-// Sum of squares of the penalised gradient, for clipping; in double, lane by lane, then over the lanes.
-template <class T>
-double squared_norm(const T* w, const T* g, std::ptrdiff_t count, double scale, Penalty penalty) {
-  double sum = 0;
-  for (std::ptrdiff_t i = 0; i < count; i += lanes<T>) {
-    const Vec<T> v = penalised(load(g + i), load(w + i), static_cast<T>(scale), static_cast<T>(penalty.l1),
-                               static_cast<T>(penalty.l2));
-    for (int lane = 0; lane < lanes<T>; ++lane) sum += static_cast<double>(v[lane]) * v[lane];
-  }
-  return sum;
-}
-
-// l1 |w| + l2 w^2 / 2, summed in double over `count` parameters, in eight partial sums: an addition waits for the one
-// before it.
-template <class T>
-double penalty_value(const T* w, std::ptrdiff_t count, Penalty penalty) {
+// sums[o] = Σ f(i) over the parameters of output o, in double: `outputs` of them that take turns, or of one alone, in
+// eight partial sums, as an addition waits for the one before it.
+template <int V, class F>
+LINNET_INLINE void sums_by_output(double* sums, std::ptrdiff_t count, int outputs, F&& f) {
   constexpr int parts = 8;
-  auto sum_of = [=](auto f) {
+  if (outputs == 1) {
     double sum[parts] = {};
     std::ptrdiff_t i = 0;
     for (; i + parts <= count; i += parts)
 #pragma GCC unroll 8
-      for (int part = 0; part < parts; ++part) sum[part] += f(static_cast<double>(w[i + part]));
-    for (; i < count; ++i) sum[0] += f(static_cast<double>(w[i]));
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-  };
-  double value = 0;
-  if (penalty.l1 != 0) value += penalty.l1 * sum_of([](double v) { return std::abs(v); });
-  if (penalty.l2 != 0) value += penalty.l2 * sum_of([](double v) { return v * v; }) / 2;
-  return value;
+      for (int part = 0; part < parts; ++part) sum[part] += f(i + part);
+    for (; i < count; ++i) sum[0] += f(i);
+    sums[0] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    return;
+  }
+  double sum[V] = {};
+  for (std::ptrdiff_t i = 0; i < count; i += V)
+#pragma GCC unroll 16
+    for (int lane = 0; lane < V; ++lane) sum[lane] += f(i + lane);
+  for (int lane = 0; lane < V; ++lane) sums[lane] = sum[lane];
+}
+
+// The squares of the penalised gradient, for clipping, summed by output.
+template <class T>
+void squared_norms(double* sums, const T* w, const T* g, std::ptrdiff_t count, int outputs, double scale,
+                   Penalty penalty) {
+  constexpr int V = lanes<T>;
+  const T by = static_cast<T>(scale), l1 = static_cast<T>(penalty.l1), l2 = static_cast<T>(penalty.l2);
+  sums_by_output<V>(sums, count, outputs, [=](std::ptrdiff_t i) {
+    T v = by * g[i];
+    if (l2 != T(0)) v = v + l2 * w[i];
+    if (l1 != T(0)) v = v + (w[i] > T(0) ? l1 : w[i] < T(0) ? -l1 : T(0));
+    return static_cast<double>(v) * static_cast<double>(v);
+  });
+}
+
+// l1 |w| + l2 w^2 / 2, summed by output.
+template <class T>
+void penalty_values(double* sums, const T* w, std::ptrdiff_t count, int outputs, Penalty penalty) {
+  constexpr int V = lanes<T>;
+  double absolute[V] = {}, square[V] = {};
+  auto at = [=](std::ptrdiff_t i) { return static_cast<double>(w[i]); };
+  if (penalty.l1 != 0) sums_by_output<V>(absolute, count, outputs, [=](std::ptrdiff_t i) { return std::abs(at(i)); });
+  if (penalty.l2 != 0) sums_by_output<V>(square, count, outputs, [=](std::ptrdiff_t i) { return at(i) * at(i); });
+  for (int o = 0; o < outputs; ++o) sums[o] = penalty.l1 * absolute[o] + penalty.l2 * square[o] / 2;
 }
 
 }  // namespace linnet

@@ -82,7 +82,7 @@ Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::uin
     penalised_ = penalised_ || layer.penalty.l1 != 0 || layer.penalty.l2 != 0;
     dropping_ = dropping_ || layer.dropout > 0;
   }
-  partial_.resize(stretches_.size());
+  partial_.resize(stretches_.size() * lanes<T>);
   if (optimizer.rule == Rule::adagrad)
     std::fill_n(packed_[1].get(), packed_[1].size(), static_cast<T>(optimizer.initial_accumulator));
 }
@@ -94,7 +94,8 @@ void Trainer<T>::read(int array, T* out) const {
 
 template <class T>
 void Trainer<T>::write(int array, const T* in) {
-  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[array][at] = in[flat]; });
+  // + 0: no negative zeros, which an entry of zero would change
+  layout_.each([&](std::ptrdiff_t flat, std::ptrdiff_t at) { packed_[array][at] = in[flat] + T(0); });
 }
 
 template <class T>
@@ -193,7 +194,8 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     }
     if (penalised_ && chunk == 0)
       for (std::size_t s = rank; s < stretches_.size(); s += team.size())
-        partial_[s] = penalty_value(w + stretches_[s].start, stretches_[s].count, penalty_on(stretches_[s]));
+        penalty_values(partial_.data() + s * lanes<T>, w + stretches_[s].start, stretches_[s].count,
+                       stretches_[s].outputs, penalty_on(stretches_[s]));
     team.barrier();
 
     if (rank == 0) {
@@ -257,11 +259,14 @@ void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, 
     team.barrier();
     for (std::size_t s = rank; s < stretches_.size(); s += team.size()) {
       const Stretch& part = stretches_[s];
-      partial_[s] = squared_norm(w + part.start, sums + part.start, part.count, scale, penalty_on(part));
+      squared_norms(partial_.data() + s * V, w + part.start, sums + part.start, part.count, part.outputs, scale,
+                    penalty_on(part));
     }
     team.barrier();
     double norm = 0;
-    for (const double p : partial_) norm += p;
+    for (const bool biases : {false, true})  // by output: those of a panel lie between its weights and the next one's
+      for (std::size_t s = 0; s < stretches_.size(); ++s)
+        for (int o = 0; stretches_[s].bias == biases && o < V; ++o) norm += partial_[s * V + o];
     norm = std::sqrt(norm);
     if (norm > optimizer_.clip_norm) size.shrink = static_cast<T>(optimizer_.clip_norm / norm);
   }

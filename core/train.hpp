@@ -61,7 +61,7 @@ class Trainer {
   Buffer<T> packed_[3];  // theta and the rule's arrays
   Buffer<T> sums_;       // gradient sums of a batch that cannot be applied tile by tile
   std::vector<Stretch> stretches_;
-  std::vector<double> partial_;  // one a stretch: penalties or squared norms, summed in order
+  std::vector<double> partial_;  // by output of each stretch: penalties or squared norms, summed in order
   std::unique_ptr<Pass<T>> pass_;
   Team team_;
 

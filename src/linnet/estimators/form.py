@@ -11,7 +11,7 @@ from linnet.estimators.base import Estimator
 _SHOWN = 5  # names in a message
 
 
-def check_form(model: Estimator, X: Any, *, reset: bool) -> None:
+def check_form(model: Estimator, X: Any, *, reset: bool, name: str = "X") -> None:
     """Keep the number and the names of the columns (`reset`), or compare them with those kept."""
     if isinstance(X, list | tuple):
         X = np.array(X[:1], dtype=object)  # one row tells
@@ -27,13 +27,15 @@ def check_form(model: Estimator, X: Any, *, reset: bool) -> None:
         return
     who, known = type(model).__name__, getattr(model, "feature_names_in_", None)
     if names is not None and known is None:
-        warn(f"X has feature names, but {who} was fitted without feature names", UserWarning)
+        warn(f"{name} has feature names, but {who} was fitted without feature names", UserWarning)
     elif names is None and known is not None:
-        warn(f"X does not have valid feature names, but {who} was fitted with feature names", UserWarning)
+        warn(f"{name} does not have valid feature names, but {who} was fitted with feature names", UserWarning)
     elif names is not None and known is not None and names.tolist() != known.tolist():
         raise DataError(_other_names(set(known), set(names)))
     if shape[1] != model.n_features_in_:
-        raise DataError(f"X has {shape[1]} features, but {who} is expecting {model.n_features_in_} features as input.")
+        raise DataError(
+            f"{name} has {shape[1]} features, but {who} is expecting {model.n_features_in_} features as input."
+        )
 
 
 def column_names(X: Any) -> NDArray[Any] | None:

@@ -196,7 +196,7 @@ class MultilayerPerceptron(PreparedNetwork):
 
     def _solve(self, run: Run) -> None:
         """Full-batch L-BFGS on the same objective."""
-        params, losses = self._params, list[float]()
+        params, losses, interrupted = self._params, list[float](), False
         tol = check_number(params["tol"], "tol", at_least=0)
         with watching(int(params["verbose"]), tol) as show:
 
@@ -217,16 +217,17 @@ class MultilayerPerceptron(PreparedNetwork):
             except KeyboardInterrupt:
                 if problem.lowest is None:
                     raise
-                found = problem.so_far(len(losses))
+                found, interrupted = problem.so_far(len(losses)), True
                 warn("training interrupted by user; the model is usable", UserWarning)
         self._take(run.network, found.theta)
         self.loss_, self.n_iter_ = found.value, found.iterations
         self.t_ += found.iterations * len(run.rows)
         self.loss_curve_, self.history_, self.best_loss_ = losses, {"loss": losses}, found.value
         self.validation_scores_ = self.best_validation_score_ = None
-        self.stop_reason_ = "converged" if found.converged else f"all {found.iterations} iterations done"
+        done = "converged" if found.converged else f"all {found.iterations} iterations done"
+        self.stop_reason_ = "interrupted" if interrupted else done
         self._after(run)
-        if not found.converged:
+        if not (found.converged or interrupted):
             warn(
                 f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
                 f"{found.gradient_norm:.3g}, but tol is {tol:g}: raise max_iter, or scale the data",

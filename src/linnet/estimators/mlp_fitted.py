@@ -158,7 +158,7 @@ class FittedNetwork(Estimator):
         return columns
 
     def _encode(self, X: object, name: str = "X") -> Columns:
-        check_form(self, X, reset=False)
+        check_form(self, X, reset=False, name=name)
         return self._encoder.encode(X, name)
 
     def __getstate__(self) -> dict[str, Any]:

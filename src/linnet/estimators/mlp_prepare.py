@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linnet.checks import check_number, check_random
+from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.rows import Rows
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
@@ -145,6 +145,10 @@ class PreparedNetwork(FittedNetwork):
         elif incremental and params["early_stopping"]:
             raise ConfigError("partial_fit does not support early_stopping=True")
         check_number(params["validation_fraction"], "validation_fraction", at_least=0, below=1)
+        for name in ("shuffle", "early_stopping", "warm_start", "nesterovs_momentum"):
+            check_flag(params[name], name)
+        if not isinstance(params["verbose"], bool | np.bool_):
+            check_whole(params["verbose"], "verbose")
 
     def _set_out(self, network: Network, dtype: str, *, fresh: bool) -> None:
         """Begin with first parameters and no records, or go on from those there are."""

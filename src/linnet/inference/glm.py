@@ -20,6 +20,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from linnet.checks import check_number
 from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
 from linnet.fit.coordinate import lasso
@@ -79,6 +80,8 @@ class Inference:
         dispersion is not known it is (D_small - D_this) / φ with this model's φ for both, as R's anova has it; squared
         error has n log(D_small / D_this), as each model's likelihood is largest at a variance of its own.
         """
+        if not isinstance(smaller, Inference):
+            raise ConfigError(f"give the other model's inference(X, y), got {type(smaller).__name__}")
         freedom = round(self.df_model - smaller.df_model)
         for model, name in ((self, "this model"), (smaller, "the other model")):
             if not model.plain:
@@ -165,8 +168,7 @@ def infer(
         raise ConfigError(
             "covariance='cluster' needs groups, one a row" if groups is None else "groups are for covariance='cluster'"
         )
-    if not 0 < level < 1:
-        raise ConfigError(f"level must be between 0 and 1, got {level!r}")
+    check_number(level, "level", above=0, below=1)
     if problem.outputs > 1 and problem.labels is None:
         raise ConfigError("inference takes one target at a time: fit a model for each column of y")
     if problem.size > _LARGEST:
