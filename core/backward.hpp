@@ -5,9 +5,48 @@
 
 namespace linnet {
 
+// Of the gradient and the update of a layer's weights, in cycles; a last panel is never quite filled, and a lone one
+// runs slower.
+template <class T>
+double Pass<T>::work_of(const LayerLayout<T>& layer) const {
+  constexpr int begin = 12;   // in inputs: what other members computed must be fetched first
+  constexpr int update = 30;  // of a vector of weights
+  const double panels = panels_of<T>(layer.outputs), rows = capacity_;
+  if (layer.thin) return layer.inputs * layer.outputs / lanes<T> * (rows + update);
+  if (by_entries_ && &layer == &layout_.layers.front())
+    return layer.inputs * (rows * filled_ * (2.2 * panels + 14) + 1.3 * update * panels);
+  return (layer.inputs + begin) * (panels + 1) * (rows + update);
+}
+
+// Inputs of every layer cut into threads_ parts of equal work.
+template <class T>
+void Pass<T>::plan_gradient() {
+  owned_.assign(threads_, std::vector<Part>(net_.layers.size()));
+  owned_halves_.assign(2, std::vector<Part>(net_.layers.size()));
+  owned_halves_[0] = all_inputs_;
+  const int middle = layout_.layers[0].cut;
+  if (threads_ > 1) owned_halves_[0][0].last = middle, owned_halves_[1][0] = {middle, net_.inputs()};
+  double total = 0, before = 0;
+  for (const auto& layer : layout_.layers) total += work_of(layer);
+  for (std::size_t l = 0; l < net_.layers.size(); ++l) {
+    const LayerSpec& layer = net_.layers[l];
+    const double work = work_of(layout_.layers[l]);
+    for (int rank = 0; rank < threads_; ++rank) {
+      auto cut = [&](int r) {
+        const double share = std::clamp((total * r / threads_ - before) / work, 0.0, 1.0);
+        const int grain = layout_.layers[l].thin ? Thin<T>::line : lanes<T>;
+        return std::min(layer.inputs, static_cast<int>(share * layer.inputs / grain + 0.5) * grain);
+      };
+      owned_[rank][l] = {cut(rank), rank + 1 == threads_ ? layer.inputs : cut(rank + 1)};
+    }
+    before += work;
+  }
+}
+
 template <class T>
 template <class Emit>
-void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, const PassMode& mode, Emit&& emit) {
+void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, const PassMode& mode, Emit&& emit,
+                       const T* const* next) {
   constexpr int V = lanes<T>, C = Tile<T>::panels;
   T* tile = tile_[rank].get();
   const int rows = part.last - part.first;
@@ -32,22 +71,27 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
     }
     if constexpr (requires { emit.takes_row; }) {
       if (place.thin && l == 0 && rows == 1 && emit.takes_row) {
-        for (int o = 0; o < layer.outputs; ++o)
-          emit.row(place.row(o) + inputs.first, rows_[part.first] + inputs.first, d[o / V * ld_ * V + o % V],
-                   inputs.last - inputs.first);
+        for (int b = 0; b < place.blocks(); ++b) {
+          const ThinBlock block = place.block(b);
+          const int first = std::max(inputs.first, block.inputs.first), last = std::min(inputs.last, block.inputs.last);
+          for (int o = 0; o < layer.outputs && first < last; ++o)
+            emit.row(block.at(o, first), rows_[part.first] + first, d[o / V * ld_ * V + o % V], last - first);
+        }
         continue;
       }
     }
     if (place.thin) {
-      for (int i = inputs.first; i < inputs.last; i += thin_gradient_inputs) {
-        const int n = std::min(thin_gradient_inputs, inputs.last - i);
+      for (int i = inputs.first, n; i < inputs.last; i += n) {
+        const ThinBlock block = place.block_of(i);
+        n = std::min(thin_gradient_inputs, std::min(inputs.last, block.inputs.last) - i);
         if (l == 0)
-          thin_gradient(tile, thin_gradient_inputs, rows_.data() + part.first, d, ld_, rows, i, i + n, layer.outputs);
+          thin_gradient(tile, thin_gradient_inputs, rows_.data() + part.first, d, ld_, rows, i, i + n, layer.outputs,
+                        next);
         else
           thin_panels_gradient(tile, thin_gradient_inputs, input_of(static_cast<int>(l), mode) + skipped, ld_, d, ld_,
                                rows, i, i + n, layer.outputs);
         for (int o = 0; o < layer.outputs; ++o)
-          emit(l, place.row(o) + i, tile + o * thin_gradient_inputs, Thin<T>::padded(n), false);
+          emit(l, block.at(o, i), tile + o * thin_gradient_inputs, Thin<T>::padded(n), false);
       }
       continue;
     }
@@ -61,6 +105,11 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
         const int count = std::min(C, panels - p);
         for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {
           const int n = std::min({gradient_rows, inputs.last - i, ib + block - i});
+          if constexpr (requires { emit.sums; }) {  // lie as the weights do
+            outer_product(emit.sums + place.panel(p) + i * V, layer.inputs + 1, a, ld_, d + p * ld_ * V, ld_, rows, i,
+                          n, count, emit.onto);
+            continue;
+          }
           if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
             for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
           outer_product(tile, gradient_rows, a, ld_, d + p * ld_ * V, ld_, rows, i, n, count);
@@ -81,7 +130,7 @@ void Pass<T>::transpose(T* wt, const T* packed, int l, Part inputs, Part outputs
   if (layer.thin) {  // lies so already, but for the order of its vectors
     for (int p = inputs.first; p < inputs.last; ++p)
       for (int o = 0; o < layer.outputs; ++o)
-        store(wt + ((p - inputs.first) * ld * V + o) * V, load(packed + layer.row(o) + p * V));
+        store(wt + ((p - inputs.first) * ld * V + o) * V, load(packed + layer.block(0).at(o, p * V)));
     return;
   }
   for (int o = outputs.first; o < outputs.last; ++o) {

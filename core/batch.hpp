@@ -54,17 +54,21 @@ void each_dense(const Columns& x, std::int64_t r, F&& f) {
   }
 }
 
+// Whether rows lie as T in the user's table, one value after the other.
+template <class T>
+bool in_place(const Columns& x) {
+  constexpr Design::Kind own = std::is_same_v<T, float> ? Design::Kind::f32 : Design::Kind::f64;
+  return x.tables.size() == 1 && x.sparse_cols == 0 && x.tables[0].kind == own && x.tables[0].col_stride == 1;
+}
+
 // rows[r] = where row r of the batch lies as T: in the user's table, or written into `space` (rows x cols).
 template <class T>
 void point_at_rows(const T** rows, std::vector<T>& space, const Batch<T>& batch, int r0, int r1) {
   const Columns& x = *batch.x;
-  constexpr Design::Kind own = std::is_same_v<T, float> ? Design::Kind::f32 : Design::Kind::f64;
-  if (x.tables.size() == 1 && x.sparse_cols == 0) {
+  if (in_place<T>(x)) {
     const Design& table = x.tables[0];
-    if (table.kind == own && table.col_stride == 1) {
-      for (int r = r0; r < r1; ++r) rows[r] = static_cast<const T*>(table.data) + batch.row(r) * table.row_stride;
-      return;
-    }
+    for (int r = r0; r < r1; ++r) rows[r] = static_cast<const T*>(table.data) + batch.row(r) * table.row_stride;
+    return;
   }
   for (int r = r0; r < r1; ++r) {
     T* to = space.data() + static_cast<std::ptrdiff_t>(r) * x.cols();

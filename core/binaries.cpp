@@ -11,7 +11,6 @@ namespace {
 constexpr int V = lanes<double>;
 constexpr int parts = std::max(1, 8 / V);    // of sums over vectors, for any V eight sums in all
 constexpr int group = Tile<double>::panels;  // panels that are summed together
-constexpr int tile_rows = 64;                // columns that are summed together, a multiple of V
 constexpr double least_pivot = 1e-14;        // of a diagonal of ones: below it there is only rounding
 
 // Rows [first, last) of a block, which a problem has on one side.
@@ -26,7 +25,6 @@ struct alignas(cache_line) Binaries::Scratch {
   Buffer<double> x;                    // panels: rows x (columns + 1)
   Buffer<double> curved, scaled;       // the rows that count for second derivatives, and the same weighted
   Buffer<double> z, t, w, factor;      // of a block's rows
-  Buffer<double> tile;                 // a part of a product
   std::vector<int> kept;               // which rows count
   Buffer<double> theta, total;         // of the thread's problems: in panels; sums, panels x (columns + 1) rows
   std::vector<std::vector<Run>> runs;  // of the thread's problems in a block
@@ -47,7 +45,6 @@ Binaries::Binaries(Columns columns, std::vector<double> center, int threads)
     s.curved = Buffer<double>(width * ld_);
     s.kept.resize(ld_);
     for (Buffer<double>* of_rows : {&s.z, &s.t, &s.w, &s.factor}) *of_rows = Buffer<double>(ld_);
-    s.tile = Buffer<double>(group * tile_rows * V);
   }
 }
 
@@ -102,16 +99,8 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
   }
   for (int p = 0; p < width; p += group) {
     const int count = std::min(group, width - p), last = std::min(dense, (p + count) * V);  // the upper triangle
-    for (int i = 0; i < last; i += tile_rows) {
-      const int n = std::min(tile_rows, last - i);
-      outer_product(s.tile.get(), tile_rows, s.curved.get(), ld_, s.scaled.get() + std::ptrdiff_t{p} * ld_ * V, ld_,
-                    kept, i, n, count);
-      for (int c = 0; c < count; ++c) {
-        double* to = total + (std::ptrdiff_t{p + c} * dense + i) * V;
-        const double* from = s.tile.get() + c * tile_rows * V;
-        for (int j = 0; j < n * V; j += V) store(to + j, load(to + j) + load(from + j));
-      }
-    }
+    outer_product(total + std::ptrdiff_t{p} * dense * V, dense, s.curved.get(), ld_,
+                  s.scaled.get() + std::ptrdiff_t{p} * ld_ * V, ld_, kept, 0, last, count, true);
   }
 }
 

@@ -137,17 +137,28 @@ void entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const
 }
 
 template <class T>
-void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* w, const T* bias, int inputs,
-                          int outputs, int r0, int r1) {
+void thin_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows, const T* packed,
+                          const LayerLayout<T>& place, int r0, int r1) {
   constexpr int V = lanes<T>, L = Thin<T>::line;
-  const std::ptrdiff_t w_ld = Thin<T>::padded(inputs);
+  const T* bias = packed + place.biases();
   for (int r = r0; r < r1; ++r) {
-    T sums[Thin<T>::most_outputs * L] = {};
-    for (const Entry<T>& e : rows[r]) {
-      T* sum = sums + e.column % L;
-      for (int o = 0; o < outputs; ++o) sum[o * L] = fused(e.value, w[o * w_ld + e.column], sum[o * L]);
+    const Entry<T>* e = rows[r].begin();
+    T z_of_row[Thin<T>::most_outputs] = {};
+    for (int b = 0; b < place.blocks(); ++b) {
+      const ThinBlock block = place.block(b);
+      T sums[Thin<T>::most_outputs * L] = {};
+      for (; e != rows[r].end() && e->column < block.inputs.last; ++e) {
+        T* sum = sums + e->column % L;
+        const T* w = packed + block.at(0, e->column);
+        for (int o = 0; o < place.outputs; ++o) sum[o * L] = fused(e->value, w[o * block.ld], sum[o * L]);
+      }
+      for (int o = 0; o < place.outputs; ++o) {
+        T sum = fold(sums + o * L);
+        if (b + 1 == place.blocks()) sum += bias[o];
+        z_of_row[o] = b == 0 ? sum : z_of_row[o] + sum;
+      }
     }
-    for (int o = 0; o < outputs; ++o) z[(o / V * z_ld + r) * V + o % V] = fold(sums + o * L) + bias[o];
+    for (int o = 0; o < place.outputs; ++o) z[(o / V * z_ld + r) * V + o % V] = z_of_row[o];
   }
 }
 
@@ -232,7 +243,7 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
       for (const Entry<T>& e : rows[0]) {
         if (e.column < inputs.first || e.column >= inputs.last) continue;
         for (int o = 0; o < place.outputs; ++o)
-          emit.row(place.row(o) + e.column, &e.value, d[o / V * d_ld * V + o % V], 1);
+          emit.row(place.block_of(e.column).at(o, e.column), &e.value, d[o / V * d_ld * V + o % V], 1);
       }
       return;
     }
@@ -244,13 +255,16 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
   const int block = place.thin ? thin_block : skips_zeros ? 4 : gradient_rows;
   const int panels = panels_of<T>(place.outputs);
   entries.sort(rows, count, inputs, begin, step);
-  for (int i = inputs.first; i < inputs.last; i += block) {
-    const int last = std::min(i + block, inputs.last), n = last - i;
+  for (int i = inputs.first, n; i < inputs.last; i += n) {
+    const int end = place.thin ? std::min(inputs.last, place.block_of(i).inputs.last) : inputs.last;
+    const int last = std::min(i + block, end);
+    n = last - i;
     if (skips_zeros && entries.empty(i, last)) continue;
     if (place.thin) {
       std::fill_n(tile, place.outputs * block, T(0));
       for (int k = i; k < last; ++k) thin_entries_gradient(tile + (k - i), block, entries[k], d, d_ld, place.outputs);
-      for (int o = 0; o < place.outputs; ++o) emit(0, place.row(o) + i, tile + o * block, Thin<T>::padded(n), false);
+      for (int o = 0; o < place.outputs; ++o)
+        emit(0, place.block_of(i).at(o, i), tile + o * block, Thin<T>::padded(n), false);
       continue;
     }
     for (int p = 0; p < panels; p += C) {

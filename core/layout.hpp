@@ -6,6 +6,7 @@
 
 #include "family.hpp"
 #include "optimizer.hpp"
+#include "team.hpp"
 #include "thin.hpp"
 
 namespace linnet {
@@ -36,17 +37,30 @@ struct Network {
 
 // Where the parameters of one layer lie in `packed`:
 //   in panels (product.hpp): inputs + 1 rows a panel, the last row the biases;
-//   thin (thin.hpp): outputs rows of padded inputs, then one row of biases.
+//   thin (thin.hpp): a block of all inputs, or one each of the inputs before and from `cut` on, then one row of biases.
 // Padding is zero and stays zero.
 template <class T>
 struct LayerLayout {
+  // Between two blocks: the processor reads ahead, and must not take away what another core is about to write.
+  static constexpr std::ptrdiff_t gap = 8 * Thin<T>::line;
+
   bool thin = false;
   int inputs = 0, outputs = 0;
+  int cut = 0;  // at a line's start, 0: there is one block
   std::ptrdiff_t start = 0, size = 0;
 
   std::ptrdiff_t panel(int p) const { return start + p * (inputs + std::ptrdiff_t{1}) * lanes<T>; }
-  std::ptrdiff_t row(int output) const { return start + output * std::ptrdiff_t{Thin<T>::padded(inputs)}; }
-  std::ptrdiff_t biases() const { return row(outputs); }  // of a thin layer
+
+  int blocks() const { return cut > 0 ? 2 : 1; }
+  ThinBlock block(int b) const {
+    if (cut > 0 && b == 0) return {{0, cut}, start, cut};
+    return {{cut, inputs}, start + (cut > 0 ? outputs * cut + gap : 0), Thin<T>::padded(inputs) - cut};
+  }
+  ThinBlock block_of(int input) const { return block(cut > 0 && input >= cut ? 1 : 0); }
+  std::ptrdiff_t biases() const {  // of a thin layer
+    const ThinBlock last = block(blocks() - 1);
+    return last.start + outputs * last.ld;
+  }
 };
 
 // Inputs whose gradient is handed over together.
@@ -76,13 +90,24 @@ struct Layout {
       layer.inputs = spec.inputs;
       layer.outputs = spec.outputs;
       layer.start = size;
+      if (layer.thin && layers.empty()) layer.cut = middle(net);
       if (layer.thin)
-        layer.size = spec.outputs * std::ptrdiff_t{Thin<T>::padded(spec.inputs)} + Thin<T>::padded(spec.outputs);
+        layer.size = layer.biases() - layer.start + Thin<T>::padded(spec.outputs);
       else
         layer.size = panels_of<T>(spec.outputs) * (spec.inputs + std::ptrdiff_t{1}) * lanes<T>;
       size += layer.size;
       layers.push_back(layer);
     }
+  }
+
+  // Where the inputs of a thin first layer are cut in two, if it has many and does nearly all the work: two members of
+  // a team can then take one half each, forward and backward (Pass::run_halves). Sums over the inputs are made by
+  // halves, whoever makes them.
+  static int middle(const Network& net) {
+    const LayerSpec& first = net.layers.front();
+    const int lines = Thin<T>::padded(first.inputs) / Thin<T>::line;
+    const std::ptrdiff_t all = net.parameters(), above = all - (first.inputs + std::ptrdiff_t{1}) * first.outputs;
+    return lines >= 16 && above <= std::min<std::ptrdiff_t>(4096, all / 8) ? lines / 2 * Thin<T>::line : 0;
   }
 
   // All parameters, padding included, as stretches of weights or of biases.
@@ -92,8 +117,9 @@ struct Layout {
       const LayerLayout<T>& layer = layers[l];
       const int index = static_cast<int>(l);
       if (layer.thin) {
-        for (int o = 0; o < layer.outputs; ++o)
-          all.push_back({index, false, layer.row(o), Thin<T>::padded(layer.inputs), 1});
+        for (int b = 0; b < layer.blocks(); ++b)
+          for (int o = 0; o < layer.outputs; ++o)
+            all.push_back({index, false, layer.block(b).at(o, layer.block(b).inputs.first), layer.block(b).ld, 1});
         all.push_back({index, true, layer.biases(), Thin<T>::padded(layer.outputs), 1});
       } else {
         for (int p = 0; p < panels_of<T>(layer.outputs); ++p) {
@@ -116,7 +142,8 @@ struct Layout {
       if (layer.thin) {
         for (std::ptrdiff_t i = 0; i < all; ++i)
           for (int o = 0; o < layer.outputs; ++o)
-            f(start + i * outputs + o, i < layer.inputs ? layer.row(o) + i : layer.biases() + o);
+            f(start + i * outputs + o,
+              i < layer.inputs ? layer.block_of(static_cast<int>(i)).at(o, static_cast<int>(i)) : layer.biases() + o);
       } else {
         for (std::ptrdiff_t i0 = 0; i0 < all; i0 += rows)
           for (int p = 0; p * V < layer.outputs; ++p)

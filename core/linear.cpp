@@ -9,7 +9,6 @@ namespace {
 
 constexpr int V = lanes<double>;
 constexpr int group = Tile<double>::panels;    // panels that are summed together
-constexpr int tile_rows = 64;                  // columns that are summed together, a multiple of V
 constexpr std::ptrdiff_t many_sparse = 32768;  // parameters of sparse columns that no longer fit in a fast cache
 
 }  // namespace
@@ -102,7 +101,6 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
       s.z_lanes = Buffer<double>(outputs * V);
       s.t_lanes = Buffer<double>(outputs * V);
       s.out_lanes = Buffer<double>(outputs * V);
-      s.tile = Buffer<double>(group * tile_rows * V);
       s.loss = Buffer<double>(ld_);
       s.factor = Buffer<double>(ld_);
     }
@@ -258,16 +256,8 @@ void Linear::add(Scratch& s, Strand& strand, BlockRows row, int rows) const {
     for (int p = 0; p < panels; p += group) {
       const int count = std::min(group, panels - p);
       const int last = p + count <= triangle ? std::min(dense, (p + count) * V) : dense;
-      for (int i = 0; i < last; i += tile_rows) {
-        const int n = std::min(tile_rows, last - i);
-        outer_product(s.tile.get(), tile_rows, s.x.get(), ld_, d + std::ptrdiff_t{p} * ld_ * V, ld_, rows, i, n, count,
-                      [&] { s.ahead.fetch(); });
-        for (int c = 0; c < count; ++c) {
-          double* to = total + (std::ptrdiff_t{p + c} * dense + i) * V;
-          const double* from = s.tile.get() + c * tile_rows * V;
-          for (int j = 0; j < n * V; j += V) store(to + j, load(to + j) + load(from + j));
-        }
-      }
+      outer_product(total + std::ptrdiff_t{p} * dense * V, dense, s.x.get(), ld_, d + std::ptrdiff_t{p} * ld_ * V, ld_,
+                    rows, 0, last, count, true, [&] { s.ahead.fetch(); });
     }
     total += std::ptrdiff_t{panels} * dense * V;
   };

@@ -26,7 +26,7 @@ struct alignas(cache_line) Linear::Scratch {
   Buffer<double> x, scaled, z;  // panels: rows x (dense columns + 1), the same weighted, rows x outputs if several
   Buffer<double> dz, curved;    // outputs x rows
   Buffer<double> z_lanes, t_lanes, out_lanes;
-  Buffer<double> tile, loss, factor;
+  Buffer<double> loss, factor;
   std::vector<Entry> entries;
   Ahead ahead;  // the next block
 };

@@ -39,18 +39,24 @@ class Pass {
         by_entries_(mostly_zero(x)),
         filled_(x.entries_per_row / std::max(1, x.cols())),
         sums_apart_(net.parameters() <= 16384 && net.head.family != Family::custom),
-        rows_by_thread_(true),
-        loss_(capacity + lanes<T>) {
+        copy_rows_(reads_halves(x) ? (std::min(capacity, most_halved) + row_grain - 1) / row_grain * row_grain : 0),
+        rows_by_thread_(true) {
     constexpr int V = lanes<T>;
+    const int places = std::max(capacity, 2 * copy_rows_);  // for rows
     // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
-    ld_ = (capacity + V - 1) / V * V + cache_line / vector_bytes;
+    ld_ = (places + V - 1) / V * V + cache_line / vector_bytes;
+    loss_ = Buffer<T>(ld_);
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
     if (by_entries_)
       entries_.resize(capacity), by_column_.resize(threads), begins_.resize(capacity * threads);
     else if (thin())
-      rows_.resize(capacity), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
+      rows_.resize(places), converted_.resize(static_cast<std::size_t>(capacity) * net.inputs());
     else
       x_ = matrix(net.inputs());
+    if (copy_rows_ > 0) {
+      next_.resize(places);
+      for (Buffer<T>& half : halves_) half = matrix(net.layers.front().outputs);
+    }
     std::ptrdiff_t transposed = 0;
     int widest = 0;
     for (const auto& layer : net.layers) {
@@ -86,9 +92,23 @@ class Pass {
   }
 
   // Whether it can take chunks of so many rows of x.
-  bool takes(const Columns& x, int rows) const { return rows <= capacity_ && mostly_zero(x) == by_entries_; }
+  bool takes(const Columns& x, int rows) const {
+    return rows <= capacity_ && mostly_zero(x) == by_entries_ && reads_halves(x) == (copy_rows_ > 0);
+  }
   const Network& network() const { return net_; }
   const T* losses() const { return loss_.get(); }
+
+  // The sum of some rows' losses, in sixteen partial sums: an addition waits for the one before it.
+  double loss_sum(Part rows) const {
+    double part[16] = {};
+    int r = rows.first;
+    for (; r + 16 <= rows.last; r += 16)
+      for (int i = 0; i < 16; ++i) part[i] += static_cast<double>(loss_[r + i]);
+    for (int i = 0; r < rows.last; ++i, ++r) part[i] += static_cast<double>(loss_[r]);
+    for (int half = 8; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) part[i] += part[i + half];
+    return part[0];
+  }
 
   // How many blocks of rows a chunk of a small network is cut into, whose gradients are summed apart: a member takes
   // whole blocks through all layers and back, and hardly anything has to travel between cores. It depends on the
@@ -96,31 +116,30 @@ class Pass {
   int blocks(int rows) const { return sums_apart_ && rows >= 2 * row_block ? (rows + row_block - 1) / row_block : 1; }
   static Part block(int rows, int b, int blocks) { return part_of(rows, 16, b, blocks); }
 
+  // Whether two members take one half each of a thin first layer's inputs, for all rows of the chunk: neither ever
+  // reads the other's weights, and each reads its half of a row only. A matter of time alone.
+  bool by_halves(int rows) const { return copy_rows_ > 0 && rows >= 16 && rows <= most_halved; }
+
   // Before the first block of a step: what a member needs of the parameters.
   void begin_blocks(int rank, const T* packed, const PassMode& mode) {
     if (!mode.gradient) return;
     for (std::size_t l = 1; l < net_.layers.size(); ++l)
-      transpose(transposed_of(rank, l), packed, l, {0, panels_of<T>(net_.layers[l].inputs)},
-                {0, panels_of<T>(net_.layers[l].outputs)});
+      if (!layout_.layers[l].thin)
+        transpose(transposed_of(rank, l), packed, l, {0, panels_of<T>(net_.layers[l].inputs)},
+                  {0, panels_of<T>(net_.layers[l].outputs)});
   }
 
   // Forward (and backward) for some rows of a chunk of a small network, by one member.
   void run_block(int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted, Part rows) {
-    const int last = static_cast<int>(net_.layers.size()) - 1;
     enter(batch, mode, rows.first, rows.last);
-    for (int l = 0; l <= last; ++l)
-      forward(packed, l, mode, rows, {0, panels_of<T>(net_.layers[l].outputs)}, rank, nullptr);
-    head(batch, mode, fitted, rows.first, rows.last, rank);
-    if (!mode.gradient) return;
-    for (int l = last; l >= 1; --l) {
-      const Part panels{0, panels_of<T>(net_.layers[l].inputs)};
-      product<T>(d_[l - 1].get(), ld_, nullptr, 0, d_[l].get(), ld_, transposed_of(rank, l),
-                 panels_of<T>(net_.layers[l].outputs) * lanes<T>, net_.layers[l].outputs, rows.first, rows.last, 0,
-                 panels.last, false, {false, relu_mask(l - 1)});
-      drop_gradient(l, mode, rows, panels);
-      if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
-    }
+    forward(packed, 0, mode, rows, {0, panels_of<T>(net_.layers[0].outputs)}, rank, nullptr);
+    run_above(rank, packed, batch, mode, fitted, rows);
   }
+
+  // Forward and backward for a chunk of which members take halves: they do all that comes after the sums of the first
+  // layer for themselves, on copies of the rows' numbers, which takes less time than to wait for each other. Each is
+  // free to update its half after it; other layers may be updated behind a barrier only.
+  void run_halves(Team& team, int rank, const T* packed, const Batch<T>& batch, PassMode mode, T* fitted);
 
   // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
   // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null. False: interrupted, for
@@ -164,7 +183,13 @@ class Pass {
 
   // Brings what this member will read of the next chunk into the cache, unless it would push out what is being used:
   // its own rows, and of a thin layer also the others' where they meet the weights it updates.
-  LINNET_INLINE void prefetch(const Batch<T>& next, int rank) const {
+  LINNET_INLINE void prefetch(const Batch<T>& next, int rank, bool halves) {
+    if (halves) {  // while the gradient is computed
+      if (rank > 1) return;
+      const Part rows = copy_of(rank, std::min(next.rows, copy_rows_));
+      point_at_rows(next_.data(), converted_, moved(next, rows.first), rows.first, rows.last);
+      return;
+    }
     if (static_cast<std::ptrdiff_t>(next.rows) * net_.inputs() * sizeof(T) > 524288u * threads_) return;
     const Part mine = part_of(next.rows, row_grain, rank, threads_);
     prefetch_rows(next, mine.first, mine.last, 0, net_.inputs());
@@ -183,6 +208,13 @@ class Pass {
     gradient(rank, {0, rows}, owned_[rank], mode, emit);
   }
 
+  // The same after run_halves.
+  template <class Emit>
+  void gradient_of_halves(int rank, int rows, const PassMode& mode, Emit&& emit) {
+    if (rank < 2)
+      gradient(rank, copy_of(rank, rows), owned_halves_[rank], mode, emit, next_.data() + rank * copy_rows_);
+  }
+
   // The same of some rows, for all parameters.
   template <class Emit>
   void gradient_of_block(int rank, Part rows, const PassMode& mode, Emit&& emit) {
@@ -196,6 +228,7 @@ class Pass {
 
  private:
   static constexpr int row_block = 64;                     // rows that pass a small network together
+  static constexpr int most_halved = 2 * row_block - 1;    // rows: more are cut into blocks
   static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed together
 
   bool thin() const { return layout_.layers.front().thin; }
@@ -207,6 +240,18 @@ class Pass {
     if (thin()) return x.entries_per_row * 40 < x.cols();
     const int panels = panels_of<T>(net_.layers.front().outputs);
     return x.entries_per_row * (4.6 * panels + 15) < x.cols() * (2.0 * panels - 0.5);
+  }
+
+  bool reads_halves(const Columns& x) const {
+    return layout_.layers[0].cut > 0 && !by_entries_ && in_place<T>(x) && net_.head.family != Family::custom;
+  }
+
+  // The places of a member's own copy of the first `rows` rows, and a batch whose rows are counted from there.
+  Part copy_of(int rank, int rows) const { return {rank * copy_rows_, rank * copy_rows_ + rows}; }
+  static Batch<T> moved(Batch<T> batch, int places) {
+    batch.first -= places;
+    batch.rows += places;
+    return batch;
   }
 
   const T* output_matrix() const { return h_.back().get() ? h_.back().get() : z_.back().get(); }
@@ -256,55 +301,23 @@ class Pass {
     return {part_of(rows, row_grain, rank, threads_), {0, panels}};
   }
 
-  // Of the gradient and the update of a layer's weights, in cycles; a last panel is never quite filled, and a lone one
-  // runs slower.
-  double work_of(const LayerLayout<T>& layer) const {
-    constexpr int begin = 12;   // in inputs: what other members computed must be fetched first
-    constexpr int update = 30;  // of a vector of weights
-    const double panels = panels_of<T>(layer.outputs), rows = capacity_;
-    if (layer.thin) return layer.inputs * layer.outputs / lanes<T> * (rows + update);
-    if (by_entries_ && &layer == &layout_.layers.front())
-      return layer.inputs * (rows * filled_ * (2.2 * panels + 14) + 1.3 * update * panels);
-    return (layer.inputs + begin) * (panels + 1) * (rows + update);
-  }
-
-  // Inputs of every layer cut into threads_ parts of equal work.
-  void plan_gradient() {
-    owned_.assign(threads_, std::vector<Part>(net_.layers.size()));
-    double total = 0, before = 0;
-    for (const auto& layer : layout_.layers) total += work_of(layer);
-    for (std::size_t l = 0; l < net_.layers.size(); ++l) {
-      const LayerSpec& layer = net_.layers[l];
-      const double work = work_of(layout_.layers[l]);
-      for (int rank = 0; rank < threads_; ++rank) {
-        auto cut = [&](int r) {
-          const double share = std::clamp((total * r / threads_ - before) / work, 0.0, 1.0);
-          const int grain = layout_.layers[l].thin ? Thin<T>::line : lanes<T>;
-          return std::min(layer.inputs, static_cast<int>(share * layer.inputs / grain + 0.5) * grain);
-        };
-        owned_[rank][l] = {cut(rank), rank + 1 == threads_ ? layer.inputs : cut(rank + 1)};
-      }
-      before += work;
-    }
-  }
-
   void forward(const T* packed, int l, const PassMode& mode, Part rows, Part panels, int rank, Interrupt* interrupt) {
     constexpr int V = lanes<T>;
     const LayerSpec& layer = net_.layers[l];
     const LayerLayout<T>& place = layout_.layers[l];
     const T* w = packed + place.start;
     T* z = z_[l].get();
-    T* h = h_[l].get() ? h_[l].get() : z;
     const bool relu = layer.activation == Activation::relu;
-    if (place.thin)  // its kernels write the outputs there are; the activation takes whole vectors
+    if (place.thin && (l > 0 || by_entries_))  // written output by output; the activation takes whole vectors
       for (int p = panels.first; p < panels.last; ++p)
         std::fill_n(z + (p * ld_ + rows.first) * V, std::ptrdiff_t{rows.last - rows.first} * V, T(0));
     if (l == 0 && by_entries_ && place.thin) {
-      thin_entries_forward(z, ld_, entries_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
-                           rows.last);
+      thin_entries_forward(z, ld_, entries_.data(), packed, place, rows.first, rows.last);
     } else if (place.thin && l == 0) {
-      thin_forward(z, ld_, rows_.data(), w, packed + place.biases(), layer.inputs, layer.outputs, rows.first,
-                   rows.last);
+      for (int b = 0; b < place.blocks(); ++b)
+        thin_forward(z, ld_, rows_.data(), packed, place.block(b),
+                     b + 1 == place.blocks() ? packed + place.biases() : nullptr, layer.outputs, rows.first, rows.last,
+                     b > 0);
     } else if (place.thin) {
       thin_panels_forward(z, ld_, input_of(l, mode), ld_, w, packed + place.biases(), layer.inputs, layer.outputs,
                           rows.first, rows.last);
@@ -325,7 +338,16 @@ class Pass {
         }
       }
     }
-    const bool done = relu && !place.thin;
+    activate(l, mode, rows, panels, rank);
+  }
+
+  // What comes after a layer's sums: its activation, and dropout for the layer above.
+  void activate(int l, const PassMode& mode, Part rows, Part panels, int rank) {
+    constexpr int V = lanes<T>;
+    const LayerSpec& layer = net_.layers[l];
+    T* z = z_[l].get();
+    T* h = h_[l].get() ? h_[l].get() : z;
+    const bool done = layer.activation == Activation::relu && !layout_.layers[l].thin;
     if (layer.activation == Activation::softmax) {
       for_lanes(z, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int) {
         softmax_lanes(block, block, layer.outputs);
@@ -340,6 +362,28 @@ class Pass {
     drop_inputs(l + 1, h, mode, rows, panels);
   }
 
+  // What comes after the first layer, for some rows and by one member.
+  void run_above(int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted, Part rows) {
+    const int last = static_cast<int>(net_.layers.size()) - 1;
+    for (int l = 1; l <= last; ++l)
+      forward(packed, l, mode, rows, {0, panels_of<T>(net_.layers[l].outputs)}, rank, nullptr);
+    head(batch, mode, fitted, rows.first, rows.last, rank);
+    if (!mode.gradient) return;
+    for (int l = last; l >= 1; --l) {
+      const LayerSpec& layer = net_.layers[l];
+      const Part panels{0, panels_of<T>(layer.inputs)};
+      if (layout_.layers[l].thin)
+        thin_panels_backward(d_[l - 1].get(), relu_mask(l - 1), ld_, d_[l].get(), packed + layout_.layers[l].start,
+                             layer.inputs, layer.outputs, rows.first, rows.last);
+      else
+        product<T>(d_[l - 1].get(), ld_, nullptr, 0, d_[l].get(), ld_, transposed_of(rank, l),
+                   panels_of<T>(layer.outputs) * lanes<T>, layer.outputs, rows.first, rows.last, 0, panels.last, false,
+                   {false, relu_mask(l - 1)});
+      drop_gradient(l, mode, rows, panels);
+      if (!relu_mask(l - 1)) through_activation(l - 1, net_.layers[l - 1], rows, panels, rank);
+    }
+  }
+
   // Loss and dloss/dz of the last layer.
   void head(const Batch<T>& batch, const PassMode& mode, T* fitted, int r0, int r1, int rank) {
     if (!batch.t.labels && !batch.t.values) return;
@@ -350,8 +394,11 @@ class Pass {
   }
 
   // backward.hpp
+  double work_of(const LayerLayout<T>& layer) const;
+  void plan_gradient();
   template <class Emit>
-  void gradient(int rank, Part rows, const std::vector<Part>& owned, const PassMode& mode, Emit&& emit);
+  void gradient(int rank, Part rows, const std::vector<Part>& owned, const PassMode& mode, Emit&& emit,
+                const T* const* next = nullptr);
   void transpose(T* wt, const T* packed, int l, Part inputs, Part outputs);
   void backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels, Interrupt* interrupt);
   void drop_gradient(int l, const PassMode& mode, Part rows, Part panels);
@@ -366,6 +413,7 @@ class Pass {
   const bool by_entries_;
   const double filled_;    // part of the values that are not zero
   const bool sums_apart_;  // see blocks
+  const int copy_rows_;    // of a member's own copy, 0: there are none
   int threads_ = 0;
   bool rows_by_thread_;
   std::ptrdiff_t ld_ = 0;
@@ -373,15 +421,19 @@ class Pass {
   Buffer<T> x_, loss_;
   std::vector<const T*> rows_;                        // of a thin first layer: where each row of the chunk lies
   std::vector<T> converted_;                          // ... when the user's table has another type
+  std::vector<const T*> next_;                        // ... of the next chunk: see run_halves
+  Buffer<T> halves_[2];                               // sums of the first layer's halves
   std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: a row each
   std::vector<ByColumn<T>> by_column_;                // a thread each
   std::vector<int> begins_;                           // [row][thread] how many entries lie before owned_
   std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
   std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
   std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates
+  std::vector<std::vector<Part>> owned_halves_;       // the same of two threads that take halves
   std::vector<Part> all_inputs_;                      // a layer each
 };
 
 }  // namespace linnet
 
 #include "backward.hpp"
+#include "halves.hpp"

@@ -165,10 +165,10 @@ struct Ahead {
   }
 };
 
-// g (R rows x C panels) = sum over b of a[b][0..R) x d[b][C panels].
+// g (R rows x C panels) = sum over b of a[b][0..R) x d[b][C panels]; with `onto`, added to what is there.
 template <class T, int R, int C>
 LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d, std::ptrdiff_t d_ld, int batch,
-                              auto&& meanwhile) {
+                              bool onto, auto&& meanwhile) {
   constexpr int V = lanes<T>;
   Vec<T> sum[R][C];
 #pragma GCC unroll 16
@@ -191,26 +191,30 @@ LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d,
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
-    for (int c = 0; c < C; ++c) store(g + (c * g_ld + r) * V, sum[r][c]);
+    for (int c = 0; c < C; ++c) {
+      T* const to = g + (c * g_ld + r) * V;
+      store(to, onto ? load(to) + sum[r][c] : sum[r][c]);
+    }
 }
 
 // g (rows 0..count) = sum_b a[b][i0 + row] d[b][..] for `panels` <= Tile::panels panels of d; i0 a multiple of V.
 // `meanwhile` is called once a row and tile.
 template <class T>
 void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
-                   int batch, int i0, int count, int panels, auto&& meanwhile) {
+                   int batch, int i0, int count, int panels, bool onto, auto&& meanwhile) {
   constexpr int V = lanes<T>;
   with_constant<Tile<T>::panels>(panels, [&](auto c) {
     in_pieces<Tile<T>::inputs(c.value)>(i0, i0 + count, [&](int i, auto n) {
-      outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch, meanwhile);
+      outer_tile<T, n.value, c.value>(g + (i - i0) * V, g_ld, a + i / V * a_ld * V + i % V, d, d_ld, batch, onto,
+                                      meanwhile);
     });
   });
 }
 
 template <class T>
 void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
-                   int batch, int i0, int count, int panels) {
-  outer_product(g, g_ld, a, a_ld, d, d_ld, batch, i0, count, panels, [] {});
+                   int batch, int i0, int count, int panels, bool onto = false) {
+  outer_product(g, g_ld, a, a_ld, d, d_ld, batch, i0, count, panels, onto, [] {});
 }
 
 // g (one row of `panels` panels, V apart) = sum_b d[b][..]: the gradient of the biases.

@@ -25,17 +25,19 @@ inline void spin_pause() {
 #endif
 }
 
-// Waits until `value` is no longer `old`.
-inline void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+// Waits until enough(value).
+template <class Enough>
+void wait_until(const std::atomic<std::uint32_t>& value, Enough&& enough) {
   for (int spin = 0; spin < 500; ++spin) {
-    if (value.load(std::memory_order_acquire) != old) return;
+    if (enough(value.load(std::memory_order_acquire))) return;
     spin_pause();
   }
   for (int turn = 0; turn < 2000; ++turn) {
-    if (value.load(std::memory_order_acquire) != old) return;
+    if (enough(value.load(std::memory_order_acquire))) return;
     std::this_thread::yield();
   }
-  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+  for (std::uint32_t now; !enough(now = value.load(std::memory_order_acquire));)
+    value.wait(now, std::memory_order_acquire);
 }
 
 class Team {
@@ -52,24 +54,21 @@ class Team {
     if (!crew_ || crew_->process != getpid() || crew_->members() < size) recruit(size);
     Crew& crew = *crew_;
     crew.job = [&work](int rank) { work(rank); };
+    arrived_.store(0, std::memory_order_relaxed);
     crew.unfinished.store(size - 1, std::memory_order_relaxed);
     crew.call(size);
     work(0);
-    for (std::uint32_t left; (left = crew.unfinished.load(std::memory_order_acquire)) > 0;)
-      wait_while(crew.unfinished, left);
+    wait_until(crew.unfinished, [](std::uint32_t left) { return left == 0; });
   }
 
   // Waits until every member is here. What a member wrote before is seen by all after.
   void barrier() {
     if (size_ == 1) return;
-    const std::uint32_t round = round_.load(std::memory_order_relaxed);
-    if (waiting_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_)) {
-      waiting_.store(0, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
-      round_.notify_all();
-    } else {
-      wait_while(round_, round);
-    }
+    const std::uint32_t members = static_cast<std::uint32_t>(size_);
+    const std::uint32_t before = arrived_.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint32_t all = (before / members + 1) * members;  // at this barrier and those before
+    if (before + 1 == all) return arrived_.notify_all();
+    wait_until(arrived_, [=](std::uint32_t arrived) { return arrived >= all; });
   }
 
  private:
@@ -100,7 +99,7 @@ class Team {
 
     void serve(int rank) {
       for (std::uint32_t seen = 0;;) {
-        wait_while(round, seen);
+        wait_until(round, [=](std::uint32_t now) { return now != seen; });
         seen = round.load(std::memory_order_acquire);
         const int size = static_cast<int>(seen % most);
         if (size == 0) return;
@@ -137,8 +136,9 @@ class Team {
 
   int size_ = 1;
   std::unique_ptr<Crew> crew_;
-  alignas(cache_line) std::atomic<std::uint32_t> waiting_{0};
-  alignas(cache_line) std::atomic<std::uint32_t> round_{0};
+  // How often a member came to a barrier in this run. One number, so that one line travels between cores; a run is over
+  // long before it is full.
+  alignas(cache_line) std::atomic<std::uint32_t> arrived_{0};
 };
 
 // The part [first, last) of `count` things that member `rank` of `size` takes, cut at multiples of `grain`.

@@ -4,6 +4,7 @@
 //
 //   thin_forward, thin_panels_forward      z[b][o] = bias[o] + sum_i x[b][i] w[o][i]
 //   thin_gradient, thin_panels_gradient    g[o][i] = sum_b d[b][o] x[b][i]
+//   thin_panels_backward                   d[b][i] = sum_o dz[b][o] w[o][i]
 //
 // Weights lie as outputs x inputs, every row padded with zeros to whole lines (64 bytes). z and d are in panels (see
 // product.hpp). A sum over inputs is kept in one partial sum per lane of a line and folded by halves at the end, so
@@ -13,8 +14,17 @@
 #include <cstring>
 
 #include "product.hpp"
+#include "team.hpp"
 
 namespace linnet {
+
+// Some inputs of a thin layer and where their weights lie: a row of whole lines for each output.
+struct ThinBlock {
+  Part inputs;
+  std::ptrdiff_t start, ld;
+
+  std::ptrdiff_t at(int output, int input) const { return start + output * ld + (input - inputs.first); }
+};
 
 template <class T>
 struct Thin {
@@ -26,7 +36,7 @@ struct Thin {
   static constexpr int outputs = vectors == 1 ? 5 : 2;
   static constexpr int outputs_of_one_row = vectors == 1 ? 10 : vectors == 2 ? 5 : 2;
   // gradient tile: outputs x lines
-  static constexpr int gradient_outputs = vectors == 1 ? 8 : vectors == 2 ? 5 : 2;
+  static constexpr int gradient_outputs = vectors == 1 ? 10 : vectors == 2 ? 4 : 2;
   static constexpr int gradient_lines = vectors == 1 ? 2 : 1;
 
   static constexpr int padded(int inputs) { return (inputs + line - 1) / line * line; }
@@ -46,7 +56,8 @@ LINNET_INLINE T fold(const T* sum) {
   return s[0];
 }
 
-// sums (R rows x C outputs, a line each, a row `sums_ld` lines apart) += x w over `count` inputs.
+// sums (R rows x C outputs, a line each, a row `sums_ld` lines apart) += x w over `count` inputs from `from` on, whose
+// first weight is at w.
 template <class T, int R, int C>
 LINNET_INLINE void thin_forward_tile(T* sums, int sums_ld, const T* const* x, const T* w, std::ptrdiff_t w_ld, int from,
                                      int count, bool first) {
@@ -66,7 +77,7 @@ LINNET_INLINE void thin_forward_tile(T* sums, int sums_ld, const T* const* x, co
       for (int r = 0; r < R; ++r) a[r] = in_register(load(row(r) + n * V));
 #pragma GCC unroll 10
       for (int c = 0; c < C; ++c) {
-        const Vec<T> b = load(w + c * w_ld + i + n * V);
+        const Vec<T> b = load(w + c * w_ld + (i - from) + n * V);
 #pragma GCC unroll 4
         for (int r = 0; r < R; ++r) sum[r][c][n] = fma(a[r], b, sum[r][c][n]);
       }
@@ -87,26 +98,59 @@ LINNET_INLINE void thin_forward_tile(T* sums, int sums_ld, const T* const* x, co
       for (int n = 0; n < N; ++n) store(sums + (r * sums_ld + c) * L + n * V, sum[r][c][n]);
 }
 
-// x: one pointer a row of the batch. Blocks of rows and inputs are such that a block of w stays in L1.
+// Folds V vectors of partial sums into a vector of their sums, one a lane: lane i + lane i + n/2, again and again, as
+// `fold` does.
+template <int D, int N, class V>
+LINNET_INLINE V fold_all(V* m) {
+  constexpr auto all = std::make_index_sequence<N>{};
+#pragma GCC unroll 8
+  for (int r = 0; r < D; ++r) m[r] = exchange_low<D>(m[r], m[r + D], all) + exchange_high<D>(m[r], m[r + D], all);
+  if constexpr (D > 1)
+    return fold_all<D / 2, N>(m);
+  else
+    return m[0];
+}
+
+// V of the sums of a row at `sums` (a line each), those from the `count`-th on zero.
 template <class T>
-void thin_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* w, const T* bias, int inputs, int outputs,
-                  int r0, int r1) {
+LINNET_INLINE Vec<T> fold_lines(const T* sums, int count) {
+  constexpr int V = lanes<T>, L = Thin<T>::line, N = Thin<T>::vectors;
+  Vec<T> folded[V];
+#pragma GCC unroll 16
+  for (int k = 0; k < V; ++k) {
+    Vec<T> part[N] = {};
+#pragma GCC unroll 4
+    for (int n = 0; n < N && k < count; ++n) part[n] = load(sums + k * L + n * V);
+#pragma GCC unroll 2
+    for (int half = N / 2; half > 0; half /= 2)
+#pragma GCC unroll 2
+      for (int n = 0; n < half; ++n) part[n] = part[n] + part[n + half];
+    folded[k] = part[0];
+  }
+  return fold_all<V / 2, V>(folded);
+}
+
+// Over the inputs of a block. x: one pointer a row of the batch. Blocks of rows and inputs are such that a block of w
+// stays in L1. `onto`: the sum is added to what is in z.
+template <class T>
+void thin_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* packed, ThinBlock weights, const T* bias,
+                  int outputs, int r0, int r1, bool onto = false) {
   constexpr int V = lanes<T>, L = Thin<T>::line, R = Thin<T>::rows, row_block = 2 * R;
-  const std::ptrdiff_t w_ld = Thin<T>::padded(inputs);
+  const Part inputs = weights.inputs;
   const int block = std::max(1, 16384 / (outputs * cache_line)) * L;
   alignas(cache_line) T sums[row_block * Thin<T>::most_outputs * L];
   auto tiles = [&](auto n, auto most, int rb, int r, int i, int count) {
     for (int o = 0; o < outputs; o += most.value) {
       with_constant<most.value>(std::min<int>(most.value, outputs - o), [&](auto c) {
-        thin_forward_tile<T, n.value, c.value>(sums + ((r - rb) * outputs + o) * L, outputs, x + r, w + o * w_ld, w_ld,
-                                               i, count, i == 0);
+        thin_forward_tile<T, n.value, c.value>(sums + ((r - rb) * outputs + o) * L, outputs, x + r,
+                                               packed + weights.at(o, i), weights.ld, i, count, i == inputs.first);
       });
     }
   };
   for (int rb = r0; rb < r1; rb += row_block) {
     const int r_end = std::min(r1, rb + row_block);
-    for (int i = 0; i < inputs; i += block) {
-      const int count = std::min(block, inputs - i);
+    for (int i = inputs.first; i < inputs.last; i += block) {
+      const int count = std::min(block, inputs.last - i);
       for (int r = rb; r < r_end; r += R) {
         if (r_end - r == 1)
           tiles(std::integral_constant<int, 1>{}, std::integral_constant<int, Thin<T>::outputs_of_one_row>{}, rb, r, i,
@@ -117,44 +161,58 @@ void thin_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* w, cons
       }
     }
     for (int r = rb; r < r_end; ++r)
-      for (int o = 0; o < outputs; ++o)
-        z[(o / V * z_ld + r) * V + o % V] = fold(sums + ((r - rb) * outputs + o) * L) + bias[o];
+      for (int o = 0; o < outputs; o += V) {
+        Vec<T> sum = fold_lines(sums + ((r - rb) * outputs + o) * L, outputs - o);
+        T* const to = z + (o / V * z_ld + r) * V;
+        if (bias) sum = sum + load(bias + o);
+        store(to, onto ? load(to) + sum : sum);
+      }
   }
 }
 
 // g (C outputs, g_ld apart, x `lines` lines) = sum_b d[b][o..] x[b][i..]; `count` inputs of the last line are real.
+// `next`: rows whose same inputs are brought into the cache meanwhile, as many; null: none.
 template <class T, int C, int Lines>
 LINNET_INLINE void thin_gradient_tile(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std::ptrdiff_t d_ld,
-                                      int batch, int i, int first, int count) {
+                                      int batch, int i, int first, int count, const T* const* next) {
   constexpr int L = Thin<T>::line, V = lanes<T>, N = Thin<T>::vectors * Lines;
   Vec<T> sum[C][N];
-#pragma GCC unroll 8
+#pragma GCC unroll 10
   for (int c = 0; c < C; ++c)
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) sum[c][n] = Vec<T>{};
-  std::ptrdiff_t at[C];
-  for (int c = 0; c < C; ++c) at[c] = ((first + c) / V * d_ld) * V + (first + c) % V;
-  auto step = [&](const T* row, int b) {
+  auto step = [&](const T* row, auto&& delta) {
     Vec<T> a[N];
 #pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) a[n] = load(row + n * V);
-#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) a[n] = in_register(load(row + n * V));
+#pragma GCC unroll 10
     for (int c = 0; c < C; ++c) {
-      const Vec<T> e = broadcast(d[at[c] + b * V]);
+      const Vec<T> e = broadcast(delta(c));
 #pragma GCC unroll 4
       for (int n = 0; n < N; ++n) sum[c][n] = fma(e, a[n], sum[c][n]);
     }
   };
-  if (count == L) {
-    for (int b = 0; b < batch; ++b) step(x[b] + i, b);
+  std::ptrdiff_t at[C];
+  for (int c = 0; c < C; ++c) at[c] = ((first + c) / V * d_ld) * V + (first + c) % V;
+  if (count == L && first % V + C <= V) {  // deltas of one panel are neighbours
+    const T* from = d + at[0];
+    if (next) {
+      for (int b = 0; b < batch; ++b) {
+#pragma GCC unroll 2
+        for (int line = 0; line < Lines; ++line) __builtin_prefetch(next[b] + i + line * L, 0, 2);
+        step(x[b] + i, [&](int c) { return from[b * V + c]; });
+      }
+    } else {
+      for (int b = 0; b < batch; ++b) step(x[b] + i, [&](int c) { return from[b * V + c]; });
+    }
   } else {
     alignas(cache_line) T tail[Lines * L] = {};
     for (int b = 0; b < batch; ++b) {
-      std::memcpy(tail, x[b] + i, ((Lines - 1) * L + count) * sizeof(T));
-      step(tail, b);
+      if (count < L) std::memcpy(tail, x[b] + i, ((Lines - 1) * L + count) * sizeof(T));
+      step(count < L ? tail : x[b] + i, [&](int c) { return d[at[c] + b * V]; });
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 10
   for (int c = 0; c < C; ++c)
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) store(g + c * g_ld + n * V, sum[c][n]);
@@ -163,7 +221,7 @@ LINNET_INLINE void thin_gradient_tile(T* g, std::ptrdiff_t g_ld, const T* const*
 // g (outputs, g_ld apart) for inputs [i0..i1), i0 at a line's start; the lanes past the last input come out zero.
 template <class T>
 void thin_gradient(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std::ptrdiff_t d_ld, int batch, int i0,
-                   int i1, int outputs) {
+                   int i1, int outputs, const T* const* next = nullptr) {
   constexpr int L = Thin<T>::line, C = Thin<T>::gradient_outputs;
   for (int i = i0; i < i1;) {
     const int lines = std::min(Thin<T>::gradient_lines, (i1 - i + L - 1) / L);
@@ -171,25 +229,13 @@ void thin_gradient(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std
     with_constant<Thin<T>::gradient_lines>(lines, [&](auto n) {
       for (int o = 0; o < outputs; o += C) {
         with_constant<C>(std::min(C, outputs - o), [&](auto c) {
-          thin_gradient_tile<T, c.value, n.value>(g + o * g_ld + (i - i0), g_ld, x, d, d_ld, batch, i, o, count);
+          thin_gradient_tile<T, c.value, n.value>(g + o * g_ld + (i - i0), g_ld, x, d, d_ld, batch, i, o, count,
+                                                  o == 0 ? next : nullptr);
         });
       }
     });
     i += lines * L;
   }
-}
-
-// Folds V vectors, each the partial sums of one row, into a vector of their sums, a row a lane: lane i + lane i + n/2,
-// again and again, as `fold` does.
-template <int D, int N, class V>
-LINNET_INLINE V fold_rows(V* m) {
-  constexpr auto all = std::make_index_sequence<N>{};
-#pragma GCC unroll 8
-  for (int r = 0; r < D; ++r) m[r] = exchange_low<D>(m[r], m[r + D], all) + exchange_high<D>(m[r], m[r + D], all);
-  if constexpr (D > 1)
-    return fold_rows<D / 2, N>(m);
-  else
-    return m[0];
 }
 
 // x: panels of the layer below, padding included, which meets weights of zero.
@@ -227,10 +273,39 @@ void thin_panels_forward(T* z, std::ptrdiff_t z_ld, const T* x, std::ptrdiff_t x
           row[first + i] = sum[0][i];
         }
       }
-      const Vec<T> total = fold_rows<V / 2, V>(row) + bias[o];
+      const Vec<T> total = fold_all<V / 2, V>(row) + bias[o];
       for (int i = 0; i < V; ++i) z[(o / V * z_ld + r + i) * V + o % V] = total[i];
     }
   }
+}
+
+// d (panels of the layer below) = sum_o dz[b][o] w[o][..], kept where `mask`, a matrix like d, is above 0; null: all.
+// dz has as many rows a panel.
+template <class T, int C>
+LINNET_INLINE void thin_panels_backward_tile(T* d, const T* mask, std::ptrdiff_t d_ld, const T* dz, const T* w,
+                                             std::ptrdiff_t w_ld, int panels, int r0, int r1) {
+  constexpr int V = lanes<T>;
+  for (int p = 0; p < panels; ++p) {
+    Vec<T> row[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) row[c] = load(w + c * w_ld + p * V);
+    for (int r = r0; r < r1; ++r) {
+      Vec<T> sum{};
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) sum = fma(broadcast(dz[(c / V * d_ld + r) * V + c % V]), row[c], sum);
+      const std::ptrdiff_t at = (p * d_ld + r) * V;
+      if (mask) sum = load(mask + at) > T(0) ? sum : Vec<T>{};
+      store(d + at, sum);
+    }
+  }
+}
+
+template <class T>
+void thin_panels_backward(T* d, const T* mask, std::ptrdiff_t d_ld, const T* dz, const T* w, int inputs, int outputs,
+                          int r0, int r1) {
+  with_constant<Thin<T>::most_outputs_above>(outputs, [&](auto c) {
+    thin_panels_backward_tile<T, c.value>(d, mask, d_ld, dz, w, Thin<T>::padded(inputs), panels_of<T>(inputs), r0, r1);
+  });
 }
 
 // g (C outputs, g_ld apart, x P panels from the one at x on) = sum_b d[b][o..] x[b][..].

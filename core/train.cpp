@@ -51,6 +51,16 @@ struct AddTo {
   bool cut_short() const { return interrupt->cut_short(rank); }
 };
 
+// Whether the member that has computed block b, the second of a pair, has computed the first as well: it then adds the
+// two at once, and fewer numbers travel between cores.
+bool joined(int blocks, int b, int members) {
+  for (int rank = 0; rank < members; ++rank) {
+    const Part part = part_of(blocks, 1, rank, members);
+    if (part.first <= b && b < part.last) return b % 2 == 1 && part.first < b;
+  }
+  return false;
+}
+
 // Multiply-adds of a step, forward and backward.
 double step_work(const Network& net, int rows) {
   double work = 0;
@@ -113,6 +123,7 @@ void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weight
   order_.clear();
   if (shuffle) order_.resize(x.rows);
   const int blocks = pass_->blocks(rows);
+  block_losses_.resize(blocks);
   if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0 || blocks > 1)
     sums_ = Buffer<T>(packed_[0].size() * blocks);
 }
@@ -180,15 +191,22 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
     // Sums of this chunk, of a block of its rows each, beside those of the batch's chunks before.
     const int blocks = pass.blocks(batch.rows);
-    auto add_to = [&](int block) { return AddTo<T>{sums_.get() + block * layout_.size, chunk > 0, &interrupt, rank}; };
+    const bool halves = pass.by_halves(batch.rows);
+    auto add_to = [&](int block, bool onto) {
+      return AddTo<T>{sums_.get() + block * layout_.size, onto, &interrupt, rank};
+    };
     if (blocks > 1) {
       const Part mine = part_of(blocks, 1, rank, team.size());
       pass.begin_blocks(rank, w, mode);
       for (int b = mine.first; b < mine.last; ++b) {
         const Part part = pass.block(batch.rows, b, blocks);
         pass.run_block(rank, w, batch, mode, fitted_, part);
-        pass.gradient_of_block(rank, part, mode, add_to(b));
+        const bool joins = chunks == 1 && joined(blocks, b, team.size());
+        block_losses_[b] = pass.loss_sum(part);
+        pass.gradient_of_block(rank, part, mode, add_to(joins ? b - 1 : b, joins || chunk > 0));
       }
+    } else if (halves) {
+      pass.run_halves(team, rank, w, batch, mode, fitted_);
     } else if (!pass.run(team, rank, w, batch, mode, fitted_, &interrupt)) {
       break;
     }
@@ -196,11 +214,11 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
       for (std::size_t s = rank; s < stretches_.size(); s += team.size())
         penalty_values(partial_.data() + s * lanes<T>, w + stretches_[s].start, stretches_[s].count,
                        stretches_[s].outputs, penalty_on(stretches_[s]));
-    team.barrier();
+    if (!halves || penalised_ || net_.layers.size() > 1) team.barrier();
 
     if (rank == 0) {
       double loss = 0;
-      for (int r = 0; r < batch.rows; ++r) loss += static_cast<double>(pass.losses()[r]);
+      for (int b = 0; b < blocks; ++b) loss += blocks > 1 ? block_losses_[b] : pass.loss_sum({0, batch.rows});
       progress_.rows += batch.rows;
       progress_.loss_sum += loss;
       if (penalised_ && chunk == 0)
@@ -211,21 +229,26 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
       Batch<T> next = batch;
       next.first = first + batch_rows_;
       next.rows = static_cast<int>(std::min<std::int64_t>({batch_rows_, x_.rows - next.first, Pass<T>::chunk_rows}));
-      pass.prefetch(next, rank);
+      pass.prefetch(next, rank, halves);
     }
+    auto gradient = [&](auto emit) {
+      if (halves)
+        pass.gradient_of_halves(rank, batch.rows, mode, emit);
+      else
+        pass.gradient(rank, batch.rows, mode, emit);
+    };
     StepSize<T> size(optimizer_, rates[step], updates + 1, scale_ / rows);
     if (chunks == 1 && blocks == 1 && optimizer_.clip_norm <= 0) {
       const bool large = layout_.size * sizeof(T) > 131072;
       const bool plain = optimizer_.rule == Rule::sgd && !penalised_;
-      pass.gradient(rank, batch.rows, mode,
-                    Apply<T>{net_, optimizer_, size, w, s1, s2, plain, plain, large, &interrupt, rank});
+      gradient(Apply<T>{net_, optimizer_, size, w, s1, s2, plain, plain, large, &interrupt, rank});
     } else {
       if (blocks == 1) {
-        pass.gradient(rank, batch.rows, mode, add_to(0));
+        gradient(add_to(0, chunk > 0));
         if (last) team.barrier();
       }
       if (last && !interrupt.was_cut())
-        apply_sums(team, rank, size, pass.blocks(std::min(rows, Pass<T>::chunk_rows)), scale_ / rows);
+        apply_sums(team, rank, size, pass.blocks(std::min(rows, Pass<T>::chunk_rows)), chunks, scale_ / rows);
     }
     if (rank == 0) stop_ = progress_.diverged || (turn % patience == 0 && seconds_now() > deadline);
     team.barrier();
@@ -242,18 +265,23 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
   }
 }
 
-// The step of a batch whose gradient lies in sums_, a sum for each block.
+// The step of a batch whose gradient lies in sums_, a sum for each block: blocks are added by pairs, and the pairs in
+// their order.
 template <class T>
-void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, double scale) {
+void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, int chunks, double scale) {
   T* const w = packed_[0].get();
   T* const sums = sums_.get();
   constexpr std::ptrdiff_t V = lanes<T>;
   const Part vectors = part_of(static_cast<int>(layout_.size / V), 1, rank, team.size());
   const std::ptrdiff_t first = vectors.first * V, end = vectors.last * V;  // this member's parameters
-  for (std::ptrdiff_t i = first; blocks > 1 && i < end; i += V) {
-    Vec<T> sum = load(sums + i);
-    for (int b = 1; b < blocks; ++b) sum = sum + load(sums + b * layout_.size + i);
-    store(sums + i, sum);
+  for (int b = 0; b < blocks; b += 2) {
+    const T* const block = sums + b * layout_.size;
+    const bool alone = b + 1 == blocks || (chunks == 1 && joined(blocks, b + 1, team.size()));
+    if (b == 0 && alone) continue;
+    for (std::ptrdiff_t i = first; i < end; i += V) {
+      const Vec<T> pair = alone ? load(block + i) : load(block + i) + load(block + layout_.size + i);
+      store(sums + i, b == 0 ? pair : load(sums + i) + pair);
+    }
   }
   if (optimizer_.clip_norm > 0) {
     team.barrier();

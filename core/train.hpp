@@ -51,7 +51,7 @@ class Trainer {
  private:
   Penalty penalty_on(const Stretch& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
   void member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt);
-  void apply_sums(Team& team, int rank, StepSize<T> size, int blocks, double scale);
+  void apply_sums(Team& team, int rank, StepSize<T> size, int blocks, int chunks, double scale);
 
   const Network net_;
   const Layout<T> layout_;
@@ -62,6 +62,7 @@ class Trainer {
   Buffer<T> sums_;       // gradient sums of a batch that cannot be applied tile by tile
   std::vector<Stretch> stretches_;
   std::vector<double> partial_;  // by output of each stretch: penalties or squared norms, summed in order
+  std::vector<double> block_losses_;
   std::unique_ptr<Pass<T>> pass_;
   Team team_;
 
@@ -77,8 +78,9 @@ class Trainer {
 
   std::int64_t epoch_ = 0, updates_ = 0;
   int chunk_ = 0;  // of the current step
-  Progress progress_;
-  bool stop_ = false;
+  // what rank 0 writes in every step, away from what the others read
+  alignas(cache_line) Progress progress_;
+  alignas(cache_line) bool stop_ = false;
 };
 
 // How many of `limit` threads pay for themselves on batches of `rows`.

@@ -78,7 +78,8 @@ ABSOLUTE_OVER = tuple(
 ALL_HEADS = HEADS + SQUARED_OVER + ABSOLUTE_OVER
 
 # Inputs and hidden widths. Thin: a first layer of up to 16 outputs on 16 inputs or more has kernels of its own, and a
-# later one of up to 4. Wide: a layer of more than 128 KB is shared between threads by columns instead of rows.
+# later one of up to 4; of many inputs, its sums are made in two halves. Wide: a layer of more than 128 KB is shared
+# between threads by columns instead of rows.
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "no hidden": (5, ()),
     "one input": (1, ()),
@@ -86,6 +87,7 @@ SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "thin, 37 inputs": (37, ()),
     "thin, 901 inputs": (901, ()),
     "thin, hidden": (33, (16,)),
+    "thin, 300 inputs, hidden": (300, (12, 5)),
     "17 outputs": (20, (17,)),
     "one input, hidden": (1, (3,)),
     "odd": (7, (13, 5)),

@@ -53,7 +53,16 @@ def result(network: Network, plan: Plan, dtype: str, n: int = 60, state: Optimiz
 @pytest.mark.parametrize(("n", "batch"), [(9, 1), (30, 7), (70, 32), (500, 200), (700, 600)])
 @pytest.mark.parametrize(
     "shape",
-    ["thin, 37 inputs", "thin, hidden", "three hidden", "thin, in the middle", "wide", "wide after thin"],
+    [
+        "thin, 37 inputs",
+        "thin, 901 inputs",
+        "thin, hidden",
+        "thin, 300 inputs, hidden",
+        "three hidden",
+        "thin, in the middle",
+        "wide",
+        "wide after thin",
+    ],
 )
 def test_threads_change_nothing(shape: str, n: int, batch: int, dtype: str) -> None:
     network = network_of(shape)
@@ -66,11 +75,12 @@ def test_threads_change_nothing(shape: str, n: int, batch: int, dtype: str) -> N
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_threads_change_nothing_with_clipping(name: str) -> None:
-    network = network_of("wide after thin")
     plan = Plan(OPTIMIZERS[name](0.5), batch_size=20, seed=5)
-    one = result(network, replace(plan, threads=1), "float32")
-    for threads in (2, 3):
-        assert result(network, replace(plan, threads=threads), "float32") == one, f"{threads} threads"
+    for shape in ("wide after thin", "thin, 300 inputs, hidden"):
+        network = network_of(shape)
+        one = result(network, replace(plan, threads=1), "float32")
+        for threads in (2, 3):
+            assert result(network, replace(plan, threads=threads), "float32") == one, f"{shape}, {threads} threads"
     network, plan = network_of("odd"), replace(plan, batch_size=600)  # summed by blocks of rows
     one = result(network, replace(plan, threads=1), "float32", 700)
     for threads in (2, 3):
@@ -109,7 +119,30 @@ def test_threads_change_nothing_for_plain_steps_on_single_rows(shape: str) -> No
         assert result(network, replace(plan, threads=threads), "float32", 20) == one, f"{threads} threads"
 
 
-@pytest.mark.parametrize("shape", ["thin, hidden", "wide after thin"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", ["thin, 901 inputs", "thin, 300 inputs, hidden"])
+def test_the_form_of_the_table_changes_nothing(shape: str, dtype: str) -> None:
+    """Rows that can be read in place are read by halves; others are not, and give the same bytes."""
+    network = network_of(shape)
+    rows = make_rows(CASE, network.inputs, 70, dtype, 1, weighted=True)
+    x = rows.x
+    assert isinstance(x, np.ndarray)
+    plan = Plan(Adam(0.01), epochs=2, batch_size=30, seed=5)
+
+    def trained(table: Array, threads: int) -> bytes:
+        theta = make_theta(network, 3).astype(dtype)
+        training = Training(network, theta, replace(rows, x=table), replace(plan, threads=threads))
+        losses = [record.numbers["loss"] for record in training]
+        return training.theta.tobytes() + np.array(losses).tobytes()
+
+    one = trained(x, 1)
+    other = np.float64 if dtype == "float32" else np.float32
+    for table in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], np.repeat(x, 2, axis=0)[::2], x.astype(other)):
+        for threads in (1, 2, 3):
+            assert trained(table, threads) == one
+
+
+@pytest.mark.parametrize("shape", ["thin, hidden", "thin, 300 inputs, hidden", "wide after thin"])
 def test_other_threads_in_every_slice_change_nothing(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network, plan = network_of(shape), Plan(Adam(0.01), epochs=2, batch_size=20, threads=3)
     one = result(network, replace(plan, threads=1), "float32", 200)

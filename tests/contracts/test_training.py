@@ -116,7 +116,7 @@ def test_every_shape(shape: str, dtype: str) -> None:
     case = HEADS[4]
     network = make_network(case, inputs, hidden, ("relu", "tanh"), l2=0.01)
     rows = make_rows(case, inputs, 50, dtype, 9)
-    plan = Plan(OPTIMIZERS["nesterov"](None), epochs=1, batch_size=8, seed=2)
+    plan = Plan(OPTIMIZERS["nesterov"](None), epochs=1, batch_size=20, seed=2)
     assert_trains_as_the_twin(network, make_theta(network, 10), rows, plan, dtype)
 
 
