@@ -109,6 +109,13 @@ def test_random_ties_are_uniform_among_those_who_say_yes_and_reproducible() -> N
     assert (np.abs(counts[[0, 1, 3]] - 1000 / 3) < 60).all()
     assert (np.abs(np.bincount(said[1000:2000], minlength=4)[[1, 3]] - 500) < 70).all()
     assert (model.predict_proba(X).argmax(axis=1) == said).all()
+    scores, own = model.decision_function(X), learners.answers(model._read(X))[1]
+    assert (scores.argmax(axis=1) == said).all()
+    assert (np.sign(scores) == np.sign(own)).all()
+    assert np.allclose(scores.sum(axis=1), own.sum(axis=1))
+    led = own.argmax(axis=1) == said
+    assert 0 < led.sum() < 4000
+    assert (scores[led] == own[led]).all()
     learners.biases[:] -= 5000  # nobody says yes: the highest score
     assert (model.predict(X) == model.decision_function(X).argmax(axis=1)).all()
     other = linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random", random_state=1).fit(X, y)

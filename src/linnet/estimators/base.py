@@ -8,9 +8,9 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,8 @@ from linnet.estimators.scores import accuracy
 if TYPE_CHECKING:
     from linnet.estimators.onnx_file import Answers
     from linnet.persist.onnx_columns import Inputs
+
+_Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 
 @cache
@@ -241,3 +243,42 @@ class _AvailableIf:
 def available_if(condition: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a method that a model has if its parameters are such that the condition holds."""
     return lambda method: _AvailableIf(condition, method)
+
+
+class _WeighedIf:
+    """A `fit` that shows `sample_weight` for some models only; of the others it refuses it when it is given."""
+
+    def __init__(self, condition: Callable[[Any], bool], method: Callable[..., Any]) -> None:
+        self._condition, self._method = condition, method
+        self.__doc__ = method.__doc__
+
+        @wraps(method)
+        def unweighed(*given: Any, **by_name: Any) -> Any:
+            return method(*given, **by_name)
+
+        shown = inspect.signature(method)
+        kept = [each for name, each in shown.parameters.items() if name != "sample_weight"]
+        unweighed.__signature__ = shown.replace(parameters=kept)  # type: ignore[attr-defined]
+        self._unweighed = unweighed
+
+    def __get__(self, model: object, owner: type) -> Any:
+        if model is None:
+            return self._method
+        return MethodType(self._method if self._condition(model) else self._unweighed, model)
+
+
+def weighed_if(condition: Callable[[Any], bool]) -> Callable[[_Fit], _Fit]:
+    """Decorate the fit of a model around an estimator: scikit-learn's tools read from its signature whether rows may
+    have weights, which depends on the estimator inside.
+    """
+
+    def decorate(method: _Fit) -> _Fit:
+        return cast(_Fit, _WeighedIf(condition, method))
+
+    return decorate
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether its fit has a `sample_weight`."""
+    fit = getattr(estimator, "fit", None)
+    return fit is None or "sample_weight" in inspect.signature(fit).parameters

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
-from linnet.estimators.base import Classifier, available_if, check_fitted
+from linnet.estimators.base import Classifier, available_if, check_fitted, takes_weights, weighed_if
 from linnet.estimators.linear_model import one_target
 from linnet.estimators.model_file import save
 from linnet.evaluate.curves import Cutoffs
@@ -65,6 +65,9 @@ class ThresholdClassifier(Classifier):
     rows it was tuned on), `fold_thresholds_` (folds x thresholds) and `threshold_spread_`, their mean, standard
     deviation, least and greatest: a threshold that moves a lot from fold to fold should not be trusted to its digits.
 
+    `predict_proba` and `decision_function` are the estimator's own, in whose unit `threshold_` is: no decision bends
+    them, so that `predict` is not their arg max.
+
     `sample_weight` weighs rows in the fit and in tuning. Other arguments of `fit` go to the estimator's `fit`, those
     with one entry a row by fold; under scikit-learn's metadata routing, to whom asks for them.
     """
@@ -97,6 +100,7 @@ class ThresholdClassifier(Classifier):
         self.negative_class = negative_class
         self.random_state = random_state
 
+    @weighed_if(lambda self: takes_weights(self.estimator) or isinstance(self.cv, str))
     def fit(
         self,
         X: Any,
@@ -171,7 +175,6 @@ class ThresholdClassifier(Classifier):
         """What goes to the estimator's fit and to the splitter's split."""
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing
-        from sklearn.utils.validation import has_fit_parameter
 
         if get_config()["enable_metadata_routing"]:
             given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
@@ -179,7 +182,7 @@ class ThresholdClassifier(Classifier):
             return routed["estimator"]["fit"], routed["splitter"]["split"]
         if weights is None:
             return fit_params, {}
-        if not has_fit_parameter(self.estimator, "sample_weight"):
+        if not takes_weights(self.estimator):
             raise ConfigError(
                 f"{type(self.estimator).__name__}.fit takes no sample_weight: in a pipeline, let the step that takes "
                 "it ask for it (set_fit_request) under sklearn.set_config(enable_metadata_routing=True)"

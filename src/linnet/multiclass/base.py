@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from linnet.data.table import empty
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.base import Classifier, check_fitted
+from linnet.estimators.base import Classifier, check_fitted, takes_weights, weighed_if
 from linnet.estimators.form import check_form
 from linnet.estimators.linear_model import row_weights
 from linnet.estimators.logistic import class_numbers
@@ -49,9 +49,11 @@ class Reduction(Classifier):
     def _winners(self, log_odds: Floats, scores: Floats) -> Places:
         """The number of the class to say of each row."""
 
+    @weighed_if(lambda self: takes_weights(self.estimator))
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit all binary classifiers, or leave everything as it was.
 
+        `sample_weight` needs an estimator that takes it, and is not in the signature of a reduction over another one.
         `fit_params` go to the estimator's fit, those with one entry a row in part; under scikit-learn's metadata
         routing, to whom asks for them.
         """
@@ -93,12 +95,11 @@ class Reduction(Classifier):
             return {}
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing
-        from sklearn.utils.validation import has_fit_parameter
 
         if get_config()["enable_metadata_routing"]:
             routed: dict[str, Any] = process_routing(self, "fit", **given)["estimator"]["fit"]
             return routed
-        if weights is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+        if weights is not None and not takes_weights(self.estimator):
             way = "use a classifier that does, or repeat rows"
             if hasattr(self.estimator, "steps"):
                 way = (

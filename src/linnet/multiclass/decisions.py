@@ -1,4 +1,4 @@
-"""Probabilities that agree with a decision."""
+"""Probabilities and scores that agree with a decision."""
 
 import numpy as np
 import scipy
@@ -44,7 +44,8 @@ def with_winner(p: Floats, winner: NDArray[np.intp]) -> Floats:
     """The distribution nearest to p in which each row's winner has the largest probability.
 
     Nearest in squares: the winner gets v and all others keep min(p_k, v), where v - p_winner = Σ_k max(p_k - v, 0). The
-    winner keeps a hair more, so that it is the arg max.
+    winner keeps a hair more, so that it is the arg max. p may be scores, too, if winners have scores above 0: their sum
+    and their signs stay what they were.
     """
     wrong = np.flatnonzero(p.argmax(axis=1) != winner)
     if not len(wrong):

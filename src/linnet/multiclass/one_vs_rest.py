@@ -11,7 +11,7 @@ from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.decisions import drawn_by_scores, log_yes, shares
+from linnet.multiclass.decisions import drawn_by_scores, log_yes, shares, with_winner
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
@@ -102,9 +102,17 @@ class OneVsRestClassifier(Reduction):
         return np.asarray(np.exp(log_yes(self._answers(X)[0])))
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the scores: one a row for two classes (above 0: the second), one a class for more."""
-        _, scores = self._answers(X)
-        return scores[:, 0] if len(self.classes_) == 2 and not self.label_table_ else scores
+        """Return the scores: one a row for two classes (above 0: the second), one a class for more.
+
+        With tie_break="random" they are the nearest ones, in squares, of which the class that is said has the highest;
+        all signs stay as they are. `estimators_` have their own.
+        """
+        log_odds, scores = self._answers(X)
+        if self.label_table_ or len(self.classes_) < 2:
+            return scores
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        return with_winner(scores, self._winners(log_odds, scores))
 
     def _answers(self, X: Any) -> tuple[Floats, Floats]:
         table = self._read(X)
