@@ -1,14 +1,18 @@
 """What a perceptron's switches may be, and what it says of a fit that was interrupted or given wrong rows."""
 
+import inspect
 import os
 import signal
 import threading
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import neural_network
+from sklearn.utils._param_validation import InvalidParameterError
 
-from linnet import MLPClassifier, MLPRegressor, PoissonRegressor
+from linnet import SGD, MLPClassifier, MLPRegressor, PoissonRegressor
 from linnet.errors import ConfigError, DataError
 
 RNG = np.random.default_rng(0)
@@ -28,6 +32,68 @@ def test_a_switch_is_true_or_false(name: str, value: Any, kind: Any) -> None:
 def test_verbose_is_a_switch_or_a_number(value: Any) -> None:
     with pytest.raises(ConfigError, match="verbose must be a whole number"):
         MLPClassifier(verbose=value).fit(X, Y)
+
+
+WITHOUT_A_MEANING: dict[str, tuple[Any, ...]] = {
+    "solver": ("adm", None, 3),
+    "learning_rate": ("fast", None, 0.1),
+    "learning_rate_init": (-1, 0, "x", None, np.nan, np.inf),
+    "power_t": (-1, "x", np.nan),
+    "momentum": (-0.1, 1.1, "x", None),
+    "beta_1": (1, -0.1, "x"),
+    "beta_2": (1, -0.1, None),
+    "epsilon": (0, -1, "x"),
+    "tol": (-1, "x"),
+    "max_iter": (0, 1.5, "x"),
+    "max_fun": (0, 1.5, None),
+    "n_iter_no_change": (0, 2.5, -np.inf),
+    "batch_size": (0, "all", 2.5, None),
+    "validation_fraction": (1, -0.1, "x"),
+    "random_state": (-1, "x", 0.5),
+    "weight_decay": (-1, "x"),
+    "clip_norm": (0, -1, "x"),
+    "threads": (0, "x", 1.5),
+    "alpha": (-1, "x"),
+    "l1": (-1, "x"),
+}
+OF_CLASSES: dict[str, tuple[Any, ...]] = {"label_smoothing": (1, -0.1, "x")}
+OF_NUMBERS: dict[str, tuple[Any, ...]] = {"huber_delta": (0, "x"), "quantile": (0, 1, "x")}
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"solver": "lbfgs"},
+    {"solver": "sgd"},
+    {"solver": SGD(0.1)},
+    {"preset": "tabular"},
+)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_every_parameter_is_checked_whatever_takes_notice_of_it(settings: dict[str, Any]) -> None:
+    for kind, own in ((MLPClassifier, OF_CLASSES), (MLPRegressor, OF_NUMBERS)):
+        for name, values in (WITHOUT_A_MEANING | own).items():
+            for value in values:
+                model = kind(**settings | {name: value})
+                with pytest.raises(ConfigError, match=rf"{name} (must be|'|[0-9N])"):
+                    model.fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [MLPClassifier, MLPRegressor])
+def test_the_values_that_scikit_learn_takes_are_taken_and_no_others(kind: Any) -> None:
+    theirs: Any = getattr(neural_network, kind.__name__)
+    values: list[Any] = [-np.inf, -1, -0.5, 0, 0.5, 1, 2, 7.5, np.inf, np.nan, None, "x", "auto", [], np.float32(0.5)]
+    names = {*inspect.signature(theirs).parameters} - {"activation", "solver", "learning_rate", "loss"}  # ours are more
+    for name in sorted(names):
+        for value in values:
+            try:
+                theirs(**{name: value})._validate_params()
+            except InvalidParameterError:
+                with pytest.raises(ConfigError, match=name):
+                    kind(**{name: value}).fit(X, Y)
+                continue
+            if name != "verbose" and np.isfinite(value if isinstance(value, float) else 0):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    kind(**{"max_iter": 1, name: value}).fit(X, Y)
 
 
 def test_an_interrupted_lbfgs_says_so() -> None:

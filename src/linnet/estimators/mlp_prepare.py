@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linnet.checks import check_flag, check_number, check_random, check_whole
+from linnet.checks import check_random
 from linnet.data.rows import Rows
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
@@ -15,7 +15,7 @@ from linnet.estimators import tabular
 from linnet.estimators.base import Classifier, parameters
 from linnet.estimators.linear_model import shift_names
 from linnet.estimators.mlp_fitted import FittedNetwork
-from linnet.estimators.mlp_settings import batch_size, make_network
+from linnet.estimators.mlp_settings import batch_size, check_values, make_network
 from linnet.estimators.written import written
 from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
 from linnet.fit.ensemble import Ensemble
@@ -93,8 +93,8 @@ class PreparedNetwork(FittedNetwork):
     ) -> Run:
         params = self._params
         full_batch, preset = params["solver"] == "lbfgs", params["preset"] is not None
-        early = bool(params["early_stopping"]) and not (full_batch or preset)
         self._check_call(params, y, by_epochs=incremental or eval_set is not None, incremental=incremental)
+        early = bool(params["early_stopping"]) and not (full_batch or preset)
         fresh = not (hasattr(self, "_theta") and (incremental or bool(params["warm_start"])))
         if fresh:
             self._seed = int(check_random(params["random_state"]).randint(2**31 - 1)) if seed is None else seed
@@ -133,9 +133,10 @@ class PreparedNetwork(FittedNetwork):
         return Run(self._network, self._theta.astype(dtype), rows, validation, metrics, monitor, state, size)
 
     def _check_call(self, params: dict[str, Any], y: object, *, by_epochs: bool, incremental: bool) -> None:
-        """Refuse what does not go together."""
+        """Refuse what means nothing, and what does not go together."""
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        check_values(params)
         if params["solver"] == "lbfgs" and (by_epochs or params["checkpoint"] is not None):
             raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
         if params["solver"] == "lbfgs" and params["clip_norm"] is not None:
@@ -144,11 +145,6 @@ class PreparedNetwork(FittedNetwork):
             tabular.check_preset(params)
         elif incremental and params["early_stopping"]:
             raise ConfigError("partial_fit does not support early_stopping=True")
-        check_number(params["validation_fraction"], "validation_fraction", at_least=0, below=1)
-        for name in ("shuffle", "early_stopping", "warm_start", "nesterovs_momentum"):
-            check_flag(params[name], name)
-        if not isinstance(params["verbose"], bool | np.bool_):
-            check_whole(params["verbose"], "verbose")
 
     def _set_out(self, network: Network, dtype: str, *, fresh: bool) -> None:
         """Begin with first parameters and no records, or go on from those there are."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linnet.checks import check_number, check_whole
+from linnet.checks import check_flag, check_number, check_random, check_whole
+from linnet.config import checked_threads
 from linnet.errors import ConfigError, unknown_name, warn
 from linnet.fit.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
 from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
@@ -18,6 +19,23 @@ SOLVERS = tuple(dict.fromkeys(("adam", "sgd", "lbfgs", *OPTIMIZERS)))  # scikit-
 SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
 Params = Mapping[str, Any]
 FOR_EVER = 10**9  # epochs
+_FLAGS = ("shuffle", "early_stopping", "warm_start", "nesterovs_momentum")
+_BOUNDS: Mapping[str, Mapping[str, float]] = {
+    "alpha": {"at_least": 0},
+    "l1": {"at_least": 0},
+    "learning_rate_init": {"above": 0},
+    "power_t": {"at_least": 0},
+    "tol": {"at_least": 0},
+    "momentum": {"at_least": 0, "at_most": 1},
+    "validation_fraction": {"at_least": 0, "below": 1},
+    "beta_1": {"at_least": 0, "below": 1},
+    "beta_2": {"at_least": 0, "below": 1},
+    "epsilon": {"above": 0},
+    "weight_decay": {"at_least": 0},
+    "label_smoothing": {"at_least": 0, "below": 1},  # of classes
+    "huber_delta": {"above": 0},  # of numbers
+    "quantile": {"above": 0, "below": 1},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +93,37 @@ def make_optimizer(params: Params, rows: int) -> Optimizer:
     raise unknown_name("solver", solver, SOLVERS)
 
 
+def check_values(params: Params) -> None:
+    """Refuse values without a meaning, also of what the solver and the loss chosen take no notice of."""
+    solver, schedule = params["solver"], params["learning_rate"]
+    if not isinstance(solver, Optimizer) and not (isinstance(solver, str) and solver in SOLVERS):
+        raise unknown_name("solver", solver, SOLVERS)
+    if not isinstance(schedule, Schedule) and not (isinstance(schedule, str) and schedule in SCHEDULES):
+        raise unknown_name("learning_rate", schedule, SCHEDULES)
+    for name, bounds in _BOUNDS.items():
+        if name in params:
+            check_number(params[name], name, **bounds)
+    for name in _FLAGS:
+        check_flag(params[name], name)
+    if not isinstance(params["verbose"], bool | np.bool_):
+        check_whole(params["verbose"], "verbose")
+    for name in ("max_iter", "max_fun"):
+        check_whole(params[name], name, at_least=1)
+    check_patience(params)
+    if not (isinstance(params["batch_size"], str) and params["batch_size"] == "auto"):
+        check_whole(params["batch_size"], "batch_size", at_least=1)
+    if params["clip_norm"] is not None:
+        check_number(params["clip_norm"], "clip_norm", above=0)
+    if params["threads"] is not None:
+        checked_threads(params["threads"])
+    check_random(params["random_state"])
+
+
 def check_settings(params: Params) -> None:
     """Raise now what would be raised when there are rows."""
+    check_values(params)
     make_network(params, 1, 1, Normal(), 1.0)
     make_optimizer(params, 1)
-    check_whole(params["max_iter"], "max_iter", at_least=1)
-    check_patience(params)
-    if params["batch_size"] != "auto":
-        check_whole(params["batch_size"], "batch_size", at_least=1)
 
 
 def check_patience(params: Params) -> int:
