@@ -86,6 +86,8 @@ class MultilayerPerceptron(PreparedNetwork):
                 self.__dict__ = unfitted
                 raise
             if training.interrupted:
+                if not training.learned:
+                    self.__dict__ = unfitted
                 raise KeyboardInterrupt
 
         return records()
@@ -105,6 +107,8 @@ class MultilayerPerceptron(PreparedNetwork):
             training.interrupt()
         finally:
             records.close()
+        if training.interrupted and not training.learned:
+            raise KeyboardInterrupt
         if training.interrupted:
             warn("training interrupted by user; the model is usable", UserWarning)
         elif not (once or run.monitor or isinstance(training.plan.optimizer.schedule, Cosine)) and training.ran_out:

@@ -41,6 +41,11 @@ class Ensemble:
         """Whether the epochs ended before the training did: members keep their best epoch, so never."""
         return False
 
+    @property
+    def learned(self) -> bool:
+        """Whether every member has gone over its rows: until then the mean of their answers is nobody's."""
+        return all(member.last is not None for member in self.members)
+
     def state(self) -> OptimizerState:
         """The first member's optimizer."""
         return self.members[0].state()
@@ -62,6 +67,8 @@ class Ensemble:
                     return record
                 if self._stop.is_set():
                     break
+            if self.members[index].interrupted:  # it ran in the main thread and heard what is meant for all
+                raise KeyboardInterrupt
             return None
 
         at_once = min(self.threads, len(streams))

@@ -222,6 +222,11 @@ class Training:
         return self.stop_reason == self._all_done
 
     @property
+    def learned(self) -> bool:
+        """Whether any step was made, in this run or in the one it goes on with."""
+        return self.last is not None or self._trainer.updates > self._state.updates
+
+    @property
     def steps(self) -> int:
         """Steps of an epoch."""
         return -(-len(self.rows) // min(self.plan.batch_size, len(self.rows)))
