@@ -14,6 +14,8 @@ import linnet
 from linnet.data.prepare import Preparer
 from linnet.fit.loop import Training
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may not hear it
+
 def strike(kind, name, time):  # after the call of that number
     original, calls = getattr(kind, name), iter(range(10**6))
     def then(self, *given):

@@ -9,7 +9,7 @@ from linnet import (
     MLPClassifier,
     MLPRegressor,
 )
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, FitError
 
 from .mlp_cases import XM, XR, YM, YR, X, Y
 
@@ -67,6 +67,35 @@ def test_losses_that_are_none() -> None:
         MLPRegressor("gamma").fit(XR, 0 * YR)
     with pytest.raises(ConfigError, match="exposure needs a loss with the log link"):
         MLPRegressor().fit(XR, YR, exposure=YR)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("how", [{}, {"solver": "lbfgs"}, {"preset": "tabular"}], ids=str)
+def test_a_loss_that_is_no_number_is_an_error(how: dict[str, Any]) -> None:
+    model = MLPRegressor(lambda y, t: np.sqrt(y - t), random_state=0, **how)
+    with pytest.raises(FitError, match=r"loss became non-finite|the loss, or its slope, is not finite"):
+        model.fit(XR, YR)
+    assert not hasattr(model, "coefs_")
+
+
+@pytest.mark.parametrize("kind", [MLPClassifier, MLPRegressor])
+def test_numbers_that_lbfgs_cannot_square_are_an_error(kind: Any) -> None:
+    with pytest.raises(FitError, match="scale inputs and targets"):
+        kind(solver="lbfgs").fit(XR * 1e200, np.round(YR))
+
+
+@pytest.mark.parametrize("how", [{}, {"solver": "lbfgs"}, {"preset": "tabular"}], ids=str)
+def test_a_loss_may_not_change_what_it_is_given(how: dict[str, Any]) -> None:
+    """It is evaluated once for its value and once for its slope, which would be that of another loss."""
+
+    def loss(y: Any, t: Any) -> Any:
+        t -= 1
+        return (y - t) ** 2
+
+    before = YR.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        MLPRegressor(loss, **how).fit(XR, YR)
+    np.testing.assert_array_equal(YR, before)
 
 
 def test_exposure_is_an_offset_on_the_log_scale() -> None:

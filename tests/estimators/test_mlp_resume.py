@@ -112,6 +112,23 @@ def test_what_has_changed_is_refused_by_name(tmp_path: Path) -> None:
         linnet.resume(path, X, Y, model=MLPRegressor())
     with pytest.raises(FileNotFoundError):
         linnet.resume(tmp_path / "none", X, Y)
+    with pytest.raises(ConfigError, match="unknown option of resume 'offset': choose from: eval_metric, eval_set"):
+        linnet.resume(path, X, Y, offset=Y)
+    left_after(2, MLPClassifier(**MODELS["adam"], checkpoint=path), X, Y % 2)
+    with pytest.raises(DataError, match=r"the classes were \[0, 1\], now \['no', 'yes'\]"):
+        linnet.resume(path, X, np.where(Y % 2, "yes", "no"))
+
+
+def test_a_model_whose_run_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    model = MLPClassifier(**MODELS["adam"], random_state=0)
+    left_after(2, MLPClassifier(**MODELS["adam"], random_state=0, checkpoint=path), X, Y)
+    model.fit(X[:, :10], Y)
+    before, answers = dict(vars(model)), model.predict_proba(X[:, :10])
+    with pytest.raises(DataError, match="y has other values"):
+        linnet.resume(path, X, Y[::-1], model=model)
+    assert vars(model) == before
+    np.testing.assert_array_equal(model.predict_proba(X[:, :10]), answers)
 
 
 def test_a_function_has_to_be_given_again(tmp_path: Path) -> None:

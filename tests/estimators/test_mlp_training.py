@@ -272,3 +272,19 @@ def test_a_metric_with_arguments_filled_in_keeps_its_name_and_direction() -> Non
     model.fit(XR, YR, eval_set=(XR, YR, None), eval_metric=functools.partial(high))
     losses = model.history_["val_mean_pinball_loss"]
     assert model.best_validation_score_ == min(losses) < max(losses)
+
+
+def test_targets_of_another_kind_are_refused_by_name() -> None:
+    labels = np.c_[Y > 4, Y < 3].astype(int)
+    with pytest.raises(DataError, match="eval_set's y has one class a row, but the model has 2 labels"):
+        MLPClassifier().fit(X, labels, eval_set=(X, Y))
+    model = MLPClassifier((5,), max_iter=2).fit(X, labels)
+    for call in (model.gradients, model.partial_fit):
+        with pytest.raises(DataError, match="y has one class a row, but the model has 2 labels"):
+            call(X, Y)
+
+
+def test_a_stream_takes_what_fit_takes() -> None:
+    with pytest.raises(ConfigError, match="unknown option of fit_stream 'offset': choose from: eval_metric, eval_set"):
+        MLPClassifier().fit_stream(X, Y, offset=Y)
+    assert MLPRegressor("poisson").fit_stream(XR, YR, exposure=YR)

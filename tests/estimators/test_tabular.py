@@ -328,3 +328,11 @@ def test_only_steps_that_run_away_are_cut(monkeypatch: pytest.MonkeyPatch, loss:
     y = np.tile([1.0, 5.0], 30)
     linnet.MLPRegressor(preset="tabular", loss=loss, max_iter=1, random_state=0).fit(np.arange(60.0)[:, None], y)
     assert seen == pytest.approx([norm] * 4)
+
+
+def test_intervals_are_around_what_is_predicted() -> None:
+    """Predictions stay within the range of the targets, and their spread is that of predictions that do."""
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    model = linnet.MLPRegressor(preset="tabular", max_iter=2, random_state=0).fit(x, np.full(60, 3.0))
+    np.testing.assert_array_equal(model.predict(x), 3.0)
+    np.testing.assert_array_equal(model.predict_interval(x), 3.0)

@@ -9,7 +9,8 @@ from linnet.checks import check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, FitError, FitWarning, known_as, unknown_name, warn
-from linnet.estimators.mlp_prepare import OPTIONS, PreparedNetwork, Run
+from linnet.estimators.base import metadata
+from linnet.estimators.mlp_prepare import PreparedNetwork, Run
 from linnet.estimators.mlp_settings import FOR_EVER, check_patience, is_adaptive, make_optimizer
 from linnet.estimators.written import written
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
@@ -48,7 +49,7 @@ class MultilayerPerceptron(PreparedNetwork):
 
     def go_on(self, saved: Saved, X: object, y: object, sample_weight: object, **how: Any) -> None:
         """Train from a checkpoint to the end: see linnet.resume."""
-        check_options(how, "resume")
+        self._check_options(how, "resume")
         run = self._prepare(X, y, sample_weight, seed=saved.model["seed"], **how)
         now = self._description()
         for name in ("classes", "columns", "metrics"):
@@ -64,7 +65,7 @@ class MultilayerPerceptron(PreparedNetwork):
 
         Leaving the loop ends the training; the model keeps what it learned.
         """
-        check_options(options, "fit_stream")
+        self._check_options(options, "fit_stream")
         if self._params["solver"] == "lbfgs":
             raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
         before = dict(self.__dict__)
@@ -117,6 +118,13 @@ class MultilayerPerceptron(PreparedNetwork):
                 "raise max_iter, or use early_stopping=True",
                 known_as("ConvergenceWarning", FitWarning),
             )
+
+    def _check_options(self, given: Mapping[str, object], method: str) -> None:
+        """Refuse what fit does not take either."""
+        known = [name for name in metadata(type(self), "fit") if name != "sample_weight"]
+        for name in given:
+            if name not in known:
+                raise unknown_name(f"option of {method}", name, known)
 
     def _training(self, run: Run, *, once: bool) -> Training | Ensemble:
         if run.fitting is not None:
@@ -243,7 +251,7 @@ class MultilayerPerceptron(PreparedNetwork):
         if run.fitting is not None:
             held, z = run.fitting.finish()
             self._take(run.network, *run.fitting.members())
-            self._measure(held, run.network.head.mean(z))
+            self._measure(held, run.network.head.mean(z).clip(*run.fitting.range))  # as they are predicted
 
     def _measure(self, rows: Rows, mean: Array) -> None:
         """Take note of how predictions of held-out rows went."""
@@ -269,10 +277,14 @@ class MultilayerPerceptron(PreparedNetwork):
 def _change(old: Any, new: Any) -> str:
     """What was and what is; of long lists only what differs."""
     if not (isinstance(old, list) and isinstance(new, list)) or len(old) + len(new) <= 2 * _SHOWN:
-        return f"were {old}, now {new}"
+        return f"were {_shown(old)}, now {_shown(new)}"
     parts = {"lack": [item for item in old if item not in new], "have": [item for item in new if item not in old]}
     told = [f"{what} {', '.join(map(_plain, items[:_SHOWN]))}" for what, items in parts.items() if items]
     return f"are {len(new)} and were {len(old)}: now they {' and '.join(told) or 'are in another order'}"
+
+
+def _shown(value: Any) -> str:
+    return f"[{', '.join(map(_plain, value))}]" if isinstance(value, list) else str(value)
 
 
 def _plain(item: Any) -> str:
@@ -283,10 +295,3 @@ def _plain(item: Any) -> str:
 def goes_by_batches(model: Any) -> bool:
     """Whether the solver has epochs and there is one network, so that there is a partial_fit."""
     return bool(model.solver != "lbfgs" and model.preset is None)
-
-
-def check_options(given: Mapping[str, object], method: str) -> None:
-    """Refuse what fit does not take either."""
-    for name in given:
-        if name not in OPTIONS:
-            raise unknown_name(f"option of {method}", name, OPTIONS)

@@ -222,6 +222,11 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         return Categorical(), len(classes), {"labels": labels, "given": target}
 
     def _yes_no(self, target: Array, rows: int, name: str, *, fresh: bool) -> tuple[int, dict[str, Any]]:
+        if target.ndim != 2:
+            count = len(self.classes_)
+            raise DataError(
+                f"{name} has one class a row, but the model has {count} labels: give a column of 0 and 1 each"
+            )
         if target.shape[1] == 0 or not np.isin(target, (0, 1)).all():
             raise DataError(f"{name} must have one class a row, or a column of 0 and 1 for each label")
         values = as_values(target, target.shape[1], np.float64, rows=rows, name=name)

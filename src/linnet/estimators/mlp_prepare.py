@@ -26,9 +26,6 @@ from linnet.model.network import Network, Theta
 
 Metrics = MetricLike | Sequence[MetricLike] | None
 
-# What fit, fit_stream and resume take by name.
-OPTIONS = ("eval_set", "eval_metric", "offset", "exposure", "eval_offset", "eval_exposure")
-
 
 @dataclass(frozen=True, slots=True)
 class Run:

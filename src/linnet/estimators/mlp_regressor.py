@@ -58,8 +58,9 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     | a function | f(y, t) in plain NumPy, of predictions and targets | z |
 
     `loss=lambda y, t: np.log(np.cosh(y - t))` is differentiated by linnet.theory.graph; it gets arrays of rows x
-    targets and returns either the same shape or one number a row. The other parameters are MLPClassifier's; with
-    `preset="tabular"` targets are standardised in training, and predictions stay within their range.
+    targets, which it may not change, and returns either the same shape or one number a row. The other parameters are
+    MLPClassifier's; with `preset="tabular"` targets are standardised in training, and predictions stay within their
+    range.
     """
 
     def __init__(
@@ -270,6 +271,7 @@ class _Differentiated:
         self._function = function
 
     def __call__(self, z: Floats, t: Floats) -> tuple[Floats, Floats]:
+        z.flags.writeable = t.flags.writeable = False  # it runs twice: what it changed would be another loss' slope
         each = np.asarray(self._function(z, t))
         if each.dtype.kind not in "biuf" or each.shape not in (z.shape, z.shape[:1]):
             raise ConfigError(

@@ -38,8 +38,8 @@ def resume(
 
     It ends with the bytes that an uninterrupted fit would have ended with. Give what fit was given: the same X, y and
     sample_weight, and by name eval_set, eval_metric, offset, exposure; anything else is refused with the reason.
-    `model`, with the same parameters, is needed only where one of them is a function. The run goes on writing
-    checkpoints to the same file.
+    `model`, with the same parameters, is needed only where one of them is a function; if the run cannot go on, it is
+    left as it was. The run goes on writing checkpoints to the same file.
     """
     saved = read_checkpoint(path)
     kept = _kept(saved, path)
@@ -52,8 +52,13 @@ def resume(
         _refuse_changes(kept, model)
     written_before = read_back(kept["params"]["checkpoint"], "checkpoint")
     every = written_before if isinstance(written_before, Checkpoint) else Checkpoint(path, seconds=1.0)
-    model.set_params(checkpoint=replace(every, path=os.fspath(path)))
-    model.go_on(saved, X, y, sample_weight, **how)
+    before = dict(model.__dict__)
+    try:
+        model.set_params(checkpoint=replace(every, path=os.fspath(path)))
+        model.go_on(saved, X, y, sample_weight, **how)
+    except BaseException:
+        model.__dict__ = before
+        raise
     return model
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from linnet.config import checked_threads, get_threads
 from linnet.data.rows import Rows
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, FitError
 from linnet.fit.lbfgs import lbfgs
 from linnet.fit.linear import Floats, Point
 from linnet.fit.newton import Solution, Watch, unwatched
@@ -85,8 +85,14 @@ def minimise(
     iterations = 0
     first = problem.at(theta)
     assert first.gradient is not None
-    # The first step has no curvature to go by. A longer one than 1 can turn off every relu of a network for good.
-    length = max(1.0, float(np.linalg.norm(first.gradient)))
+    with np.errstate(over="ignore"):
+        norm = float(np.linalg.norm(first.gradient))
+    if not np.isfinite(first.value + norm):
+        way = "scale inputs and targets" if problem.network.head.function is None else "see that it is everywhere"
+        raise FitError(f"the loss, or its slope, is not finite at the parameters that L-BFGS starts with: {way}")
+    length = max(
+        1.0, norm
+    )  # no curvature is known yet, and a longer step can turn off every relu of a network for good
 
     def told(iteration: int, value: float, gap: float) -> None:
         nonlocal iterations
