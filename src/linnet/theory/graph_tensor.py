@@ -178,8 +178,8 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
     def __float__(self) -> NoReturn:
         raise GraphError(
             "while a function is differentiated its values are no plain numbers, and cannot be put into arrays: use "
-            "np.exp(x), not math.exp(x), and np.stack([a, b]), not np.array([a, b]) or a[0] = b; leave out float() and "
-            "np.asarray()"
+            "np.exp(x), not math.exp(x), and np.stack([a, b]), not np.array([a, b]) or a[0] = b; graph.softmax and "
+            "graph.logsumexp, not SciPy's; leave out float() and np.asarray()"
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
