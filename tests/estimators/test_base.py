@@ -140,6 +140,28 @@ def test_parameters_of_an_estimator_inside() -> None:
     assert again.inner.C == 5.0
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [*REGRESSORS, *CLASSIFIERS, "preset"])
+def test_a_subclass_may_have_fewer_parameters(kind: str) -> None:
+    """What it does not ask for, it hands on, or leaves at the default."""
+    fixed: dict[str, Any] = {"fit_intercept": False}
+    if kind == "preset" or kind.startswith("MLP"):
+        fixed = {"hidden_layer_sizes": (4,), "max_iter": 20, "random_state": 0}
+    if kind == "preset":
+        kind, fixed["preset"] = "MLPClassifier", "tabular"
+    family: Any = getattr(linnet, kind)
+
+    class Narrow(family):  # type: ignore[misc]
+        def __init__(self, own: float = 1.0) -> None:
+            super().__init__(**fixed)
+            self.own = own
+
+    y = CLASSES if kind in CLASSIFIERS else NUMBERS
+    model = clone(Narrow(own=2.0))
+    assert model.get_params() == {"own": 2.0}
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), family(**fixed).fit(X, y).predict(X))
+
+
 def test_the_text_shows_what_was_changed() -> None:
     assert repr(linnet.MLPClassifier()) == "MLPClassifier()"
     assert repr(linnet.MLPClassifier((5,), alpha=0.1)) == "MLPClassifier(alpha=0.1, hidden_layer_sizes=(5,))"

@@ -34,6 +34,16 @@ def parameters(model: type) -> Mapping[str, Any]:
 
 
 @cache
+def inherited(model: type) -> Mapping[str, Any]:
+    """The same with those of the classes it is made from: a subclass may have fewer of its own."""
+    defaults: dict[str, Any] = {}
+    for kind in reversed(model.__mro__[:-1]):
+        if "__init__" in vars(kind):
+            defaults |= parameters(kind)
+    return defaults
+
+
+@cache
 def metadata(model: type, method: str) -> tuple[str, ...]:
     """What the method takes besides the table and the targets."""
     function = getattr(model, method, None)
@@ -102,6 +112,11 @@ class Estimator(Saved, ABC):
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 params |= {f"{name}__{inner}": part for inner, part in value.get_params().items()}
         return params
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        """What the constructors have kept, that of a subclass with fewer parameters and those behind it."""
+        return {name: getattr(self, name) for name in inherited(type(self)) if hasattr(self, name)}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of a parameter that is an estimator as name__parameter."""

@@ -76,7 +76,7 @@ class LinearModel(Estimator):
 
     def _check_params(self) -> None:
         """Raise a ConfigError that names a parameter without a meaning."""
-        params = self.get_params()
+        params = self._params
         for name in ("fit_intercept", "positive", "warm_start"):
             check_flag(params.get(name, False), name)
         if params["gaps"] not in GAPS:
@@ -99,7 +99,7 @@ class LinearModel(Estimator):
         l1: float = 0.0,
         **others: Any,
     ) -> Problem:
-        params = self.get_params()
+        params = self._params
         shape = columns.count, outputs
         factors = 1.0 if params.get("column_penalty") is None else self._column_factors()[:, None]
         return Problem(
@@ -117,7 +117,7 @@ class LinearModel(Estimator):
         )
 
     def _minimise(self, problem: Problem) -> None:
-        params = self.get_params()
+        params = self._params
         start = None
         shape = (problem.columns.count, problem.outputs)
         if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == shape:
@@ -253,7 +253,7 @@ class LinearModel(Estimator):
 
     def _column_factors(self) -> Floats:
         """How much of the penalty each column carries, in the core's order."""
-        given = self.get_params().get("column_penalty")
+        given = self._params.get("column_penalty")
         order = self._encoder.order()
         factors = np.ones(len(order))
         if given is None:
@@ -293,7 +293,7 @@ class LinearModel(Estimator):
         return self._z_of(columns, self._shift(offset, exposure, columns.rows, len(self._biases)))
 
     def _z_of(self, columns: Columns, shift: Floats | None) -> Floats:
-        z = linear_output(columns, self._weights, self._biases, self.get_params().get("threads"))
+        z = linear_output(columns, self._weights, self._biases, self._params.get("threads"))
         return z if shift is None else z + shift
 
     def _z_graph(self, inputs: "Inputs") -> "Tensor":

@@ -146,10 +146,6 @@ class FittedNetwork(Estimator):
             raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
         return as_offset(offset, exposure, rows, outputs)
 
-    @property
-    def _params(self) -> dict[str, Any]:
-        return {**self.get_params(deep=False)}
-
     def _learn(self, X: object) -> Columns:
         encoder = Encoder(gaps="fill") if self.preset is None else Preparer()
         columns = encoder.learn(X)

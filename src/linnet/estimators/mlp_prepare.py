@@ -12,7 +12,7 @@ from linnet.data.rows import Rows
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators import tabular
-from linnet.estimators.base import Classifier, parameters
+from linnet.estimators.base import Classifier, inherited
 from linnet.estimators.linear_model import shift_names
 from linnet.estimators.mlp_fitted import FittedNetwork
 from linnet.estimators.mlp_settings import batch_size, check_values, make_network
@@ -161,7 +161,7 @@ class PreparedNetwork(FittedNetwork):
         self, rows: Rows, validation: Rows | None, head: Head, outputs: int, metrics: list[NamedMetric]
     ) -> Run:
         fitting = tabular.prepare(
-            self._params, parameters(type(self)), rows, validation, head, outputs, metrics, self._seed
+            self._params, inherited(type(self)), rows, validation, head, outputs, metrics, self._seed
         )
         self.t_, self.loss_curve_, self.history_, self._state = 0, [], {}, OptimizerState()
         self._take(fitting.network, *fitting.members())
