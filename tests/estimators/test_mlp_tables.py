@@ -152,10 +152,10 @@ def test_a_column_may_have_the_name_of_the_mark_of_another() -> None:
 
 
 UNUSABLE: dict[str, tuple[Any, str]] = {
-    "times": (pd.DataFrame({"a": pd.to_datetime(["2024-01-01", None])}), "has type Datetime.*: it must hold numbers"),
+    "times": (pd.DataFrame({"a": pd.to_datetime(["2024-01-01", None])}), "has type Datetime.*: make numbers of it"),
     "durations": (pd.DataFrame({"a": pd.to_timedelta(["1D", None])}), "has type Duration.*: it must hold numbers"),
     "lists": (pd.DataFrame({"a": [[1], None]}), "has type Object: it must hold numbers"),
-    "polars times": (pl.DataFrame({"a": [datetime.date(2024, 1, 1), None]}), "has type Date: it must hold numbers"),
+    "polars times": (pl.DataFrame({"a": [datetime.date(2024, 1, 1), None]}), "has type Date: .*: make numbers of it"),
     "polars lists": (pl.DataFrame({"a": [[1], None]}), "has type List.*: it must hold numbers"),
     "sparse": (pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.0])}), "sparse columns"),
     "sparse with gaps": (pd.DataFrame({"a": pd.arrays.SparseArray([np.nan, 1.0])}), "sparse columns"),
@@ -174,6 +174,13 @@ def test_lists_in_place_of_levels_are_refused() -> None:
     for frame in (pl.DataFrame({"a": [["b"], None]}), pd.DataFrame({"a": [["b"], None]})):
         with pytest.raises(DataError, match="it must hold numbers or levels"):
             encoder.encode(frame)
+
+
+@pytest.mark.parametrize("levels", [["1", "2"], pd.Categorical([1, 2])], ids=["text", "categories"])
+def test_levels_in_place_of_numbers_are_refused(levels: Any) -> None:
+    encoder, _ = learn(pd.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(DataError, match=r"column 'a' of X has type .*: it must hold numbers, as in training"):
+        encoder.encode(pd.DataFrame({"a": levels}))
 
 
 def test_an_array_cannot_stand_for_a_frame_with_gaps() -> None:

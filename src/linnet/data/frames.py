@@ -167,10 +167,17 @@ def check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
 
 
 def not_usable(series: "nw.Series[Any]", name: str) -> DataError:
-    """Build the error for a column of a type that no model takes."""
+    """Build the error for a column of a type that no model takes, or not here."""
+    import narwhals.stable.v2 as nw
+
     if hasattr(series.to_native(), "sparse"):
         return DataError(
             f"column {series.name!r} of {name} is one of pandas' sparse columns: use {name}.sparse.to_coo() if all "
             "are, or .sparse.to_dense() for a single one"
         )
-    return DataError(f"column {series.name!r} of {name} has type {series.dtype}: it must hold numbers or levels")
+    dtype, wanted = series.dtype, "numbers or levels"
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):  # levels are refused only in their place
+        wanted = "numbers, as in training"
+    elif dtype.is_temporal():
+        wanted += ": make numbers of it, such as the year or the days since a date"
+    return DataError(f"column {series.name!r} of {name} has type {dtype}: it must hold {wanted}")
