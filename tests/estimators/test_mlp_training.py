@@ -288,3 +288,13 @@ def test_a_stream_takes_what_fit_takes() -> None:
     with pytest.raises(ConfigError, match="unknown option of fit_stream 'offset': choose from: eval_metric, eval_set"):
         MLPClassifier().fit_stream(X, Y, offset=Y)
     assert MLPRegressor("poisson").fit_stream(XR, YR, exposure=YR)
+
+
+@pytest.mark.parametrize("kind", [MLPClassifier, MLPRegressor])
+def test_rows_without_weight_are_not_held_out(kind: Any) -> None:
+    """They are as rows that are not there, and early stopping is not judged by them."""
+    there = np.arange(len(X)) % 3 == 0
+    how: dict[str, Any] = {"hidden_layer_sizes": (5,), "max_iter": 5, "early_stopping": True, "random_state": 0}
+    weighed, fewer = kind(**how).fit(X, Y % 2, there.astype(float)), kind(**how).fit(X[there], Y[there] % 2)
+    assert weighed.validation_scores_ == fewer.validation_scores_
+    np.testing.assert_array_equal(weighed.coefs_[0], fewer.coefs_[0])

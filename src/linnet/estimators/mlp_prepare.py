@@ -193,6 +193,8 @@ class PreparedNetwork(FittedNetwork):
 
     def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
         """Some rows to train on and others for validation, with the same mix of classes."""
+        if rows.weights is not None:
+            rows = rows[np.flatnonzero(rows.weights)]  # those of weight 0 say nothing of what they are held out for
         given = rows.targets()
         order = np.random.default_rng(self._seed).permutation(len(rows))
         count = int(np.ceil(self._params["validation_fraction"] * len(rows)))
