@@ -298,3 +298,28 @@ def test_rows_without_weight_are_not_held_out(kind: Any) -> None:
     weighed, fewer = kind(**how).fit(X, Y % 2, there.astype(float)), kind(**how).fit(X[there], Y[there] % 2)
     assert weighed.validation_scores_ == fewer.validation_scores_
     np.testing.assert_array_equal(weighed.coefs_[0], fewer.coefs_[0])
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-300, 1e40, 1e300])
+@pytest.mark.parametrize("how", [{}, {"preset": "tabular"}, {"early_stopping": True}], ids=str)
+def test_weights_that_are_no_numbers_in_single_precision(size: float, how: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=f"weights of rows are up to {size:.3g}".replace("+", r"\+")):
+        MLPClassifier(**how).fit(X, Y, np.full(len(X), size))
+
+
+@pytest.mark.parametrize(("kind", "y"), [(MLPClassifier, Y), (MLPClassifier, Y % 2), (MLPRegressor, Y % 2)])
+def test_rows_beyond_single_precision_are_predicted_in_double(kind: Any, y: Any) -> None:
+    model = kind(hidden_layer_sizes=(5,), max_iter=2, random_state=0).fit(X, y)
+    assert model.coefs_[0].dtype == np.float32
+    method = model.predict if kind is MLPRegressor else model.predict_proba
+    far = np.array(X)
+    far[7] *= 1e60
+    answers = method(far)
+    assert np.isfinite(answers).all()
+    others = np.arange(len(X)) != 7
+    np.testing.assert_array_equal(answers[others], method(X)[others])
+    double = kind(hidden_layer_sizes=(5,), max_iter=1, batch_size=len(X)).fit(X, y)
+    double.coefs_, double.intercepts_ = [
+        [part.astype(float) for part in parts] for parts in (model.coefs_, model.intercepts_)
+    ]
+    np.testing.assert_allclose(answers[7], getattr(double, method.__name__)(far)[7], rtol=1e-9)

@@ -105,10 +105,22 @@ class FittedNetwork(Estimator):
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
         first, objective = self._parameters(), self._objective(len(columns))
         if not isinstance(self._encoder, Preparer):
-            return objective.predict(first, columns, offset=shift, mean=mean)
+            output = objective.predict(first, columns, offset=shift, mean=mean)
+            if first.dtype == np.float32 and not np.isfinite(output).all():
+                return self._widened(output, columns, shift, mean=mean)
+            return output
         outputs = [objective.predict(theta, columns, offset=shift, mean=False) for theta in self._members]
         z = np.mean(np.asarray(outputs, np.float64), axis=0)
         return network.head.mean(z).clip(*self._range) if mean else z
+
+    def _widened(self, output: Array, columns: Columns, shift: Array | None, *, mean: bool) -> Array:
+        """The output with rows whose numbers were beyond float32 computed in float64."""
+        rows = np.flatnonzero(~np.isfinite(output).all(axis=1))
+        objective = Objective(self._network.for_prediction(), np.float64, self.threads, rows=len(rows))
+        theta, offset = self._theta.astype(np.float64), None if shift is None else shift[rows]
+        output = output.astype(np.float64)
+        output[rows] = objective.predict(theta, columns[rows], offset=offset, mean=mean)
+        return output
 
     def _output_graph(self, inputs: "Inputs") -> tuple["Tensor", "Tensor"]:
         """z and the mean in an ONNX graph."""

@@ -26,6 +26,8 @@ from linnet.model.network import Network, Theta
 
 Metrics = MetricLike | Sequence[MetricLike] | None
 
+_LEAST = 1e-30  # largest weight of which sums and shares are still numbers in float32
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -101,6 +103,8 @@ class PreparedNetwork(FittedNetwork):
         rows = rows.weighted(self._row_weights(rows, sample_weight))
         if rows.weights is not None and not rows.weights.any():
             raise DataError("every row has weight 0: nothing is left to learn from")
+        if rows.weights is not None and not _LEAST < (largest := float(rows.weights.max())) < 1 / _LEAST:
+            raise DataError(f"weights of rows are up to {largest:.3g}: give such as are nearer to 1")
         validation = None if eval_set is None else self._evaluation(eval_set, eval_offset, eval_exposure)
         if validation is not None and (rows.offset is None) != (validation.offset is None):
             raise ConfigError("with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then")
