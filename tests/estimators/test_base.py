@@ -25,6 +25,7 @@ from sklearn.utils.metadata_routing import UNCHANGED
 
 import linnet
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, FitWarning
+from linnet.estimators.base import metadata
 from linnet.estimators.scores import accuracy, r_squared
 
 RANDOM = np.random.default_rng(0)
@@ -220,6 +221,13 @@ def test_requests_are_there_for_methods_with_metadata() -> None:
     assert hasattr(linnet.MLPRegressor, "set_predict_request")
     with pytest.raises(RuntimeError, match="only available when metadata routing is enabled"):
         linnet.Ridge().set_fit_request(sample_weight=True)
+
+
+def test_what_is_passed_on_has_no_request_of_its_own() -> None:
+    """`**fit_params` are the names of others."""
+    for kind in (linnet.OneVsRestClassifier, linnet.ThresholdClassifier):
+        assert "fit_params" not in metadata(kind, "fit")
+        assert "sample_weight" in metadata(kind, "fit")
 
 
 def test_requests_are_kept() -> None:

@@ -47,7 +47,8 @@ def inherited(model: type) -> Mapping[str, Any]:
 def metadata(model: type, method: str) -> tuple[str, ...]:
     """What the method takes besides the table and the targets."""
     function = getattr(model, method, None)
-    names = () if function is None else tuple(inspect.signature(function).parameters)[1:]
+    given = [] if function is None else list(inspect.signature(function).parameters.values())[1:]
+    names = (each.name for each in given if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD))
     return tuple(sorted(name for name in names if name not in ("X", "y")))
 
 
