@@ -10,7 +10,8 @@ from linnet.fit.lbfgs import lbfgs
 from linnet.fit.linear import Floats, Problem
 from linnet.fit.newton import elimination_order, newton
 from linnet.fit.precondition import Preconditioner, _heaviest
-from linnet.model.heads import Bernoulli, Categorical
+from linnet.fit.solve import solve
+from linnet.model.heads import Bernoulli, Categorical, Poisson
 
 
 def softmax_problem(**changes: Any) -> Problem:
@@ -76,3 +77,29 @@ def test_some_rows_stand_for_all() -> None:
     assert (some[weights > weights.sum() / 500] >= weights[weights > weights.sum() / 500]).all()
     np.testing.assert_array_equal(_heaviest(weights, 10_000), weights)
     np.testing.assert_array_equal(_heaviest(np.zeros(9), 3), np.zeros(9))
+
+
+def test_without_an_intercept_levels_are_not_taken_for_one() -> None:
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 4, 400).astype(np.int8)
+    values = rng.poisson(1.0, (400, 1)).astype(float)
+    columns = Columns(400, (rng.normal(size=(400, 2)),), codes=(codes,), levels=(4,))
+    problem = Problem(columns, Poisson(), 1, values=values, intercept=False)
+    point = problem.at(rng.normal(size=problem.size) * problem.free, curvature=True)
+    assert point.gradient is not None
+    assert point.curvature is not None
+    step = Preconditioner(problem).at(point)(point.gradient)
+    np.testing.assert_allclose(step[:-1], np.linalg.solve(point.curvature[:-1, :-1], point.gradient[:-1]), rtol=1e-6)
+    assert step[-1] == 0
+
+
+def test_rows_that_are_certain_do_not_end_a_fit_early() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        x, level = rng.normal(size=(60, 4)), rng.integers(0, 3, 60).astype(np.int8)
+        labels = (50 * x[:, :4] + rng.gumbel(size=(60, 4))).argmax(axis=1).astype(np.int32)
+        labels[:4] = range(4)
+        columns = Columns(60, (x,), codes=(level,), levels=(3,))
+        problem = Problem(columns, Categorical(), 4, labels=labels)
+        losses = [solve(problem, solver).value for solver in ("lbfgs", "newton-cholesky")]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-6, abs=1e-3)

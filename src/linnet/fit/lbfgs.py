@@ -124,7 +124,9 @@ class _Steps:
         curvature = core.dot(moved, bent, self._half)
         if curvature > 1e-14 * core.dot(bent, bent, self._half):
             self._changes.push(moved, bent)
-            self._scale = curvature / core.dot(bent, self._precondition(bent), self._half)
+            unscaled = core.dot(bent, self._precondition(bent), self._half)
+            if unscaled > 0:  # not where the preconditioner, of rows that are certain, is nothing but rounding
+                self._scale = curvature / unscaled
 
     def forget(self) -> bool:
         """Go back to the preconditioner alone; False: there was nothing else."""

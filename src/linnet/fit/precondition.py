@@ -24,14 +24,17 @@ _WIDEST = 2500  # columns of a matrix
 _LARGEST = 20_000_000  # numbers in the matrices of all outputs; beyond, they share one
 _ROWS = 4  # to look at, times the columns,
 _FEWEST = 2000  # but no fewer
+_CERTAIN = 1e-12  # of the largest curvature: where rows are surer, what tells only them apart seems not to bend at all
 _FIRST = 5  # iterations until the first refresh, at least
 
 
 class Preconditioner:
     """The preconditioners of one problem, better from time to time. A new one takes the place of the one before."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, curved: Callable[[Floats], Floats] | None = None) -> None:
+        """Of a problem, or of other sums over its rows: `curved(theta)` are their second derivatives in each z."""
         self._problem = problem
+        self._curvature = curved or (lambda theta: curvature(problem, problem.z(theta)))
         self._blocks: dict[int, Precondition] = {}  # by output; each is a matrix, so that there is one at a time
         columns = problem.columns
         self._ridge = problem.ridge.reshape(-1, problem.outputs)
@@ -60,7 +63,8 @@ class Preconditioner:
         """The preconditioner for a point; None: before anything is known."""
         problem = self._problem
         k, size = problem.outputs, problem.columns.count + 1
-        curved = curvature(problem, problem.z(problem.start() if point is None else point.theta))
+        curved = self._curvature(problem.start() if point is None else point.theta)
+        np.maximum(curved, _CERTAIN * curved.max(axis=0), out=curved)
         if problem.columns.count > _WIDEST:
             solve = self._by_diagonal(curved)
         elif point is None or k * size * size > _LARGEST or k == 1:
@@ -97,6 +101,8 @@ class Preconditioner:
         size = self._problem.columns.count + 1
         gram = np.empty((size, size))
         self._problem.core.sandwich(_heaviest(weights, self._rows), gram)
+        if not self._problem.intercept:  # or steps are those of a bias that may not be, which levels make up for
+            gram[-1], gram[:, -1] = 0, 0
         gram[np.diag_indices_from(gram)] += ridge + 1e-8 * np.diagonal(gram)
         factored = factor(gram, np.arange(size))
         return lambda g: np.ascontiguousarray(factored.solve(np.ascontiguousarray(g.T)).T)
