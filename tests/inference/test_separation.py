@@ -117,6 +117,115 @@ def test_columns_that_separate_together_are_named_where_there_are_too_many_for_s
         model.fit(x, y)
 
 
+def as_frame(x: Floats) -> pd.DataFrame:
+    return pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])])
+
+
+def two_and_many(rng: np.random.Generator) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """A table of two columns and many others, their sum, and classes: 2 above 2, 0 or 1 below, and any of them at 2."""
+    n = 8000
+    two = rng.integers(0, 3, (n, 2))
+    score = two.sum(axis=1)
+    y = np.where(score == 2, rng.integers(0, 3, n), np.where(score > 2, 2, rng.integers(0, 2, n)))
+    return np.hstack([two, scipy.sparse.random(n, 900, 0.02, random_state=1).toarray()]), score, y
+
+
+def not_separated(model: Any, *data: Any, **others: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparationWarning)
+        model.fit(*data, **others)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, as_frame])
+def test_a_class_that_two_columns_tell_apart_is_named_while_rows_are_unsure_of_the_others(form: Any) -> None:
+    x, score, y = two_and_many(np.random.default_rng(0))
+    x, model = form(x), linnet.LogisticRegression(C=np.inf)
+    with pytest.warns(SeparationWarning, match=f"x0, x1 tell class 2 apart without error on {np.sum(score != 2)} rows"):
+        model.fit(x, y)
+    y[np.flatnonzero(score == 3)[:20]] = 0  # now they do not, and coefficients are large but finite
+    not_separated(model, x, y)
+
+
+def test_weights_offsets_and_a_reference_change_nothing_of_what_two_columns_tell_apart() -> None:
+    rng = np.random.default_rng(0)
+    dense, score, y = two_and_many(rng)
+    x, n = scipy.sparse.csr_array(dense), len(y)
+    offset = 3 * rng.normal(size=(n, 3))
+    for reference in (0, 2):
+        model = linnet.LogisticRegression(C=np.inf, reference=reference)
+        with pytest.warns(SeparationWarning, match="x0, x1 tell class 2 apart"):
+            model.fit(x, y, offset=offset)
+    model = linnet.LogisticRegression(C=np.inf)
+    weights = rng.integers(0, 2, n) | (score == 2)
+    others = np.where((score > 2) & (weights == 0), 0, y)
+    with pytest.warns(SeparationWarning, match=f"x0, x1 tell class 2 apart .* {np.sum((score != 2) & (weights > 0))}"):
+        model.fit(x, others, sample_weight=weights)
+    not_separated(model, x, others)
+    pairs = np.where(score == 2, rng.integers(0, 4, n), 2 * (score > 2) + rng.integers(0, 2, n))
+    with pytest.warns(SeparationWarning, match="x0, x1 tell classes 0 and 1 and 2 and 3 apart"):
+        model.fit(x, pairs)
+
+
+def _table(rng: np.random.Generator) -> tuple[Any, Floats]:
+    """A table of some form, and the same as an array."""
+    n, p = int(rng.integers(15, 120)), int(rng.integers(2, 7))
+    few = (rng.random((n, p)) < 0.3) * rng.integers(1, 3, (n, p))
+    x = np.asarray([rng.integers(0, 3, (n, p)), rng.normal(size=(n, p)), few][rng.integers(3)], np.float64)
+    form = rng.integers(3)
+    if form < 2:
+        return (x if form else scipy.sparse.csr_array(x)), x
+    level = rng.integers(0, 4, n)
+    levels = np.asarray(level[:, None] == np.unique(level), np.float64)
+    return as_frame(x).assign(level=pd.Categorical(level.astype(str))), np.hstack([x, levels])
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson", "tweedie"])
+def test_what_a_fit_without_second_derivatives_says_is_what_a_linear_program_does(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linnet.inference.separation.LARGEST_CURVATURE", 0)
+    monkeypatch.setattr("linnet.inference.separation._LARGEST_PROGRAM", 0)
+    monkeypatch.setattr("linnet.inference.separation.one_column_each", lambda *_: None)
+    rng = np.random.default_rng(0)
+    outcomes = {False: 0, True: 0}
+    for _ in range(150):
+        table, x = _table(rng)
+        n, k = len(x), int(rng.integers(3, 6)) if family == "categorical" else int(rng.integers(1, 3))
+        intercept, noise = bool(rng.random() < 0.8), rng.choice([0.1, 0.5, 2.0])
+        ones = np.column_stack([x, np.ones(n)]) if intercept else x
+        weights = rng.integers(0, 3, n) + 0.0 if rng.random() < 0.3 else None
+        counted = np.ones(n, np.bool_) if weights is None else weights > 0
+        given: Any = {"weights": weights, "intercept": intercept}
+        if rng.random() < 0.3:
+            given["offset"] = 4 * rng.normal(size=(n, k))
+        score = x[:, 0] + x[:, 1]
+        middle = rng.choice(score, k)
+        if family == "categorical":
+            side = np.where(score == middle[0], rng.integers(0, 2, n), score > middle[0])
+            z = 50.0 * rng.integers(0, 2) * (side[:, None] == rng.integers(0, 2, k))  # classes in two groups, or not
+            t = (z + x[:, :2] @ rng.normal(size=(2, k)) + noise * rng.gumbel(size=(n, k))).argmax(axis=1)
+            given["labels"] = t.astype(np.int32)
+            if rng.random() < 0.3:
+                given["fixed"] = np.arange(k) == rng.integers(k)
+            apart = np.eye(k)[t][:, None] - np.eye(k)
+            gains = np.einsum("ikl,ij->iklj", apart, ones)[counted].reshape(-1, k * ones.shape[1])
+            endless = no_optimum(gains, np.zeros((0, gains.shape[1])))
+        else:
+            t = score[:, None] + noise * rng.normal(size=(n, k)) > middle
+            t = t + 0.0 if family == "bernoulli" else rng.poisson(2.0, (n, k)) * ~t + 0.0
+            given["values"] = np.ascontiguousarray(t)
+            side = 2 * t - 1 if family == "bernoulli" else -1.0 * (t == 0)
+            endless = any(
+                no_optimum((ones * one[:, None])[counted & (one != 0)], ones[counted & (one == 0)])
+                for one in side.T
+                if (counted & (one != 0)).any()
+            )
+        problem = Problem(Encoder().learn(table), Head(family, power=1.5), k, **given)
+        assert (separation(problem, solve(problem, "lbfgs")) is not None) == endless
+        outcomes[endless] += 1
+    assert min(outcomes.values()) > 20
+
+
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame])
 def test_a_rare_column_of_one_class_is_named_by_every_solver(form: Any) -> None:
     rng = np.random.default_rng(0)

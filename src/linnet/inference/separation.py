@@ -3,7 +3,7 @@
 Where the classes can be told apart by a line (completely, or all but rows that lie on it), the likelihood has no
 maximum. Newton's steps then do not become small but tend to that direction d, and d proves it: no row's own class
 loses by it, and some gain. So does any theta that tells the classes apart. Where neither does and yet the fit found no
-optimum, a linear program looks for d. What a single column does (`one_column`) is found without all that.
+optimum, `recession` looks for d. What a single column does (`one_column`) is found without all that.
 
 That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
 much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
@@ -16,24 +16,20 @@ of which are 0, r is mean^(2-q), and d'Hd has a factor of 2-q < 1 besides.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from linnet.fit.least_norm import null_space
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Factor, Solution, elimination_order, factor, newton
-from linnet.fit.solve import LARGEST_CURVATURE, solve
+from linnet.fit.solve import LARGEST_CURVATURE
 from linnet.inference.one_column import intercept_alone, one_column_each
-from linnet.model.heads import Head, Normal, power_of
+from linnet.inference.recession import FAR, beyond, by_program, sinking, ways
 
 _SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
-_FAR = 10.0  # in z: without it no row has become nearly certain
 _CERTAIN = 1e-9  # where no row is so certain, second derivatives have digits enough
 _LARGEST_PROGRAM = 2_000_000  # entries of a linear program
-_LEAST_SQUARES = 300  # steps
 _MOST_PRODUCTS, _STEPS = 2e10, 10  # of second derivatives that look once more at what L-BFGS found: some seconds
 _SLACK = 1e-6  # of the largest gain
 _TRACE = 1e-6  # the same for a column that has no standard error: roundings move others by less
@@ -57,7 +53,7 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     free = problem.free & (problem.ridge == 0)
     if problem.l1 is not None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
-    if not free.any() or not (problem.head.family in ("bernoulli", "categorical") or _sinking(problem.head)):
+    if not free.any() or not (problem.head.family in ("bernoulli", "categorical") or sinking(problem.head)):
         return None
     if _has_optimum(problem, solution):
         return None
@@ -71,7 +67,7 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
         found = _proof_by_few(problem, theta, 0.0, 0.0) or _by_one_column(problem, free)
         if found is not None:
             return found
-        if step is None and np.abs(z).max() > _FAR:
+        if step is None and np.abs(z).max() > FAR:
             solution = _by_newton(problem, solution)
             step = solution.step
             if _has_optimum(problem, solution):
@@ -82,15 +78,14 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
             found = _proof_by_few(problem, step, _SMALL_STEP, _SLACK)
             if found is not None:
                 return found
-    if step is None and z is not None and np.abs(z).max() > _FAR:  # too large for second derivatives
-        d = _beyond_unsure_rows(problem, np.where(free, solution.theta, 0.0), z)
-        found = None if d is None else _proof_by_few(problem, np.where(free, d, 0.0), _SMALL_STEP, _TRACE)
+    if step is None and z is not None and np.abs(z).max() > FAR:  # too large for second derivatives
+        found = _proof_by_few(problem, beyond(problem, solution, free), _SMALL_STEP, _TRACE)
         if found is not None:
             return found
     too_large = problem.columns.rows * problem.size > _LARGEST_PROGRAM
-    if z is None or solution.converged or np.abs(z).max() <= _FAR or too_large:
+    if z is None or solution.converged or np.abs(z).max() <= FAR or too_large:
         return None
-    d = _search(problem, free)
+    d = by_program(problem, free, _spread(problem))
     return None if d is None else _proof_by_few(problem, d, _SMALL_STEP, _SLACK)
 
 
@@ -132,11 +127,6 @@ def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | No
     return replace(proof, columns=tuple(columns.tolist()), outputs=tuple(outputs.tolist()))
 
 
-def _sinking(head: Head) -> float:
-    """The power of e^z that the loss of a row without counts, or of amount 0, falls with; 0 for other heads."""
-    return max(2 - power_of(head), 0.0) if head.family in ("poisson", "tweedie") and power_of(head) >= 1 else 0.0
-
-
 def _has_optimum(problem: Problem, solution: Solution) -> bool:
     """Whether what Newton's method had left to gain rules a separation out."""
     low, high = solution.reach
@@ -144,8 +134,8 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
         return False
     if problem.head.family == "categorical":
         least = np.exp(low - high) / problem.outputs
-    elif _sinking(problem.head):
-        least = np.exp(_sinking(problem.head) * min(low, 0.0))
+    elif sinking(problem.head):
+        least = np.exp(sinking(problem.head) * min(low, 0.0))
     else:
         least = 0.5 * np.exp(-max(high, -low))
     if problem.weights is not None:
@@ -153,75 +143,11 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
     return bool(least > _CERTAIN and 4 * solution.gap < least)  # twice what is left, and twice that for roundings
 
 
-def _search(problem: Problem, free: NDArray[np.bool_]) -> Floats | None:
-    """The direction with the largest sum of gains, by a linear program."""
-    from scipy import optimize  # takes its time to load
-
-    linprog: Any = optimize.linprog
-
-    columns, k = problem.columns, problem.outputs
-    counts = np.ones(columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
-    spread = _spread(problem)
-    parts: list[Any] = [np.ones((columns.rows, 1))]
-    if columns.count > columns.dense:
-        parts = [columns.entries(), *parts]
-    if columns.dense:
-        parts = [np.hstack(columns.tables) - problem.center, *parts]
-    whole = scipy.sparse.hstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
-    x = scipy.sparse.coo_array(whole[counts] @ scipy.sparse.diags_array(1 / spread))
-    row, column = x.coords
-
-    def moves(output: NDArray[Any] | int) -> "scipy.sparse.csr_array[Any]":
-        """What theta adds to z of each row's output."""
-        return scipy.sparse.csr_array((x.data, (row, column * k + output)), shape=(x.shape[0], problem.size))
-
-    still = scipy.sparse.csr_array((0, problem.size))
-    t = problem.target[counts]
-    if problem.labels is not None:
-        own = moves(t[row])
-        gains = scipy.sparse.vstack([(own - moves(other))[t != other] for other in range(k)])
-    else:
-        one = 2 * t - 1 if problem.head.family == "bernoulli" else -1.0 * (t == 0)  # the way each row may move
-        gains = scipy.sparse.vstack([(moves(j) * one[:, [j]])[np.abs(one[:, j]) == 1] for j in range(k)])
-        still = scipy.sparse.vstack([moves(j)[np.abs(one[:, j]) != 1] for j in range(k)])
-    found = linprog(
-        -gains.sum(axis=0),
-        A_ub=-gains,
-        b_ub=np.zeros(gains.shape[0]),
-        A_eq=still,
-        b_eq=np.zeros(still.shape[0]),
-        bounds=[(-1, 1) if one else (0, 0) for one in free],
-    )
-    return found.x / np.repeat(spread, k) if found.status == 0 else None
-
-
 def _by_newton(problem: Problem, solution: Solution) -> Solution:
     """The solution after some of Newton's steps, if they can be afforded: those of L-BFGS prove nothing."""
     if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MOST_PRODUCTS:
         return solution
     return newton(problem, solution.theta, elimination_order(problem), max_iter=_STEPS, plain=problem.start())
-
-
-def _beyond_unsure_rows(problem: Problem, theta: Floats, z: Floats) -> Floats | None:
-    """What is left of theta without all that rows determine which are not sure of their class, by least squares: the
-    part that has grown, if there is a separation, and about nothing otherwise.
-    """
-    unsure = _gains(problem, z)[0] < _FAR
-    if problem.weights is not None:
-        unsure &= problem.weights > 0
-    if not unsure.any():
-        return None
-    rows = Problem(
-        problem.columns,
-        Normal(),
-        problem.outputs,
-        values=z,
-        weights=unsure.astype(np.float64),
-        intercept=problem.intercept,
-        fixed=problem.fixed,
-        threads=problem.threads,
-    )
-    return theta - solve(rows, max_iter=_LEAST_SQUARES, tolerance=1e-16).theta
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
@@ -264,13 +190,8 @@ def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
         own = z[np.arange(len(z)), problem.labels]
         others = np.ma.masked_array(z, np.arange(problem.outputs) == problem.labels[:, None])
         return own - others.max(axis=1).data, own - others.min(axis=1).data
-    assert problem.values is not None
-    t = problem.values
-    if _sinking(problem.head):  # rows with counts must stay where they are, those without may sink
-        gains = np.where(t > 0, -np.abs(z), -z)
-    else:
-        side = 2 * t - 1
-        gains = np.where(side**2 == 1, side * z, -np.abs(z))
+    way = ways(problem)
+    gains = np.where(np.abs(way) == 1, way * z, -np.abs(z))  # other rows must stay where they are
     return gains.min(axis=1), gains.max(axis=1)
 
 
