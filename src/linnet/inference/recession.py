@@ -81,18 +81,18 @@ class _Shortfall:
         self._problem, self._held = problem, np.flatnonzero(~free)
         self.size, self.most_threads = problem.size, problem.most_threads
         self._own, self._ways = None, np.empty(0)
+        z = problem.z(theta)
         if problem.labels is not None:
-            self._own = np.arange(problem.columns.rows), problem.labels
+            self._own = np.arange(len(z)), problem.labels
+            far = z.max(axis=1, keepdims=True) - z >= FAR  # from the likeliest class, which need not be its own
+            self._kinds = np.where(far, _GAINS, _LIKELY).astype(np.int8)
+            self._kinds[self._own] = _OWN
         else:
             self._ways = ways(problem)
             stays = np.abs(self._ways) != 1
+            far = (sinking(problem.head) or 1.0) * self._ways * z >= FAR
+            self._kinds = np.where(far & ~stays, _GAINS, _LIKELY).astype(np.int8)
             self._ways[stays] = 1
-        gains = self._gains(problem.z(theta)) * (sinking(problem.head) or 1.0)
-        self._kinds = np.where(gains < FAR, _LIKELY, _GAINS).astype(np.int8)
-        if self._own is not None:
-            self._kinds[self._own] = _OWN
-        else:
-            self._kinds[stays] = _LIKELY
         if problem.weights is not None:
             self._kinds[problem.weights == 0] = _OWN
 
