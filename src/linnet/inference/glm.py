@@ -21,18 +21,19 @@ import scipy
 from numpy.typing import NDArray
 
 from linnet.checks import check_number
-from linnet.data.targets import missing
 from linnet.errors import ConfigError, DataError
 from linnet.fit.coordinate import lasso
 from linnet.fit.least_norm import shared, smallest
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import dependent, elimination_order, factor, newton
 from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood, weighted_sum
+from linnet.inference.sandwich import meat
 from linnet.inference.separation import endless
 from linnet.model.heads import Head, power_of
 
 _LARGEST = 10_000  # parameters
 _ROUNDING = 1e-8  # of a deviance
+_OFF, _LITTLE = 0.05, 1e-10  # standard errors, and part of the null deviance, that a solver may leave
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
@@ -200,7 +201,7 @@ def infer(
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
         dispersion = weighted_sum(weights, (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
-    middle = h if kind == "model" else _meat(problem, sought, slope, curved, weights, inverse, kind, groups, free)
+    middle = h if kind == "model" else meat(problem, sought, slope, curved, weights, inverse, kind, groups, free)
     covariance = inverse @ middle @ inverse
     vague = (problem.ridge > 0) & _is_rounding(covariance, inverse, middle)
     if kind == "model":
@@ -217,8 +218,9 @@ def infer(
         held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
     covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
     coef = (move @ theta)[places]
-    there = Point(theta, loss, np.where(sought, g + problem.ridge * theta, 0.0), reach=ends)
-    far = (bread.dependent & ~lost) | endless(problem, there, bread, lost, move)
+    g[sought] += (problem.ridge * theta + lasso(problem) * np.sign(theta))[sought]
+    g[~sought] = 0
+    far = (bread.dependent & ~lost) | endless(problem, Point(theta, loss, g, reach=ends), bread, lost, move)
     shown, too_far, vague = ~held[places], far[places], vague[places]
     error = np.where(shown & ~too_far & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -227,7 +229,7 @@ def infer(
     special = scipy.special
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
     reach = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
-    away = _deviance(problem, theta, loss)
+    away, null = _deviance(problem, theta, loss), null_deviance(problem)
     numbers = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
 
@@ -235,6 +237,15 @@ def infer(
         if which.any():
             notes.append(f"{what}: {', '.join(name for name, one in zip(names, which, strict=True) if one)}.")
 
+    step = bread.solve(g)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = float(np.nan_to_num(np.abs((move @ step)[places]) / error, posinf=0.0).max(initial=0.0))
+    if off > _OFF and float(g @ step) > _LITTLE * null:
+        notes.append(
+            f"These are not the best coefficients for these data: the best are about {off:.2g} standard errors away. "
+            "Standard errors and tests hold for the data of the fit: were its rows, weights, offset or exposure "
+            "others, or did it end early?"
+        )
     note("Held at zero because other columns determine them", ~shown & ~stuck[places])
     why = "because they may not be negative" if problem.positive else "by the penalty"
     note(f"Held at zero {why}", stuck[places])
@@ -275,7 +286,7 @@ def infer(
         dispersion,
         log_likelihood(problem.head, away, t, weights, dispersion),
         away,
-        null_deviance(problem),
+        null,
         problem.head,
         (weighted_sum(weights, numbers), weighted_sum(weights, numbers**2)),
         not (penalised or problem.positive),
@@ -313,64 +324,6 @@ def _to_user_matrix(problem: Problem) -> Floats:
         row = problem.size - k + output
         move[row, np.arange(dense) * k + output] = -problem.center
     return move
-
-
-def _meat(
-    problem: Problem,
-    sought: NDArray[np.bool_],
-    slope: Floats,
-    curved: Floats,
-    weights: Floats,
-    inverse: Floats,
-    kind: str,
-    groups: object,
-    free: float,
-) -> Floats:
-    """Σ s_i s_i' over rows or groups."""
-    k, size = problem.outputs, problem.columns.count + 1
-    total = float(weights.sum())
-    rest = total - free
-    if kind == "cluster":
-        count, of_rows = _groups(groups, weights)
-        scores = np.empty((count, problem.size))
-        problem.core.gradient_by_group(weights[:, None] * slope, of_rows, scores)
-        scores[:, ~sought] = 0
-        return np.asarray(scores.T @ scores * (count / (count - 1) * (total - 1) / rest if rest > 0 else np.nan))
-    scaled = weights
-    if kind in ("HC2", "HC3"):
-        if k > 1:
-            raise ConfigError(f"{kind} needs a leverage for each row, which is defined for one output: use HC0 or HC1")
-        leverage = np.empty(len(weights))
-        problem.core.quadratic(np.ascontiguousarray(inverse), leverage)
-        scaled = weights / np.maximum(1 - curved[:, 0] * leverage, 1e-12) ** (1 if kind == "HC2" else 2)
-    meat = np.empty((size, k, size, k))
-    block = np.empty((size, size))
-    for a in range(k):
-        for b in range(a, k):
-            problem.core.sandwich(scaled * slope[:, a] * slope[:, b], block)
-            meat[:, a, :, b] = meat[:, b, :, a] = block
-    out = meat.reshape(size * k, size * k)
-    out[~sought], out[:, ~sought] = 0, 0
-    return out * (total / rest if rest > 0 else np.nan) if kind == "HC1" else out
-
-
-def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
-    """How many groups have rows with a weight, and the group of each row."""
-    labels = np.asarray(groups)
-    if labels.shape != weights.shape:
-        raise DataError(f"groups must have one entry a row, {len(weights)} in all, got shape {labels.shape}")
-    lacking = missing(labels)
-    if lacking.any():
-        raise DataError(f"groups has no value in row {int(lacking.argmax())}: every row needs a group")
-    try:
-        names, found = np.unique(labels[weights > 0], return_inverse=True)
-    except TypeError:
-        raise DataError("groups must be numbers or names, not both") from None
-    if len(names) < 2:
-        raise DataError("groups must name at least two groups")
-    of_rows = np.zeros(len(labels), np.int64)
-    of_rows[weights > 0] = found.reshape(-1)
-    return len(names), of_rows
 
 
 def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
