@@ -244,6 +244,21 @@ def test_a_rare_column_of_one_class_is_named_by_every_solver(form: Any) -> None:
             linnet.LogisticRegression(C=np.inf, solver=solver).fit(few, y)
 
 
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_columns_that_are_not_needed_are_not_named(classes: int, intercept: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = np.hstack([rng.integers(-2, 3, (300, 2)), rng.normal(size=(300, 20))])
+    above = x[:, 0] + x[:, 1] > (2 if intercept else 0)
+    x[:, 0] += 0.2 * above
+    y = np.where(above, classes - 1, rng.integers(0, max(classes - 1, 1), 300))
+    for solver in ("lbfgs", "newton-cholesky"):
+        for table in (x, scipy.sparse.csr_array(x)):
+            said = "separation: x0, x1 tell " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
+            with pytest.warns(SeparationWarning, match=said):
+                linnet.LogisticRegression(C=np.inf, solver=solver, fit_intercept=intercept).fit(table, y)
+
+
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
 def test_what_a_separation_leaves_undetermined_has_no_standard_error(solver: str) -> None:
     rng = np.random.default_rng(0)

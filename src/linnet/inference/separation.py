@@ -34,6 +34,7 @@ _MOST_PRODUCTS, _STEPS = 2e10, 10  # of second derivatives that look once more a
 _SLACK = 1e-6  # of the largest gain
 _TRACE = 1e-6  # the same for a column that has no standard error: roundings move others by less
 _FAR_OUT = 1e9  # in z: where rows that gain least no longer count
+_FEW = 8  # columns, up to which the fewest that separate are sought one by one
 _PART = 0.05  # a column takes part if it moves z by this part of what the first one does
 
 
@@ -163,8 +164,54 @@ def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Se
     for way in (biases, d):
         found = _proof(problem, way, least, slack)
         if found is not None:
-            return found
+            return _by_fewer(problem, found)
     return None
+
+
+def _by_fewer(problem: Problem, found: Separation) -> Separation:
+    """The same, laid to no more columns than prove as much: those that move z most, 1, 2, 3, ... 8, 16, ... of them."""
+    by_output = _apart(problem, found.direction)
+    moved = (np.abs(by_output[:-1]) * _spread(problem)[:-1, None]).max(axis=1)
+    order, count = np.argsort(-moved, kind="stable"), 1
+    while count < len(found.columns):
+        few = np.zeros_like(by_output)
+        few[order[:count]], few[-1] = by_output[order[:count]], by_output[-1]
+        if problem.intercept:
+            few[-1] += _middle_biases(problem, _moved(problem, few.ravel()))
+        proof = _proof(problem, few.ravel(), _SMALL_STEP, _SLACK)
+        if proof is not None and proof.complete == found.complete and proof.rows >= found.rows:
+            return replace(found, columns=proof.columns, outputs=proof.outputs)
+        count += 1 if count < _FEW else count
+    return found
+
+
+def _middle_biases(problem: Problem, z: Floats) -> Floats:
+    """What biases must add so that no row loses, as far from where one does as they can; zeros if nothing will do.
+
+    Of classes that is b_a - b_b >= m_ab, the largest z_b - z_a of class a's rows. Then b_a - b_c is at least the length
+    of the longest way from a to c, and those lengths, for any c, are such b.
+    """
+    counted = slice(None) if problem.weights is None else problem.weights > 0
+    z = z[counted]
+    if problem.labels is None:
+        way = ways(problem)[counted]
+        low = np.where(way == 1, -z, -np.inf).max(axis=0)
+        high = np.where(way == -1, -z, np.inf).min(axis=0)
+        possible = np.isfinite(low) & np.isfinite(high) & (np.abs(way) == 1).all(axis=0)
+        return np.where(possible, np.where(possible, low, 0.0) / 2 + np.where(possible, high, 0.0) / 2, 0.0)
+    own = problem.labels[counted]
+    ways_between = np.stack(
+        [(z[own == a] - z[own == a][:, [a]]).max(axis=0, initial=-np.inf) for a in range(z.shape[1])]
+    )
+    for b in range(len(ways_between)):
+        np.maximum(ways_between, ways_between[:, [b]] + ways_between[b], out=ways_between)
+    return ways_between.mean(axis=1) if np.isfinite(ways_between).all() else np.zeros(len(ways_between))
+
+
+def _apart(problem: Problem, d: Floats) -> Floats:
+    """A direction by columns and outputs: moving all classes together changes nothing, those concerned leave others."""
+    by_output = d.reshape(-1, problem.outputs)
+    return by_output if problem.labels is None else by_output - np.median(by_output, axis=1, keepdims=True)
 
 
 def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
@@ -173,10 +220,7 @@ def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separatio
     largest = float(best.max())
     if largest <= least or float(worst.min()) < -slack * largest:
         return None
-    by_output = d.reshape(-1, problem.outputs)
-    if problem.labels is not None:  # moving all classes together changes nothing: those concerned leave the others
-        by_output = by_output - np.median(by_output, axis=1, keepdims=True)
-    moved = np.abs(by_output) * _spread(problem)[:, None]
+    moved = np.abs(_apart(problem, d)) * _spread(problem)[:, None]
     part = moved > _PART * (moved[:-1].max(initial=0.0) or moved.max())
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
     outputs = tuple(int(k) for k in np.flatnonzero(part.any(axis=0)))
