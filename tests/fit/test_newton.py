@@ -10,7 +10,7 @@ from linnet.data.columns import Columns
 from linnet.fit.linear import Point, Problem
 from linnet.fit.newton import elimination_order, factor
 from linnet.fit.solve import solve
-from linnet.model.heads import Bernoulli, Head, Poisson
+from linnet.model.heads import Bernoulli, Categorical, Head, Poisson
 
 RNG = np.random.default_rng(0)
 N, WIDE = 60_000, 12
@@ -65,3 +65,12 @@ def test_nothing_is_left_where_second_derivatives_are_not_exact(family: str, pow
     assert end.curvature is not None
     rest = factor(end.curvature, elimination_order(problem)).solve(end.gradient)
     assert np.abs(rest).max() <= 1e-8 * np.abs(found.theta[:-1]).max()
+
+
+def test_a_last_step_of_roundings_is_not_taken() -> None:
+    for seed in range(12):  # classes that can be told apart, so that in the end all rows are certain
+        rng = np.random.default_rng(seed)
+        x, labels = rng.normal(size=(100, 60)), rng.integers(0, 3, 100).astype(np.int32)
+        problem = Problem(Columns(100, (x,)), Categorical(), 3, labels=labels)
+        found = solve(problem, "newton-cholesky")
+        assert problem.at(found.theta).value <= max(found.value, 1e-9)

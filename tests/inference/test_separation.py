@@ -245,18 +245,17 @@ def test_a_rare_column_of_one_class_is_named_by_every_solver(form: Any) -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_columns_that_are_not_needed_are_not_named(classes: int, intercept: bool) -> None:
+def test_columns_that_are_not_needed_are_not_named(classes: int) -> None:
     rng = np.random.default_rng(0)
-    x = np.hstack([rng.integers(-2, 3, (300, 2)), rng.normal(size=(300, 20))])
-    above = x[:, 0] + x[:, 1] > (2 if intercept else 0)
+    x = np.hstack([rng.integers(-2, 3, (150, 2)), rng.normal(size=(150, 40))])
+    above = x[:, 0] + x[:, 1] > 2
     x[:, 0] += 0.2 * above
-    y = np.where(above, classes - 1, rng.integers(0, max(classes - 1, 1), 300))
+    y = np.where(above, classes - 1, rng.integers(0, classes - 1, 150))
+    said = "separation: x0, x1 tell " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
     for solver in ("lbfgs", "newton-cholesky"):
         for table in (x, scipy.sparse.csr_array(x)):
-            said = "separation: x0, x1 tell " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
             with pytest.warns(SeparationWarning, match=said):
-                linnet.LogisticRegression(C=np.inf, solver=solver, fit_intercept=intercept).fit(table, y)
+                linnet.LogisticRegression(C=np.inf, solver=solver).fit(table, y)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])

@@ -32,6 +32,7 @@ _NOTHING = 1e-15  # a gain this small is none
 _LEAST_DAMPING = 1e-12  # of second derivatives, added where roundings lead nowhere; then 100 times that
 _LEFT = 1e-17  # what may be left after the last step, likewise
 _STILL = 1e-8  # of the largest coefficient: a way this short changes nothing
+_LONG = 1e-3  # the same: a last step is shorter
 _SLOWEST = 1e-2  # a step is this much shorter than the one before, at least
 
 
@@ -183,7 +184,7 @@ def newton(
         else:
             finished = gain <= _LEFT * gained or (gain <= _NOTHING * (size + gained) and gain >= 0.5 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
-            end = point.theta + step if finished else point.theta
+            end = point.theta + step if finished and _leads_down(problem, point, step, every) else point.theta
             return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
         iterations += 1
         # 0.1: a guess
@@ -212,6 +213,16 @@ def newton(
         if damping:
             point.curvature.reshape(-1)[:: len(order) + 1] *= 1 + damping  # the diagonal
         factored = factor(point.curvature, order, lost)
+
+
+def _leads_down(problem: Objective, point: Point, step: Floats, every: int) -> bool:
+    """Whether a last step, which promises next to nothing, may be taken: if it is long it may be made of roundings, in
+    directions in which only rows that are certain bend the objective, and make them certain of the wrong thing.
+    """
+    if np.abs(step).max(initial=0.0) <= _LONG * np.abs(point.theta).max(initial=0.0):
+        return True
+    value = problem.at(point.theta + step, gradient=False, every=every).value
+    return bool(value <= point.value + _ROUNDING * abs(point.value))
 
 
 def dependent(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:
