@@ -179,16 +179,15 @@ def _table(rng: np.random.Generator) -> tuple[Any, Floats]:
     return as_frame(x).assign(level=pd.Categorical(level.astype(str))), np.hstack([x, levels])
 
 
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
 @pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson", "tweedie"])
-def test_what_a_fit_without_second_derivatives_says_is_what_a_linear_program_does(
-    family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("linnet.inference.separation.LARGEST_CURVATURE", 0)
+def test_a_fit_says_what_a_linear_program_does(family: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.inference.separation.LARGEST_CURVATURE", 0)  # no second derivatives after L-BFGS
     monkeypatch.setattr("linnet.inference.separation._LARGEST_PROGRAM", 0)
     monkeypatch.setattr("linnet.inference.separation.one_column_each", lambda *_: None)
     rng = np.random.default_rng(0)
     outcomes = {False: 0, True: 0}
-    for _ in range(150):
+    for _ in range(200):
         table, x = _table(rng)
         n, k = len(x), int(rng.integers(3, 6)) if family == "categorical" else int(rng.integers(1, 3))
         intercept, noise = bool(rng.random() < 0.8), rng.choice([0.1, 0.5, 2.0])
@@ -221,7 +220,7 @@ def test_what_a_fit_without_second_derivatives_says_is_what_a_linear_program_doe
                 if (counted & (one != 0)).any()
             )
         problem = Problem(Encoder().learn(table), Head(family, power=1.5), k, **given)
-        assert (separation(problem, solve(problem, "lbfgs")) is not None) == endless
+        assert (separation(problem, solve(problem, solver)) is not None) == endless
         outcomes[endless] += 1
     assert min(outcomes.values()) > 20
 

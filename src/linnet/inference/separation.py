@@ -28,6 +28,7 @@ from linnet.inference.one_column import intercept_alone, one_column_each
 from linnet.inference.recession import FAR, beyond, by_program, sinking, ways
 
 _SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
+_LONG_STEP = 0.1  # in z: where rows become certain for ever, each of Newton's steps moves them by 1 or more
 _CERTAIN = 1e-9  # where no row is so certain, second derivatives have digits enough
 _LARGEST_PROGRAM = 2_000_000  # entries of a linear program
 _MOST_PRODUCTS, _STEPS = 2e10, 10  # of second derivatives that look once more at what L-BFGS found: some seconds
@@ -73,18 +74,20 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
             step = solution.step
             if _has_optimum(problem, solution):
                 return None
+    moved = np.inf
     if step is not None:
         step = np.where(free, step, 0.0)
-        if step[: -problem.outputs].any() or 2 * np.abs(step).max() > _SMALL_STEP:
-            found = _proof_by_few(problem, step, _SMALL_STEP, _SLACK)
-            if found is not None:
-                return found
-    if step is None and z is not None and np.abs(z).max() > FAR:  # too large for second derivatives
+        moved = np.ptp(_moved(problem, step))
+        found = _proof_by_few(problem, step, _SMALL_STEP, _SLACK) if moved > _SMALL_STEP else None
+        if found is not None:
+            return found
+    if z is None or np.abs(z).max() <= FAR:
+        return None
+    if moved > _LONG_STEP or not solution.converged:  # L-BFGS has none, and roundings may have spoilt that of Newton
         found = _proof_by_few(problem, beyond(problem, solution, free), _SMALL_STEP, _TRACE)
         if found is not None:
             return found
-    too_large = problem.columns.rows * problem.size > _LARGEST_PROGRAM
-    if z is None or solution.converged or np.abs(z).max() <= FAR or too_large:
+    if solution.converged or problem.columns.rows * problem.size > _LARGEST_PROGRAM:
         return None
     d = by_program(problem, free, _spread(problem))
     return None if d is None else _proof_by_few(problem, d, _SMALL_STEP, _SLACK)
