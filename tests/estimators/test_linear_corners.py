@@ -78,3 +78,29 @@ def test_sparse_targets_are_told_how_to_become_arrays() -> None:
     for model in (linnet.LogisticRegression(), linnet.LinearRegression(), linnet.PoissonRegressor()):
         with pytest.raises(DataError, match=r"y is a sparse matrix: use y.toarray\(\)"):
             model.fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["newton-cholesky", "lbfgs"])
+@pytest.mark.parametrize("far", [1000.0, -1e300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        linnet.PoissonRegressor(alpha=0),
+        linnet.GammaRegressor(alpha=0),
+        linnet.TweedieRegressor(power=1.5, alpha=0.1),
+        linnet.LogisticRegression(C=np.inf),
+    ],
+    ids=str,
+)
+def test_a_row_without_weight_may_have_any_offset(model: Any, far: float, solver: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3))
+    y = rng.integers(1, 3, 300)
+    offset, weights = np.zeros(300), np.ones(300)
+    offset[7], weights[7] = far, 0
+    there = weights > 0
+    wanted = model.fit(x[there], y[there]).inference(x[there], y[there])
+    found = model.set_params(solver=solver).fit(x, y, weights, offset=offset).inference(x, y, weights, offset=offset)
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found.standard_error, wanted.standard_error, rtol=1e-5)
+    assert found.deviance == pytest.approx(wanted.deviance, rel=1e-9)

@@ -243,6 +243,15 @@ def test_a_rare_column_of_one_class_is_named_by_every_solver(form: Any) -> None:
             linnet.LogisticRegression(C=np.inf, solver=solver).fit(few, y)
 
 
+def test_complete_separation_tells_all_classes_apart() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        with pytest.warns(
+            SeparationWarning, match="complete separation: .* tell classes 0 and 1 and 2 apart .* 30 rows"
+        ):
+            linnet.LogisticRegression(C=np.inf).fit(rng.normal(size=(30, 50)), np.arange(30) % 3)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_columns_that_are_not_needed_are_not_named(classes: int) -> None:
     rng = np.random.default_rng(0)

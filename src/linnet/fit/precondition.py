@@ -136,6 +136,7 @@ def curvature(problem: Problem, z: Floats) -> Floats:
     """The second derivative of each row's loss in each output alone, times the row's weight."""
     curved = problem.head.curvature(z, problem.target, expected=True)
     if problem.weights is not None:
+        curved[problem.weights == 0] = 0  # whatever their z, which may be too far out to be a number
         curved *= problem.weights[:, None]
     return curved
 

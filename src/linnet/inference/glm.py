@@ -197,7 +197,7 @@ def infer(
     if dispersed or kind != "model":
         z = problem.z(theta)
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
-        slope[weights == 0] = 0
+        slope[weights == 0], curved[weights == 0] = 0, 1  # whatever their z
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
         dispersion = weighted_sum(weights, (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")

@@ -226,8 +226,9 @@ def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separatio
     moved = np.abs(_apart(problem, d)) * _spread(problem)[:, None]
     part = moved > _PART * (moved[:-1].max(initial=0.0) or moved.max())
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
-    outputs = tuple(int(k) for k in np.flatnonzero(part.any(axis=0)))
     complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
+    concerned = part.any(axis=0) | (complete and problem.labels is not None)  # each class is told from all others
+    outputs = tuple(int(k) for k in np.flatnonzero(concerned))
     return Separation(complete, columns, outputs, rows, d)
 
 
