@@ -146,7 +146,7 @@ def test_a_class_that_two_columns_tell_apart_is_named_while_rows_are_unsure_of_t
     not_separated(model, x, y)
 
 
-def test_weights_offsets_and_a_reference_change_nothing_of_what_two_columns_tell_apart() -> None:
+def test_weights_offsets_a_reference_and_penalties_on_others_change_nothing_of_what_two_columns_tell_apart() -> None:
     rng = np.random.default_rng(0)
     dense, score, y = two_and_many(rng)
     x, n = scipy.sparse.csr_array(dense), len(y)
@@ -161,6 +161,10 @@ def test_weights_offsets_and_a_reference_change_nothing_of_what_two_columns_tell
     with pytest.warns(SeparationWarning, match=f"x0, x1 tell class 2 apart .* {np.sum((score != 2) & (weights > 0))}"):
         model.fit(x, others, sample_weight=weights)
     not_separated(model, x, others)
+    model.set_params(C=1.0, column_penalty=np.where(np.arange(902) < 2, 0.0, 1.0))
+    with pytest.warns(SeparationWarning, match="x0, x1 tell class 2 apart"):
+        model.fit(x, y)
+    model = linnet.LogisticRegression(C=np.inf)
     pairs = np.where(score == 2, rng.integers(0, 4, n), 2 * (score > 2) + rng.integers(0, 2, n))
     with pytest.warns(SeparationWarning, match="x0, x1 tell classes 0 and 1 and 2 and 3 apart"):
         model.fit(x, pairs)

@@ -31,9 +31,19 @@ _FIRST = 5  # iterations until the first refresh, at least
 class Preconditioner:
     """The preconditioners of one problem, better from time to time. A new one takes the place of the one before."""
 
-    def __init__(self, problem: Problem, curved: Callable[[Floats], Floats] | None = None) -> None:
-        """Of a problem, or of other sums over its rows: `curved(theta)` are their second derivatives in each z."""
+    def __init__(
+        self,
+        problem: Problem,
+        curved: Callable[[Floats], Floats] | None = None,
+        free: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Of a problem, or of other sums over its rows: `curved(theta)` are their second derivatives in each z, and
+        `free` tells which parameters they seek.
+        """
         self._problem = problem
+        free = problem.free if free is None else free
+        self._held = np.flatnonzero(~free)
+        self._out = np.flatnonzero(~free.reshape(-1, problem.outputs).any(axis=1))  # columns
         self._curvature = curved or (lambda theta: curvature(problem, problem.z(theta)))
         self._blocks: dict[int, Precondition] = {}  # by output; each is a matrix, so that there is one at a time
         columns = problem.columns
@@ -75,7 +85,6 @@ class Preconditioner:
                 self._blocks.pop(i, None)
                 self._blocks[i] = self._by_matrix(curved[:, i], self._ridge[:, i])
             solve = lambda g: np.concatenate([self._blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
-        held = np.flatnonzero(~problem.free)
         fixed = np.flatnonzero(problem.fixed) if problem.fixed is not None else np.empty(0, np.intp)
 
         def apply(gradient: Floats) -> Floats:
@@ -92,7 +101,7 @@ class Preconditioner:
             elif self._level:
                 core.take_off_means(step)
             step = step.ravel()
-            step[held] = 0
+            step[self._held] = 0
             return step
 
         return apply
@@ -101,8 +110,8 @@ class Preconditioner:
         size = self._problem.columns.count + 1
         gram = np.empty((size, size))
         self._problem.core.sandwich(_heaviest(weights, self._rows), gram)
-        if not self._problem.intercept:  # or steps are those of a bias that may not be, which levels make up for
-            gram[-1], gram[:, -1] = 0, 0
+        if len(self._out):  # or steps are those of what may not move, such as a bias that levels make up for
+            gram[self._out], gram[:, self._out] = 0, 0
         gram[np.diag_indices_from(gram)] += ridge + 1e-8 * np.diagonal(gram)
         factored = factor(gram, np.arange(size))
         return lambda g: np.ascontiguousarray(factored.solve(np.ascontiguousarray(g.T)).T)

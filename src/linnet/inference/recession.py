@@ -53,7 +53,7 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
     takes nothing from any row, if there is a separation and the steps were enough.
     """
     shortfall = _Shortfall(problem, solution.theta, free)
-    precondition = Preconditioner(problem, shortfall.curvature)
+    precondition = Preconditioner(problem, shortfall.curvature, free)
     point = shortfall.at(precondition.reachable(np.where(free, solution.theta, 0.0)) / FAR)
     steps, done, most = precondition.at(point), 0, max(_LEAST_STEPS, solution.iterations)
     while done < most and point.value > _ZERO * shortfall.gaining() > 0:
