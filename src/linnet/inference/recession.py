@@ -21,6 +21,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from linnet._native import core
 from linnet.fit.lbfgs import lbfgs
 from linnet.fit.linear import Floats, Point, Problem
 from linnet.fit.newton import Solution
@@ -28,7 +29,7 @@ from linnet.fit.precondition import Preconditioner
 from linnet.model.heads import Head, power_of
 
 FAR = 10.0  # in z: beyond it an outcome is next to impossible
-_LIKELY, _GAINS, _OWN = 0, 1, 2  # kinds of outcomes; _OWN: its own class, or a row without weight
+_LIKELY, _GAINS, _OWN = 0, 1, 2  # kinds of outcomes; _OWN: the row's own class, or any of a row without weight
 _LEAST_STEPS = 300  # or as many as the fit took
 _LEVEL = 1e-3  # of F: what is left to gain where it has no zero
 _ZERO = 1e-13  # of the number of gains: F of a direction that takes nothing from any, or no more than roundings do
@@ -56,7 +57,7 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
     precondition = Preconditioner(problem, shortfall.curvature, free)
     point = shortfall.at(precondition.reachable(np.where(free, solution.theta, 0.0)) / FAR)
     steps, done, most = precondition.at(point), 0, max(_LEAST_STEPS, solution.iterations)
-    while done < most and point.value > _ZERO * shortfall.gaining() > 0:
+    while gaining := shortfall.gaining():
         found = lbfgs(
             shortfall,
             point,
@@ -66,8 +67,10 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
             refresh=lambda point, iteration: precondition.refresh(point, done + iteration),  # noqa: B023
         )
         done += found.iterations
+        if found.value <= _ZERO * gaining or done >= most:
+            return found.theta
         if not shortfall.demote(found.theta) and not found.iterations:
-            break
+            return found.theta
         point = shortfall.at(found.theta)
     return point.theta
 
@@ -103,7 +106,7 @@ class _Shortfall:
     def at(self, theta: Floats) -> Point:
         """F and its gradient."""
         short = self._short(theta)
-        value = 0.5 * float(np.vdot(short, short))
+        value = 0.5 * core.dot(short.ravel(), short.ravel())
         if self._own is not None:
             total = short.sum(axis=1)
             np.negative(short, out=short)
