@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.linalg
 import scipy.sparse
 import statsmodels.api as sm
 
@@ -93,6 +94,34 @@ def test_tweedie_agrees_with_statsmodels() -> None:
 def classes() -> Any:
     p = np.exp(np.stack([0 * ETA, ETA, 0.3 - ETA], 1))
     return (np.random.default_rng(1).random((N, 1)) > (p / p.sum(1, keepdims=True)).cumsum(1)).sum(1)
+
+
+@pytest.mark.parametrize("kind", ["HC2", "HC3"])
+def test_leverages_of_several_classes_are_those_of_the_whole_hat_matrix(kind: str) -> None:
+    """s_i -> (I - H_ii)^-½ s_i or (I - H_ii)^-1 s_i, H_ii the row's block of D (D'V⁻¹D)⁻¹ D'V⁻¹, D = V (x' ⊗ I)."""
+    few = slice(0, 60)
+    x, y = X[few, :2], classes()[few]
+    model = linnet.LogisticRegression(C=np.inf, reference=0, tol=1e-12).fit(x, y)
+    ours = model.inference(x, y, covariance=kind)
+    p = model.predict_proba(x)[:, 1:]
+    rows = np.hstack([np.ones((60, 1)), x])
+    d = [np.kron(np.eye(2), row) for row in rows]  # by class, as the table lists them: z = d beta
+    v = [np.diag(q) - np.outer(q, q) for q in p]
+    bread = np.linalg.inv(sum(di.T @ vi @ di for di, vi in zip(d, v, strict=True)))
+    middle = np.zeros_like(bread)
+    for di, vi, q, label in zip(d, v, p, y, strict=True):
+        left = np.eye(2) - vi @ di @ bread @ di.T
+        residual = (np.arange(1, 3) == label) - q
+        freed = scipy.linalg.fractional_matrix_power(left, -0.5 if kind == "HC2" else -1) @ residual
+        middle += np.outer(di.T @ freed, di.T @ freed)
+    expected = np.sqrt(np.diag(bread @ middle @ bread))
+    np.testing.assert_allclose(ours.standard_error, expected, rtol=1e-7)
+    free = linnet.LogisticRegression(C=np.inf, tol=1e-12).fit(x, y).inference(x, y, covariance=kind)
+    np.testing.assert_allclose(free.standard_error, expected, rtol=1e-6)
+    again = np.repeat(np.arange(60), 1 + np.arange(60) % 3)
+    counted = model.fit(x, y, 1 + np.arange(60) % 3).inference(x, y, 1 + np.arange(60) % 3, covariance=kind)
+    repeated = model.fit(x[again], y[again]).inference(x[again], y[again], covariance=kind)
+    np.testing.assert_allclose(counted.standard_error, repeated.standard_error, rtol=1e-7)
 
 
 def test_multinomial_agrees_with_statsmodels() -> None:

@@ -6,7 +6,7 @@ gradient of row i's loss and φ the dispersion, the covariance of the coefficien
     model       φ (H + P)⁻¹ H (H + P)⁻¹            which is φ H⁻¹ without a penalty
     HC0         (H + P)⁻¹ (Σ s_i s_i') (H + P)⁻¹    right also where the variance is not what the head says
     HC1         HC0 · n / (n - p)
-    HC2, HC3    s_i s_i' divided by 1 - h_i, or by its square; h_i is the leverage of row i
+    HC2, HC3    s_i s_i' divided by 1 - h_i, or by its square; h_i is the leverage of row i, of several classes a matrix
     cluster     as HC0 with the s_i summed over each group, times G / (G - 1) · (n - 1) / (n - p)
 
 Degrees of freedom are the trace of (H + P)⁻¹ H: the number of free coefficients without a penalty, fewer under one.

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.targets import missing
-from linnet.errors import ConfigError, DataError
+from linnet.errors import DataError
 from linnet.fit.linear import Floats, Problem
 
 
@@ -29,22 +29,51 @@ def meat(
         problem.core.gradient_by_group(weights[:, None] * slope, of_rows, scores)
         scores[:, ~sought] = 0
         return np.asarray(scores.T @ scores * (count / (count - 1) * (total - 1) / rest if rest > 0 else np.nan))
-    scaled = weights
     if kind in ("HC2", "HC3"):
-        if k > 1:
-            raise ConfigError(f"{kind} needs a leverage for each row, which is defined for one output: use HC0 or HC1")
-        leverage = np.empty(len(weights))
-        problem.core.quadratic(np.ascontiguousarray(inverse), leverage)
-        scaled = weights / np.maximum(1 - curved[:, 0] * leverage, 1e-12) ** (1 if kind == "HC2" else 2)
+        slope = _without_leverage(problem, slope, curved, inverse, 0.5 if kind == "HC2" else 1.0)
     meat = np.empty((size, k, size, k))
     block = np.empty((size, size))
     for a in range(k):
         for b in range(a, k):
-            problem.core.sandwich(scaled * slope[:, a] * slope[:, b], block)
+            problem.core.sandwich(weights * slope[:, a] * slope[:, b], block)
             meat[:, a, :, b] = meat[:, b, :, a] = block
     out = meat.reshape(size * k, size * k)
     out[~sought], out[:, ~sought] = 0, 0
     return out * (total / rest if rest > 0 else np.nan) if kind == "HC1" else out
+
+
+def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: Floats, power: float) -> Floats:
+    """Each row's slope in z, freed of what the row itself pulled: (I - W Q)^-power slope.
+
+    W is the curvature of the row's loss in z and Q the covariance of its z, x'Cx for every pair of outputs, so W Q is
+    the row's part of the hat matrix: the leverage h of one output. Of classes W = diag(p) - pp' = F F' with
+    F = diag(√p) - p√p', and (W Q)^n = F (F'QF)^(n-1) F'Q, so that powers are those of the symmetric F'QF:
+
+        (I - W Q)^-a s = s + F g(F'QF) F'Q s,    g(m) = ((1 - m)^-a - 1) / m
+    """
+    k, rows, size = problem.outputs, len(slope), problem.columns.count + 1
+    by_output = inverse.reshape(size, k, size, k)
+    variance = np.empty((rows, k, k))
+    one = np.empty(rows)
+    for a in range(k):
+        for b in range(a, k):
+            problem.core.quadratic(np.ascontiguousarray(by_output[:, a, :, b]), one)
+            variance[:, a, b] = variance[:, b, a] = one
+    if k == 1:
+        return np.asarray(slope / np.maximum(1 - curved * variance[:, 0], 1e-12) ** power)
+    assert problem.labels is not None
+    p = np.maximum(slope, 0.0)  # of the classes that a row is not: slope is p - 1 for its own
+    own = np.arange(rows), problem.labels
+    p[own] = 1 + slope[own]
+    root = np.sqrt(p)
+    f = root[:, :, None] * np.eye(k) - p[:, :, None] * root[:, None, :]
+    seen = np.swapaxes(f, 1, 2) @ variance  # F'Q
+    m, turn = np.linalg.eigh(seen @ f)
+    m = np.clip(m, 0.0, 1 - 1e-12)
+    small = m < 1e-8
+    g = np.where(small, power, ((1 - m) ** -power - 1) / np.where(small, 1.0, m))
+    pulled = np.swapaxes(turn, 1, 2) @ (seen @ slope[:, :, None])
+    return np.asarray(slope + (f @ turn @ (g[:, :, None] * pulled))[:, :, 0])
 
 
 def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
