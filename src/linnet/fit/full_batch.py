@@ -90,9 +90,8 @@ def minimise(
     if not np.isfinite(first.value + norm):
         way = "scale inputs and targets" if problem.network.head.function is None else "see that it is everywhere"
         raise FitError(f"the loss, or its slope, is not finite at the parameters that L-BFGS starts with: {way}")
-    length = max(
-        1.0, norm
-    )  # no curvature is known yet, and a longer step can turn off every relu of a network for good
+    # The first step has no curvature to go by. A longer one than 1 can turn off every relu of a network for good.
+    length = max(1.0, norm)
 
     def told(iteration: int, value: float, gap: float) -> None:
         nonlocal iterations
