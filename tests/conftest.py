@@ -5,12 +5,16 @@ same examples each time. LINNET_SEARCH=1 draws both anew: to look for what the t
 """
 
 import os
+import signal
 
 import hypothesis
 import numpy as np
 import pytest
 
 SEARCH = bool(os.environ.get("LINNET_SEARCH"))
+
+# A shell may have told what it starts in the background to take no notice of Ctrl-C, which some tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("linnet", derandomize=not SEARCH, deadline=None)
 hypothesis.settings.load_profile("linnet")
