@@ -9,7 +9,6 @@ namespace linnet {
 
 template <class T>
 void Pass<T>::run_halves(Team& team, int rank, const T* packed, const Batch<T>& batch, PassMode mode, T* fitted) {
-  if (rank > 1) return team.barrier();
   const LayerSpec& layer = net_.layers[0];
   const LayerLayout<T>& place = layout_.layers[0];
   const Part rows = copy_of(rank, batch.rows), panels{0, panels_of<T>(layer.outputs)};

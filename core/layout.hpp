@@ -54,7 +54,7 @@ struct LayerLayout {
   int blocks() const { return cut > 0 ? 2 : 1; }
   ThinBlock block(int b) const {
     if (cut > 0 && b == 0) return {{0, cut}, start, cut};
-    return {{cut, inputs}, start + (cut > 0 ? outputs * cut + gap : 0), Thin<T>::padded(inputs) - cut};
+    return {{cut, inputs}, start + (cut > 0 ? outputs * std::ptrdiff_t{cut} + gap : 0), Thin<T>::padded(inputs) - cut};
   }
   ThinBlock block_of(int input) const { return block(cut > 0 && input >= cut ? 1 : 0); }
   std::ptrdiff_t biases() const {  // of a thin layer

@@ -117,8 +117,9 @@ class Pass {
   static Part block(int rows, int b, int blocks) { return part_of(rows, 16, b, blocks); }
 
   // Whether two members take one half each of a thin first layer's inputs, for all rows of the chunk: neither ever
-  // reads the other's weights, and each reads its half of a row only. A matter of time alone.
-  bool by_halves(int rows) const { return copy_rows_ > 0 && rows >= 16 && rows <= most_halved; }
+  // reads the other's weights, and each reads its half of a row only. A matter of time alone: a larger team has no use
+  // for halves, of which most of its members would get none.
+  bool by_halves(int rows) const { return copy_rows_ > 0 && threads_ <= 2 && rows >= 16 && rows <= most_halved; }
 
   // Before the first block of a step: what a member needs of the parameters.
   void begin_blocks(int rank, const T* packed, const PassMode& mode) {
@@ -185,7 +186,6 @@ class Pass {
   // its own rows, and of a thin layer also the others' where they meet the weights it updates.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank, bool halves) {
     if (halves) {  // while the gradient is computed
-      if (rank > 1) return;
       const Part rows = copy_of(rank, std::min(next.rows, copy_rows_));
       point_at_rows(next_.data(), converted_, moved(next, rows.first), rows.first, rows.last);
       return;
@@ -212,8 +212,7 @@ class Pass {
   // The same after run_halves.
   template <class Emit>
   void gradient_of_halves(int rank, int rows, const PassMode& mode, Emit&& emit) {
-    if (rank < 2)
-      gradient(rank, copy_of(rank, rows), owned_halves_[rank], mode, emit, next_.data() + rank * copy_rows_);
+    gradient(rank, copy_of(rank, rows), owned_halves_[rank], mode, emit, next_.data() + rank * copy_rows_);
   }
 
   // The same of some rows, for all parameters.
