@@ -1,5 +1,7 @@
 """The same bytes: for any number of threads, wherever slices end, and for a run that goes on after a break."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import cycle
 
@@ -50,7 +52,7 @@ def result(network: Network, plan: Plan, dtype: str, n: int = 60, state: Optimiz
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "batch"), [(9, 1), (30, 7), (70, 32), (500, 200), (700, 600)])
+@pytest.mark.parametrize(("n", "batch"), [(9, 1), (30, 7), (70, 32), (400, 150), (500, 200), (1300, 600)])
 @pytest.mark.parametrize(
     "shape",
     [
@@ -117,6 +119,25 @@ def test_threads_change_nothing_for_plain_steps_on_single_rows(shape: str) -> No
     one = result(network, replace(plan, threads=1), "float32", 20)
     for threads in (2, 3):
         assert result(network, replace(plan, threads=threads), "float32", 20) == one, f"{threads} threads"
+
+
+@pytest.mark.parametrize(("inputs", "hidden"), [(901, ()), (600, (16, 16, 16, 16))], ids=str)
+def test_threads_that_lose_their_core_change_nothing(inputs: int, hidden: tuple[int, ...]) -> None:
+    """More threads than cores: any of them may be stopped anywhere, and the others must wait for it where it matters.
+
+    Without a penalty, two that take halves of a layer wait for each other least of all.
+    """
+    network = make_network(CASE, inputs, hidden, ("gelu", "tanh"))
+    rows, theta = make_rows(CASE, inputs, 2000, "float32", 1), make_theta(network, 3).astype("float32")
+
+    def trained(threads: int) -> bytes:
+        training = Training(network, theta, rows, Plan(Adam(0.001), epochs=10, batch_size=20, threads=threads))
+        losses = [record.numbers["loss"] for record in training]
+        return training.theta.tobytes() + np.array(losses).tobytes()
+
+    one = trained(1)
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        assert set(pool.map(trained, [2, 2, 3] * (os.cpu_count() or 1))) == {one}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
