@@ -74,8 +74,9 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
         for (int b = 0; b < place.blocks(); ++b) {
           const ThinBlock block = place.block(b);
           const int first = std::max(inputs.first, block.inputs.first), last = std::min(inputs.last, block.inputs.last);
-          for (int o = 0; o < layer.outputs && first < last; ++o)
-            emit.row(block.at(o, first), rows_[part.first] + first, d[o / V * ld_ * V + o % V], last - first);
+          if (first < last)
+            emit.row(block, first, last - first, layer.outputs, rows_[part.first] + first,
+                     [&](int o) { return d[o / V * ld_ * V + o % V]; });
         }
         continue;
       }

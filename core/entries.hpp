@@ -242,8 +242,8 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
     if (place.thin && count == 1 && emit.takes_row) {
       for (const Entry<T>& e : rows[0]) {
         if (e.column < inputs.first || e.column >= inputs.last) continue;
-        for (int o = 0; o < place.outputs; ++o)
-          emit.row(place.block_of(e.column).at(o, e.column), &e.value, d[o / V * d_ld * V + o % V], 1);
+        emit.row(place.block_of(e.column), e.column, 1, place.outputs, &e.value,
+                 [&](int o) { return d[o / V * d_ld * V + o % V]; });
       }
       return;
     }

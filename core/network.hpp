@@ -201,8 +201,9 @@ class Pass {
 
   // The gradient sums of this member's part of the parameters, as emit(layer, offset in packed, sums, count, is_bias):
   // pieces of `count` neighbouring parameters. In a batch of one row a thin layer's gradient is a multiple of that row:
-  // an Emit with `takes_row` gets emit.row(offset, inputs, factor, count) instead. Of rows that are mostly zero, one
-  // with `skips_zeros` gets no pieces that are all zero. One whose `cut_short` says so gets nothing more.
+  // an Emit with `takes_row` gets emit.row(block of weights, first input, count, outputs, inputs, factors) instead. Of
+  // rows that are mostly zero, one with `skips_zeros` gets no pieces that are all zero. One whose `cut_short` says so
+  // gets nothing more.
   template <class Emit>
   void gradient(int rank, int rows, const PassMode& mode, Emit&& emit) {
     gradient(rank, {0, rows}, owned_[rank], mode, emit);

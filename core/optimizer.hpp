@@ -145,15 +145,22 @@ void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, con
   });
 }
 
-// Plain sgd on `count` weights whose gradient is factor * x: w -= (rate scale factor) x, in one pass.
-template <class T>
-void update_by_row(T* w, const T* x, T factor, int count, const StepSize<T>& step) {
+// Plain sgd on N rows of `count` weights each, the gradient of a row being factor * x: w -= (rate scale factor) x.
+template <int N, class T>
+LINNET_INLINE void update_by_row(T* const* w, const T* x, const T* factor, int count, const StepSize<T>& step) {
   constexpr int V = lanes<T>;
-  const T c = -(step.rate * (step.scale * factor));
-  const Vec<T> by = broadcast(c);
+  T c[N];
+  Vec<T> by[N];
+#pragma GCC unroll 8
+  for (int n = 0; n < N; ++n) c[n] = -(step.rate * (step.scale * factor[n])), by[n] = broadcast(c[n]);
   int i = 0;
-  for (; i + V <= count; i += V) store(w + i, fma(by, load(x + i), load(w + i)));
-  for (; i < count; ++i) w[i] = fused(c, x[i], w[i]);
+  for (; i + V <= count; i += V) {
+    const Vec<T> row = in_register(load(x + i));
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) store(w[n] + i, fma(by[n], row, load(w[n] + i)));
+  }
+  for (; i < count; ++i)
+    for (int n = 0; n < N; ++n) w[n][i] = fused(c[n], x[i], w[n][i]);
 }
 
 // sums[o] = Σ f(i) over the parameters of output o, in double: `outputs` of them that take turns, or of one alone, in

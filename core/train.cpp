@@ -31,8 +31,24 @@ struct Apply {
     }
   }
   bool cut_short() const { return large && interrupt->cut_short(rank); }
-  void row(std::ptrdiff_t at, const T* x, T factor, int count) const {
-    if (factor != T(0)) update_by_row(w + at, x, factor, count, size);  // a unit that was off leaves its weights alone
+  // factor(o): of output o, whose weights begin at block.at(o, first).
+  void row(const ThinBlock& block, int first, int count, int outputs, const T* x, auto&& factor) const {
+    constexpr int together = 5;
+    T* rows[together];
+    T factors[together];
+    int n = 0;
+    auto flush = [&] {
+      if (n > 0) with_constant<together>(n, [&](auto k) { update_by_row<k.value>(rows, x, factors, count, size); });
+      n = 0;
+    };
+    for (int o = 0; o < outputs; ++o) {
+      const T of_output = factor(o);
+      if (of_output == T(0)) continue;  // a unit that was off leaves its weights alone
+      rows[n] = w + block.at(o, first);
+      factors[n++] = of_output;
+      if (n == together) flush();
+    }
+    flush();
   }
 };
 
