@@ -142,27 +142,28 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
   nb::class_<PyTrainer<T>>(m, trainer_name)
       .def(
           "__init__",
-          [](PyTrainer<T>* self, const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads) {
+          [](PyTrainer<T>* self, const Network& net, const OptimizerSpec& optimizer, int batch_rows, std::uint64_t seed,
+             int threads) {
+            require(batch_rows >= 1, "batch_rows: at least 1");
             require(threads >= 1, "threads: at least 1");
-            new (self) PyTrainer<T>{Trainer<T>(net, optimizer, seed, threads), {}, {}, {}};
+            new (self) PyTrainer<T>{Trainer<T>(net, optimizer, batch_rows, seed, threads), {}, {}, {}};
           },
-          nb::arg("network"), nb::arg("optimizer"), nb::arg("seed"), nb::arg("threads"))
+          nb::arg("network"), nb::arg("optimizer"), nb::arg("batch_rows"), nb::arg("seed"), nb::arg("threads"))
       .def(
           "set_data",
           [](PyTrainer<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
-             int batch_rows, bool shuffle, double scale) {
+             bool shuffle, double scale) {
             const Columns& x = columns.x;
             const Network& net = self.trainer.network();
             self.answers = {labels, values, weights, offset};
             self.x = columns;
             require(x.cols() == net.inputs(), "x: wrong number of columns");
             require(x.rows >= 1 && x.rows < (std::int64_t{1} << 32), "x: between 1 and 2^32 rows");
-            require(batch_rows >= 1, "batch_rows: at least 1");
             self.trainer.set_data(x, self.answers.targets(net, x.rows), self.answers.weight_data(),
-                                  self.answers.offset_data(), batch_rows, shuffle, scale);
+                                  self.answers.offset_data(), shuffle, scale);
           },
           nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
-          nb::arg("offset").none(), nb::arg("batch_rows"), nb::arg("shuffle"), nb::arg("scale"))
+          nb::arg("offset").none(), nb::arg("shuffle"), nb::arg("scale"))
       .def("forget_data",
            [](PyTrainer<T>& self) {
              self.trainer.forget_data();

@@ -80,7 +80,8 @@ struct Layout {
   std::vector<LayerLayout<T>> layers;
   std::ptrdiff_t size = 0;
 
-  explicit Layout(const Network& net) {
+  // Of a network that is trained on batches of so many rows; 0: that is not trained.
+  explicit Layout(const Network& net, int batch_rows = 0) {
     for (const LayerSpec& spec : net.layers) {
       LayerLayout<T> layer;
       // few outputs over some inputs; of a first layer the user's own rows
@@ -90,7 +91,8 @@ struct Layout {
       layer.inputs = spec.inputs;
       layer.outputs = spec.outputs;
       layer.start = size;
-      if (layer.thin && layers.empty()) layer.cut = middle(net);
+      if (layer.thin && layers.empty() && batch_rows >= least_halved && batch_rows <= most_halved)
+        layer.cut = middle(net);
       if (layer.thin)
         layer.size = layer.biases() - layer.start + Thin<T>::padded(spec.outputs);
       else
@@ -99,6 +101,9 @@ struct Layout {
       layers.push_back(layer);
     }
   }
+
+  // Batches of fewer rows are too small to share, and larger ones are cut into blocks of rows.
+  static constexpr int least_halved = 16, most_halved = 127;
 
   // Where the inputs of a thin first layer are cut in two, if it has many and does nearly all the work: two members of
   // a team can then take one half each, forward and backward (Pass::run_halves). Sums over the inputs are made by

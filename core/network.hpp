@@ -32,14 +32,15 @@ class Pass {
   static constexpr int chunk_rows = 512;                   // a larger batch is summed chunk by chunk
   static constexpr int row_grain = std::max(lanes<T>, 4);  // members take multiples of it
 
-  Pass(const Network& net, const Columns& x, int capacity, int threads)
+  Pass(const Network& net, const Layout<T>& layout, const Columns& x, int capacity, int threads)
       : net_(net),
-        layout_(net),
+        layout_(layout),
         capacity_(capacity),
         by_entries_(mostly_zero(x)),
         filled_(x.entries_per_row / std::max(1, x.cols())),
         sums_apart_(net.parameters() <= 16384 && net.head.family != Family::custom),
-        copy_rows_(reads_halves(x) ? (std::min(capacity, most_halved) + row_grain - 1) / row_grain * row_grain : 0),
+        copy_rows_(
+            reads_halves(x) ? (std::min(capacity, Layout<T>::most_halved) + row_grain - 1) / row_grain * row_grain : 0),
         rows_by_thread_(true) {
     constexpr int V = lanes<T>;
     const int places = std::max(capacity, 2 * copy_rows_);  // for rows
@@ -100,6 +101,7 @@ class Pass {
 
   // The sum of some rows' losses, in sixteen partial sums: an addition waits for the one before it.
   double loss_sum(Part rows) const {
+    if (rows.last - rows.first == 1) return static_cast<double>(loss_[rows.first]);
     double part[16] = {};
     int r = rows.first;
     for (; r + 16 <= rows.last; r += 16)
@@ -119,7 +121,9 @@ class Pass {
   // Whether two members take one half each of a thin first layer's inputs, for all rows of the chunk: neither ever
   // reads the other's weights, and each reads its half of a row only. A matter of time alone: a larger team has no use
   // for halves, of which most of its members would get none.
-  bool by_halves(int rows) const { return copy_rows_ > 0 && threads_ <= 2 && rows >= 16 && rows <= most_halved; }
+  bool by_halves(int rows) const {
+    return copy_rows_ > 0 && threads_ <= 2 && rows >= Layout<T>::least_halved && rows <= Layout<T>::most_halved;
+  }
 
   // Before the first block of a step: what a member needs of the parameters.
   void begin_blocks(int rank, const T* packed, const PassMode& mode) {
@@ -228,7 +232,6 @@ class Pass {
 
  private:
   static constexpr int row_block = 64;                     // rows that pass a small network together
-  static constexpr int most_halved = 2 * row_block - 1;    // rows: more are cut into blocks
   static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed together
 
   bool thin() const { return layout_.layers.front().thin; }

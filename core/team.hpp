@@ -26,8 +26,8 @@ inline void spin_pause() {
 }
 
 // Waits until enough(value).
-template <class Enough>
-void wait_until(const std::atomic<std::uint32_t>& value, Enough&& enough) {
+template <class Number, class Enough>
+void wait_until(const std::atomic<Number>& value, Enough&& enough) {
   for (int spin = 0; spin < 500; ++spin) {
     if (enough(value.load(std::memory_order_acquire))) return;
     spin_pause();
@@ -36,8 +36,7 @@ void wait_until(const std::atomic<std::uint32_t>& value, Enough&& enough) {
     if (enough(value.load(std::memory_order_acquire))) return;
     std::this_thread::yield();
   }
-  for (std::uint32_t now; !enough(now = value.load(std::memory_order_acquire));)
-    value.wait(now, std::memory_order_acquire);
+  for (Number now; !enough(now = value.load(std::memory_order_acquire));) value.wait(now, std::memory_order_acquire);
 }
 
 class Team {
@@ -64,11 +63,11 @@ class Team {
   // Waits until every member is here. What a member wrote before is seen by all after.
   void barrier() {
     if (size_ == 1) return;
-    const std::uint32_t members = static_cast<std::uint32_t>(size_);
-    const std::uint32_t before = arrived_.fetch_add(1, std::memory_order_acq_rel);
-    const std::uint32_t all = (before / members + 1) * members;  // at this barrier and those before
+    const std::uint64_t members = static_cast<std::uint64_t>(size_);
+    const std::uint64_t before = arrived_.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint64_t all = (before / members + 1) * members;  // at this barrier and those before
     if (before + 1 == all) return arrived_.notify_all();
-    wait_until(arrived_, [=](std::uint32_t arrived) { return arrived >= all; });
+    wait_until(arrived_, [=](std::uint64_t arrived) { return arrived >= all; });
   }
 
  private:
@@ -136,9 +135,8 @@ class Team {
 
   int size_ = 1;
   std::unique_ptr<Crew> crew_;
-  // How often a member came to a barrier in this run. One number, so that one line travels between cores; a run is over
-  // long before it is full.
-  alignas(cache_line) std::atomic<std::uint32_t> arrived_{0};
+  // How often a member came to a barrier in this run. One number, so that one line travels between cores.
+  alignas(cache_line) std::atomic<std::uint64_t> arrived_{0};
 };
 
 // The part [first, last) of `count` things that member `rank` of `size` takes, cut at multiples of `grain`.

@@ -130,6 +130,38 @@ LINNET_INLINE Vec<T> fold_lines(const T* sums, int count) {
   return fold_all<V / 2, V>(folded);
 }
 
+// The sums of one row over `count` inputs of C outputs, V of them or fewer: never out of registers.
+template <class T, int C>
+LINNET_INLINE Vec<T> thin_forward_row(const T* x, const T* w, std::ptrdiff_t w_ld, int count) {
+  constexpr int L = Thin<T>::line, V = lanes<T>, N = Thin<T>::vectors;
+  Vec<T> sum[C][N] = {};
+  auto step = [&](const T* from, const T* weights) {
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) {
+      const Vec<T> a = in_register(load(from + n * V));
+#pragma GCC unroll 10
+      for (int c = 0; c < C; ++c) sum[c][n] = fma(a, load(weights + c * w_ld + n * V), sum[c][n]);
+    }
+  };
+  const int whole = count / L * L;
+  for (int i = 0; i < whole; i += L) step(x + i, w + i);
+  if (whole < count) {
+    alignas(cache_line) T tail[L] = {};
+    std::memcpy(tail, x + whole, (count - whole) * sizeof(T));
+    step(tail, w + whole);
+  }
+  Vec<T> folded[V] = {};
+#pragma GCC unroll 10
+  for (int c = 0; c < C; ++c) {
+#pragma GCC unroll 2
+    for (int half = N / 2; half > 0; half /= 2)
+#pragma GCC unroll 2
+      for (int n = 0; n < half; ++n) sum[c][n] = sum[c][n] + sum[c][n + half];
+    folded[c] = sum[c][0];
+  }
+  return fold_all<V / 2, V>(folded);
+}
+
 // Over the inputs of a block. x: one pointer a row of the batch. Blocks of rows and inputs are such that a block of w
 // stays in L1. `onto`: the sum is added to what is in z.
 template <class T>
@@ -137,6 +169,20 @@ void thin_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* packed,
                   int outputs, int r0, int r1, bool onto = false) {
   constexpr int V = lanes<T>, L = Thin<T>::line, R = Thin<T>::rows, row_block = 2 * R;
   const Part inputs = weights.inputs;
+  auto put = [&](Vec<T> sum, int o, int r) {
+    T* const to = z + (o / V * z_ld + r) * V;
+    if (bias) sum = sum + load(bias + o);
+    store(to, onto ? load(to) + sum : sum);
+  };
+  constexpr int most = std::min(V, Thin<T>::outputs_of_one_row);
+  if (r1 - r0 == 1 && outputs <= most) {
+    with_constant<most>(outputs, [&](auto c) {
+      put(thin_forward_row<T, c.value>(x[r0] + inputs.first, packed + weights.start, weights.ld,
+                                       inputs.last - inputs.first),
+          0, r0);
+    });
+    return;
+  }
   const int block = std::max(1, 16384 / (outputs * cache_line)) * L;
   alignas(cache_line) T sums[row_block * Thin<T>::most_outputs * L];
   auto tiles = [&](auto n, auto most, int rb, int r, int i, int count) {
@@ -161,12 +207,7 @@ void thin_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* packed,
       }
     }
     for (int r = rb; r < r_end; ++r)
-      for (int o = 0; o < outputs; o += V) {
-        Vec<T> sum = fold_lines(sums + ((r - rb) * outputs + o) * L, outputs - o);
-        T* const to = z + (o / V * z_ld + r) * V;
-        if (bias) sum = sum + load(bias + o);
-        store(to, onto ? load(to) + sum : sum);
-      }
+      for (int o = 0; o < outputs; o += V) put(fold_lines(sums + ((r - rb) * outputs + o) * L, outputs - o), o, r);
   }
 }
 

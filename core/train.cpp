@@ -96,10 +96,11 @@ int useful_threads(const Network& net, int rows, int limit) {
 }
 
 template <class T>
-Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads)
+Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, int batch_rows, std::uint64_t seed, int threads)
     : net_(net),
-      layout_(net),
+      layout_(net, batch_rows),
       optimizer_(optimizer),
+      batch_rows_(batch_rows),
       seed_(seed),
       most_threads_(threads),
       stretches_(layout_.stretches()) {
@@ -125,22 +126,21 @@ void Trainer<T>::write(int array, const T* in) {
 }
 
 template <class T>
-void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows,
-                          bool shuffle, double scale) {
+void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, bool shuffle,
+                          double scale) {
   x_ = x;
   t_ = t;
   weights_ = weights;
   offset_ = offset;
-  batch_rows_ = batch_rows;
   shuffle_ = shuffle;
   scale_ = scale;
-  const int rows = std::min(batch_rows, Pass<T>::chunk_rows);
-  if (!pass_ || !pass_->takes(x, rows)) pass_ = std::make_unique<Pass<T>>(net_, x, rows, most_threads_);
+  const int rows = std::min(batch_rows_, Pass<T>::chunk_rows);
+  if (!pass_ || !pass_->takes(x, rows)) pass_ = std::make_unique<Pass<T>>(net_, layout_, x, rows, most_threads_);
   order_.clear();
   if (shuffle) order_.resize(x.rows);
   const int blocks = pass_->blocks(rows);
   block_losses_.resize(blocks);
-  if (batch_rows > Pass<T>::chunk_rows || optimizer_.clip_norm > 0 || blocks > 1)
+  if (batch_rows_ > Pass<T>::chunk_rows || optimizer_.clip_norm > 0 || blocks > 1)
     sums_ = Buffer<T>(packed_[0].size() * blocks);
 }
 

@@ -20,7 +20,7 @@ struct Progress {
 template <class T>
 class Trainer {
  public:
-  Trainer(const Network& net, const OptimizerSpec& optimizer, std::uint64_t seed, int threads);
+  Trainer(const Network& net, const OptimizerSpec& optimizer, int batch_rows, std::uint64_t seed, int threads);
 
   const Network& network() const { return net_; }
   int most_threads() const { return most_threads_; }
@@ -35,8 +35,7 @@ class Trainer {
   void set_updates(std::int64_t n) { updates_ = n; }
 
   // What to train on; the pointers must stay valid. The gradient of a step is scale / rows times the sum over its rows.
-  void set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, int batch_rows, bool shuffle,
-                double scale);
+  void set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, bool shuffle, double scale);
   void forget_data();  // and all memory but the parameters and the state
   void set_fitted(T* fitted) {
     fitted_ = fitted;
@@ -56,6 +55,7 @@ class Trainer {
   const Network net_;
   const Layout<T> layout_;
   const OptimizerSpec optimizer_;
+  const int batch_rows_;
   const std::uint64_t seed_;
   const int most_threads_;
   Buffer<T> packed_[3];  // theta and the rule's arrays
@@ -71,7 +71,6 @@ class Trainer {
   const T* weights_ = nullptr;
   const T* offset_ = nullptr;
   T* fitted_ = nullptr;
-  int batch_rows_ = 0;
   bool shuffle_ = true, penalised_ = false, dropping_ = false;
   double scale_ = 1;
   std::vector<std::uint32_t> order_;

@@ -210,7 +210,9 @@ class TrainerF32:
     steps: int
     arrays: int
     updates: int
-    def __init__(self, network: Network, optimizer: OptimizerSpec, seed: int, threads: int) -> None: ...
+    def __init__(
+        self, network: Network, optimizer: OptimizerSpec, batch_rows: int, seed: int, threads: int
+    ) -> None: ...
     def set_data(
         self,
         x: Columns,
@@ -218,7 +220,6 @@ class TrainerF32:
         values: _Array | None,
         weights: _Array | None,
         offset: _Array | None,
-        batch_rows: int,
         shuffle: bool,
         scale: float,
     ) -> None: ...

@@ -189,14 +189,14 @@ class Training:
         threads = most_threads(native, batch, plan.threads)
         self._threads = ThreadChoice(threads, fixed=plan.threads is not None)
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
-        self._trainer = kind(native, plan.optimizer.to_core(), plan.seed, threads)
+        self._trainer = kind(native, plan.optimizer.to_core(), batch, plan.seed, threads)
         self._trainer.write(0, theta)
         for index, array in enumerate(self._state.arrays):
             self._trainer.write(index + 1, array)
         self._trainer.updates = self._state.updates
         scale = plan.loss_factor / self._unit(rows)
         columns = as_columns(rows.x).to_core()
-        self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, batch, plan.shuffle, scale)
+        self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, plan.shuffle, scale)
         in_training = plan.metrics and plan.metrics_in_training
         self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if in_training else None
         self._trainer.set_fitted(self._fitted)
