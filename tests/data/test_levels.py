@@ -52,8 +52,8 @@ def test_a_level_may_be_long_without_a_model_of_its_size() -> None:
 def test_codes_take_as_few_bytes_as_hold_them(count: int, dtype: str, kind: str) -> None:
     names = [f"{i:05d}" for i in range(count)]
     frame = pd.DataFrame({"a": pd.Series([*names, *names[::-1]], dtype=kind)})
-    encoder = Encoder()
-    codes = encoder.learn(frame).codes[0]
+    encoder, columns = Encoder.learn(frame)
+    codes = columns.codes[0]
     assert codes.dtype == dtype
     assert codes.tolist() == [*range(count), *range(count - 1, -1, -1)]
     few = encoder.encode(frame[::-2]).codes[0]
@@ -67,7 +67,7 @@ def test_codes_are_read_where_they_lie() -> None:
     frame = pd.DataFrame({"a": pd.Categorical.from_codes(codes, names)})
     table = pa.table({"a": pa.DictionaryArray.from_arrays(pa.array(codes), names)})
     for given, own in ((frame, frame["a"].array.codes), (table, table["a"].chunk(0).indices.to_numpy())):
-        assert np.shares_memory(Encoder().learn(given).codes[0], own)
+        assert np.shares_memory(Encoder.learn(given)[1].codes[0], own)
 
 
 def test_dictionaries_of_several_chunks() -> None:
@@ -84,15 +84,14 @@ def test_dictionaries_of_several_chunks() -> None:
     table = pa.table({"a": pa.chunked_array(chunks)})
     text = [None if value is None else str(value) for value in table["a"].to_pylist()]
     assert text == ["x", "y", None, "y", "x", "y", "z", "x", "z"]
-    encoder = Encoder(gaps="fill")
-    columns = encoder.learn(table)
+    encoder, columns = Encoder.learn(table, gaps="fill")
     assert [encoder.levels[0].values[code] for code in columns.codes[0]] == text
-    assert Encoder(gaps="keep").learn(table).codes[0].tolist() == [0, 1, -1, 1, 0, 1, 2, 0, 2]
+    assert Encoder.learn(table, gaps="keep")[1].codes[0].tolist() == [0, 1, -1, 1, 0, 1, 2, 0, 2]
     assert encoder.encode(table.slice(4, 3)).codes[0].tolist() == [0, 1, 2]
     unsigned = pa.table({"a": chunk([1, None], ["x", "y"], "uint8")})
     assert [encoder.levels[0].values[code] for code in encoder.encode(unsigned).codes[0]] == ["y", None]
     many = [chunk(list(range(100)), [f"{letter}{i}" for i in range(100)]) for letter in "ab"]  # more than a byte holds
-    assert Encoder().learn(pa.table({"a": pa.chunked_array(many)})).codes[0].tolist() == list(range(200))
+    assert Encoder.learn(pa.table({"a": pa.chunked_array(many)}))[1].codes[0].tolist() == list(range(200))
 
 
 def test_numbers_of_several_chunks() -> None:
@@ -100,20 +99,19 @@ def test_numbers_of_several_chunks() -> None:
     whole = [pa.array([1, 2], "int64"), pa.array([300], "int64")]
     gaps = [pa.array([1, None], "int64"), pa.array([300], "int64")]
     table = pa.table({name: pa.chunked_array(parts) for name, parts in (("a", chunks), ("b", whole), ("c", gaps))})
-    found = Encoder(gaps="keep").learn(table).tables
+    found = Encoder.learn(table, gaps="keep")[1].tables
     np.testing.assert_array_equal(np.hstack(found), [[1.5, 1, 1], [2, 2, np.nan], [3, 300, 300]])
 
 
 def test_other_categories_get_the_codes_of_their_names() -> None:
-    encoder = Encoder()
-    encoder.learn(pd.DataFrame({"a": pd.Categorical(["x", "y", "z"])}))
+    encoder, _ = Encoder.learn(pd.DataFrame({"a": pd.Categorical(["x", "y", "z"])}))
     other = pd.DataFrame({"a": pd.Categorical(["z", "x", "y"], categories=["z", "y", "x"])})
     assert encoder.encode(other).codes[0].tolist() == [2, 0, 1]
 
 
 def test_levels_in_arrows_own_types() -> None:
     level = ["b", "a", None, "b", "c", "a"]
-    plain = Encoder(gaps="fill").learn(pd.DataFrame({"level": level}))
+    plain = Encoder.learn(pd.DataFrame({"level": level}), gaps="fill")[1]
     codes = pa.array(level).dictionary_encode()
     with_none = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0, 3, 1]), pa.array(["b", "a", None, "c"]))
     arrow = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
@@ -124,8 +122,7 @@ def test_levels_in_arrows_own_types() -> None:
         pa.table({"level": pa.chunked_array([with_none[:2], with_none[2:]])}),
         pa.table({"level": pa.array(level).cast(pa.string_view())}),
     ):
-        encoder = Encoder(gaps="fill")
-        columns = encoder.learn(table)
+        encoder, columns = Encoder.learn(table, gaps="fill")
         assert {*encoder.coefficient_names} == {"level=a", "level=b", "level=c", "level missing"}
         found = [encoder.levels[0].values[code] for code in columns.codes[0]]
         assert found == level
@@ -135,7 +132,7 @@ def test_levels_in_arrows_own_types() -> None:
 
 def test_numbers_that_numpy_has_no_type_for() -> None:
     wide = pl.DataFrame({"x": pl.Series([1, None, 3]).cast(pl.Int128)})
-    assert Encoder(gaps="fill").learn(wide).tables[0][:, 0].tolist() == [1, 2, 3]
+    assert Encoder.learn(wide, gaps="fill")[1].tables[0][:, 0].tolist() == [1, 2, 3]
     things = pl.DataFrame({"x": pl.Series([object()] * 3, dtype=pl.Object)})
     with pytest.raises(DataError, match="column 'x' of X has type Object"):
-        Encoder().learn(things)
+        Encoder.learn(things)[1]

@@ -207,7 +207,7 @@ def test_estimators_take_what_apply_gives() -> None:
         "hour": first.hour,
         "days": (first - start) / datetime.timedelta(days=1),
     }
-    columns = Encoder(gaps="fill").learn(made)
+    columns = Encoder.learn(made, gaps="fill")[1]
     assert (len(columns), columns.dense, columns.levels) == (ROWS, 7, (2, 12, 7))
 
 
@@ -362,7 +362,7 @@ def test_real_tables_are_typed(name: str, file: str, about: str, target: str) ->
     if name != "star98":  # successes out of trials
         assert likely[str(schema.task)] in about
     made = schema.apply(table.slice(0, 2000))
-    assert len(Encoder(gaps="fill").learn(made)) == made.num_rows
+    assert len(Encoder.learn(made, gaps="fill")[1]) == made.num_rows
     assert {column.type for column in schema.used} <= {"string", "int64", "double", "bool", "date32[day]"} | {
         "timestamp[s]",
         "timestamp[s, tz=UTC]",

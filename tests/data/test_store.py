@@ -28,8 +28,8 @@ TABLE = pa.table(
 
 def stored(folder: Path, block: int, room: int = ROWS) -> tuple[Encoder, Store]:
     """The table's rows in a file, written some at a time."""
-    encoder = Encoder(gaps="fill")
-    store = Store(folder, room, encoder.learn(TABLE), {"t": np.float64})
+    encoder, columns = Encoder.learn(TABLE, gaps="fill")
+    store = Store(folder, room, columns, {"t": np.float64})
     for start in range(0, ROWS, block):
         part = TABLE.slice(start, block)
         store.append(encoder.encode(part), {"t": np.arange(start, start + len(part), dtype=np.float64)})
@@ -54,22 +54,26 @@ def test_rows_come_back_as_they_were_encoded(tmp_path: Path, block: int, room: i
 def test_an_encoder_takes_what_is_encoded(tmp_path: Path) -> None:
     encoder, store = stored(tmp_path, 100)
     given = Encoded(encoder, store.read()[0])
-    other = Encoder()
-    assert other.learn(given) is given.columns
+    other, columns = Encoder.learn(given)
+    assert columns is given.columns
     assert other == encoder
     assert other.encode(given) is given.columns
+    with pytest.raises(DataError, match="X was encoded by another model"):
+        Encoder.learn(TABLE, gaps="keep")[0].encode(given)
     assert given.shape == TABLE.shape
     assert given.column_names == TABLE.column_names
     assert len(given) == ROWS
 
 
 def test_a_gap_that_the_first_rows_had_not(tmp_path: Path) -> None:
-    encoder = Encoder(gaps="fill")
-    store = Store(tmp_path, 10, encoder.learn(TABLE.select(["yes", "a"])), {})
-    with pytest.warns(match="gaps where training had none"):
-        store.append(encoder.encode(pa.table({"yes": [True, None, False], "a": [1.0, 2.0, None]})), {})
+    encoder, columns = Encoder.learn(TABLE.select(["yes", "a"]), gaps="fill")
+    store = Store(tmp_path, 10, columns, {})
+    encoded = encoder.encode_table(pa.table({"yes": [True, None, False], "a": [1.0, 2.0, None]}))
+    store.append(encoded.columns, {})
     assert store.read()[0].tables[0].dtype == np.uint8
-    assert encoder.filled == {"yes": 1, "a": 1}
+    assert encoded.filled == {"yes": 1, "a": 1}
+    with pytest.warns(match="gaps where training had none"):
+        encoded.warn()
 
 
 def test_a_folder_without_room(tmp_path: Path) -> None:

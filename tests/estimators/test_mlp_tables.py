@@ -71,8 +71,8 @@ def test_missing_values_are_filled_and_marked(kind: str) -> None:
 
 def learn(frame: Any) -> tuple[Encoder, list[list[float]]]:
     """What was learned of a frame with gaps, and all its columns as rows of numbers, in the table's order."""
-    encoder = Encoder(gaps="fill")
-    return encoder, matrix(encoder, encoder.learn(frame))
+    encoder, columns = Encoder.learn(frame, gaps="fill")
+    return encoder, matrix(encoder, columns)
 
 
 def matrix(encoder: Encoder, columns: Columns) -> list[list[float]]:

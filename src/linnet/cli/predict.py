@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ import typer
 from linnet.checks import check_number, check_seed
 from linnet.cli.reading import character, progress, read_model
 from linnet.cli.writing import check_out, json_text
-from linnet.errors import ConfigError, DataError, DataWarning
+from linnet.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,13 +64,12 @@ def predict(
         for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
             if len(table) == 0:
                 continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)
-                answers = _answers(found, table, proba, sample, level if interval else None, (seed + rows) % 2**32)
+            read = found.read(table)
+            answers = _answers(found, read, proba, sample, level if interval else None, (seed + rows) % 2**32)
             if both := [name for name in kept if name in answers]:
                 raise ConfigError(f"--keep {both[0]}: an answer is called so too; call the column something else")
-            unseen.update(_unseen(found))
-            rare.update(found.schema.never_seen(table))
+            unseen.update(read.unseen)
+            rare.update(read.rare)
             rows += len(table)
             write(pa.table({**{name: table[name] for name in kept}, **answers}))
     if as_json:
@@ -99,16 +97,14 @@ def _misfits(source: "Source", types: "Mapping[str, pa.DataType]") -> list[str]:
     return []
 
 
-def _answers(
-    model: Any, table: "pa.Table", proba: bool, sample: bool, level: float | None, seed: int
-) -> dict[str, Any]:
-    name, said = ("sample", model.sample(table, seed)) if sample else ("prediction", model.predict(table))
+def _answers(model: Any, rows: Any, proba: bool, sample: bool, level: float | None, seed: int) -> dict[str, Any]:
+    name, said = ("sample", model.sample(rows, seed)) if sample else ("prediction", model.predict(rows))
     answers: dict[str, Any] = {name: said if model.classes is None else _as_read(said, model.schema.target.type)}
     if proba:
-        shares = model.predict_proba(table)
+        shares = model.predict_proba(rows)
         answers |= {f"probability of {name}": shares[:, place] for place, name in enumerate(model.classes)}
     if level is not None:
-        answers["low"], answers["high"] = model.predict_interval(table, level)
+        answers["low"], answers["high"] = model.predict_interval(rows, level)
     return answers
 
 
@@ -118,13 +114,6 @@ def _as_read(said: Any, kind: str) -> Any:
 
     classes = pa.array(said.tolist(), pa.string())
     return classes.cast(kind) if kind == "bool" or "int" in kind else classes
-
-
-def _unseen(model: Any) -> dict[str, int]:
-    """Rows of the last table with levels that the model does not know, by column."""
-    encoder = getattr(model.estimator, "_encoder", None)
-    encoder = getattr(encoder, "encoder", encoder)
-    return dict(getattr(encoder, "unseen", {}))
 
 
 def _reason(error: OSError) -> str:

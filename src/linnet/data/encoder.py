@@ -1,8 +1,8 @@
 """From arrays, sparse matrices and data frames to Columns: what was seen first is what is taken afterwards."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy
@@ -36,9 +36,14 @@ class Level:
     values: tuple[Any, ...]
 
 
-@dataclass(slots=True)
+Missing = Literal["refuse", "fill", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
 class Encoder:
-    """Makes Columns of what users have; what it saw first (`learn`) is what it takes afterwards (`encode`).
+    """Makes Columns of what users have: what it has learned from one table is what it takes of any other.
+
+    It never changes: `learn` returns a new one, and what `encode` notices in a table is returned with the columns.
 
     `gaps`, values that are missing: "refuse" them; "fill" them in data frames: in numbers by the median of the column,
     with a column of zeros and ones that says where, in text and categories by a level of their own; "keep" them:
@@ -46,7 +51,7 @@ class Encoder:
     which other rows of the same columns need not do.
     """
 
-    gaps: Literal["refuse", "fill", "keep"] = "refuse"
+    gaps: Missing = "refuse"
     narrow: bool = False
     kind: str = ""  # "array", "sparse" or "frame"
     width: int = 0  # columns of the table
@@ -54,47 +59,51 @@ class Encoder:
     levels: tuple[Level, ...] = ()  # of those that hold levels
     medians: dict[str, float] = field(default_factory=dict)  # of the columns of numbers, if there may be gaps
     marked: tuple[str, ...] = ()  # columns of numbers that had gaps when learned
-    unseen: dict[str, int] = field(default_factory=dict)  # rows with levels never seen, by column, in the last table
-    filled: dict[str, int] = field(default_factory=dict)  # rows with gaps where there were none, likewise
 
-    def learn(self, x: object, name: str = "X") -> Columns:
-        """Take note of the table's form and encode it."""
+    @classmethod
+    def learn(
+        cls, x: object, name: str = "X", *, gaps: Missing = "refuse", narrow: bool = False
+    ) -> tuple[Self, Columns]:
+        """Return the encoder of tables like this one, and its columns. A table encoded before keeps its encoder."""
         if isinstance(x, Encoded):
-            for each in fields(self):
-                setattr(self, each.name, getattr(x.encoder, each.name))
-            return x.columns
-        self.medians, self.marked, self.unseen, self.filled = {}, (), {}, {}
+            assert isinstance(x.encoder, cls)
+            return x.encoder, x.columns
         frame = as_frame(x, name)
         if frame is not None:
-            self.kind, self.names = "frame", tuple(frame.columns)
-            self.width = len(self.names)
-            self.levels = tuple(
-                Level(column, levels_of(frame[column], name)) for column in self.names if has_levels(frame[column])
-            )
-            if self.gaps == "fill" and len(frame):
-                self._learn_gaps(frame, name)
-            return self._encode_frame(frame, name)
+            names = tuple(frame.columns)
+            levels = tuple(Level(column, levels_of(frame[column], name)) for column in names if has_levels(frame[column]))
+            encoder = cls(gaps, narrow, "frame", len(names), names, levels)
+            if gaps == "fill" and len(frame):
+                encoder = encoder._with_gaps_of(frame, name)
+            return encoder, encoder._encode_frame(frame, name).columns
         if (matrix := _as_sparse(x, name)) is not None:
-            self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
-            return self._encode_sparse(matrix, name)
-        table = as_table(x, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
-        self.kind, self.names, self.width, self.levels = "array", None, table.shape[1], ()
-        return Columns(len(table), tables=(table,))
+            encoder = cls(gaps, narrow, "sparse", matrix.shape[1])
+            return encoder, encoder._encode_sparse(matrix, name)
+        table = as_table(x, name=name, gaps=gaps == "keep", narrow=narrow)
+        return cls(gaps, narrow, "array", table.shape[1]), Columns(len(table), tables=(table,))
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Columns in the form of those learned; a warning counts levels never seen and gaps where there were none."""
+        """Return the columns of another table; a warning counts levels never seen and gaps where there were none."""
+        encoded = self.encode_table(x, name)
+        if encoded is not x:
+            encoded.warn(name)
+        return encoded.columns
+
+    def encode_table(self, x: object, name: str = "X") -> "Encoded":
+        """Return the columns of another table with what was noticed in it; a table encoded before, as it is."""
         if isinstance(x, Encoded):
-            return x.columns
-        self.unseen, self.filled = {}, {}
+            if x.encoder is not self and x.encoder != self:
+                raise DataError(f"{name} was encoded by another model: give its table")
+            return x
         frame = as_frame(x, name)
         if frame is not None and (self.kind == "frame" or self.levels):
             return self._encode_frame(frame, name)
         if self.levels or self.marked:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
         if (matrix := _as_sparse(x, name)) is not None:
-            return self._encode_sparse(matrix, name)
+            return Encoded(self, self._encode_sparse(matrix, name))
         table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
-        return Columns(len(table), tables=(table,))
+        return Encoded(self, Columns(len(table), tables=(table,)))
 
     def encode_rows(self, rows: Sequence[Any]) -> Columns:
         """Columns of single rows: sequences in the table's order of columns, mappings, or tables of one row."""
@@ -197,9 +206,11 @@ class Encoder:
                 mark += 1
         return np.array(places, np.intp)
 
-    def _learn_gaps(self, frame: "nw.DataFrame[Any]", name: str) -> None:
-        """Take note of the medians, and of where there are gaps."""
+    def _with_gaps_of(self, frame: "nw.DataFrame[Any]", name: str) -> Self:
+        """The encoder that also knows the medians, and where there are gaps."""
         by_column = {level.column: level for level in self.levels}
+        medians: dict[str, float] = {}
+        marked: tuple[str, ...] = ()
         for column in frame.columns:
             series = frame[column]
             if column in by_column:
@@ -209,11 +220,11 @@ class Encoder:
             else:
                 values = numbers(series, name)
                 known = values[~np.isnan(values)]
-                self.marked += (column,) if len(known) < len(values) else ()
-                self.medians[column] = _median(known) if len(known) else np.nan
+                marked += (column,) if len(known) < len(values) else ()
+                medians[column] = _median(known) if len(known) else np.nan
             if len(known) == 0:
                 raise DataError(f"column {column!r} of {name} has no value at all: leave it out")
-        self.levels = tuple(by_column.values())
+        return replace(self, levels=tuple(by_column.values()), medians=medians, marked=marked)
 
     def _encode_sparse(self, rows: "scipy.sparse.csr_array[Any]", name: str) -> Columns:
         if rows.shape[1] != self.width:
@@ -238,7 +249,7 @@ class Encoder:
         start = rows.indptr.astype(np.int64, copy=False)
         return Columns(rows.shape[0], sparse=(start, rows.indices, values), sparse_columns=rows.shape[1])
 
-    def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> Columns:
+    def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> "Encoded":
         assert self.names is not None
         present = set(frame.columns)
         missing = [column for column in self.names if column not in present]
@@ -249,36 +260,33 @@ class Encoder:
             raise empty((len(frame), self.width), name)
         by_column = {level.column: level for level in self.levels}
         tables, marks, codes = [], [], []
+        unseen: dict[str, int] = {}
+        filled: dict[str, int] = {}
         for column in self.names:
             if column in by_column:
-                codes.append(self._codes(frame[column], by_column[column], name))
+                found = self._codes(frame[column], by_column[column], name)
+                none = int((found < 0).sum()) - (frame[column].null_count() if self.gaps == "keep" else 0)
+                unseen |= {column: none} if none else {}
+                codes.append(found)
                 continue
             values = numbers(frame[column], name, narrow=self.narrow)
             if self.gaps == "fill":
                 gaps = np.isnan(values)
-                values = self._without_gaps(values, gaps, column)
+                if count := int(gaps.sum()):
+                    values = np.where(gaps, self.medians[column], values)
+                    filled |= {} if column in self.marked else {column: count}
                 marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
             elif self.gaps == "refuse":
                 check_whole(frame[column], name, "fill in or drop missing values first")
             if self.gaps != "keep":
                 check_finite(values[:, None], f"column {column!r} of {name}")
             tables.append(values[:, None])
-        never_seen, filled = "levels never seen in training, which have no effect", "gaps where training had none"
-        for what, counts in ((never_seen, self.unseen), (f"{filled}, filled with the median", self.filled)):
-            if counts:
-                rows = ", ".join(f"{count} in column {column!r}" for column, count in counts.items())
-                warn(f"{name} has rows with {what}: {rows}", DataWarning)
         level_counts = tuple(len(level.values) for level in self.levels)
-        return Columns(len(frame), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
-
-    def _without_gaps(self, values: Array, gaps: Array, column: str) -> Array:
-        if not gaps.any():
-            return values
-        if column not in self.marked:
-            self.filled[column] = int(gaps.sum())
-        return np.where(gaps, self.medians[column], values)
+        columns = Columns(len(frame), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
+        return Encoded(self, columns, unseen, filled)
 
     def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
+        """The code of each row's level, -1 where it is none of those known."""
         if self.gaps == "refuse":
             check_whole(series, name, "fill in a level of its own first")
         places = {value: code for code, value in enumerate(level.values)}
@@ -289,13 +297,11 @@ class Encoder:
             codes: Codes = np.ascontiguousarray(of_rows) if known else np.empty_like(of_rows, code_of.dtype)
             for part in () if known else parts_of(len(of_rows)):
                 codes[part] = code_of[of_rows[part]]  # a gap is -1: the last
-        else:
-            codes = np.full(len(series), places.get(None, -1), code_type(len(places)))
-            present = series.drop_nulls()
-            if len(present):
-                codes[~series.is_null().to_numpy()] = self._codes_of_present(present, places, name)
-        if unseen := int((codes < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0):
-            self.unseen[series.name] = unseen
+            return codes
+        codes = np.full(len(series), places.get(None, -1), code_type(len(places)))
+        present = series.drop_nulls()
+        if len(present):
+            codes[~series.is_null().to_numpy()] = self._codes_of_present(present, places, name)
         return codes
 
     @staticmethod
@@ -323,10 +329,12 @@ def _median(values: Array) -> float:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table whose columns were encoded before; estimators take it where they take a data frame."""
+    """An encoded table and what was noticed in it; the estimator that has the encoder takes it in place of the table."""
 
     encoder: Encoder
     columns: Columns
+    unseen: Mapping[str, int] = field(default_factory=dict)  # rows with a level never seen in training, by column
+    filled: Mapping[str, int] = field(default_factory=dict)  # rows with a gap where training had none, by column
 
     def __len__(self) -> int:
         return self.columns.rows
@@ -335,6 +343,14 @@ class Encoded:
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the table."""
         return self.columns.rows, self.encoder.width
+
+    def warn(self, name: str = "X") -> None:
+        """Warn of levels never seen and of gaps where there were none, if there are any."""
+        never_seen, filled = "levels never seen in training, which have no effect", "gaps where training had none"
+        for what, counts in ((never_seen, self.unseen), (f"{filled}, filled with the median", self.filled)):
+            if counts:
+                rows = ", ".join(f"{count} in column {column!r}" for column, count in counts.items())
+                warn(f"{name} has rows with {what}: {rows}", DataWarning)
 
     @property
     def column_names(self) -> list[str]:

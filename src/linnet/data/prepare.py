@@ -15,12 +15,13 @@ linear encodings, arXiv 2203.05556) let the first layer bend at every quantile o
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.columns import Codes, Columns, code_type
-from linnet.data.encoder import Encoder
+from linnet.data.encoder import Encoded, Encoder
 from linnet.data.table import Array
 from linnet.errors import DataError
 
@@ -100,9 +101,9 @@ def bin_edges(known: Floats, bins: int) -> Floats:
     return distinct[np.append(wide, True)] if len(distinct) else distinct
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Preparer:
-    """An Encoder that also prepares what it encodes, by what it saw first."""
+    """An Encoder that also prepares what it encodes, by what it has learned from one table."""
 
     bins: int | None = None  # of a column of numbers; None: by the number of rows
     encoder: Encoder = field(default_factory=lambda: Encoder(gaps="keep"))
@@ -110,24 +111,30 @@ class Preparer:
     codes: tuple[Codes, ...] = ()  # for each column of levels: old code -> new, the last for none
     largest: Array | None = None  # of the sparse columns
 
-    def learn(self, x: object, name: str = "X") -> Columns:
-        """Take note of the table's form and numbers, and prepare it."""
-        columns = self.encoder.learn(x, name)
+    @classmethod
+    def learn(cls, x: object, name: str = "X", *, bins: int | None = None) -> tuple[Self, Columns]:
+        """Return the preparer of tables like this one, and its columns, prepared."""
+        encoder, columns = Encoder.learn(x, name, gaps="keep")
+        numbers = largest = None
         if columns.tables:
             table = _joined(columns.tables, name)
-            bins = bins_for(*table.shape) if self.bins is None else self.bins
-            self.numbers = learn_numbers(table, bins)
+            numbers = learn_numbers(table, bins_for(*table.shape) if bins is None else bins)
         if columns.sparse is not None:
             _, indices, values = columns.sparse
-            self.largest = np.zeros(columns.sparse_columns)
-            np.maximum.at(self.largest, indices, np.abs(values))
-            self.largest[self.largest == 0] = 1.0
-        self.codes = tuple(_common(codes, levels) for codes, levels in zip(columns.codes, columns.levels, strict=True))
-        return self._prepare(columns, name)
+            largest = np.zeros(columns.sparse_columns)
+            np.maximum.at(largest, indices, np.abs(values))
+            largest[largest == 0] = 1.0
+        codes = tuple(_common(codes, levels) for codes, levels in zip(columns.codes, columns.levels, strict=True))
+        preparer = cls(bins, encoder, numbers, codes, largest)
+        return preparer, preparer._prepare(columns, name)
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Prepare another table the same way."""
+        """Return the columns of another table, prepared; a warning counts levels never seen."""
         return self._prepare(self.encoder.encode(x, name), name)
+
+    def encode_table(self, x: object, name: str = "X") -> Encoded:
+        """Return the columns of another table, not prepared yet, with what was noticed in it: see Encoder."""
+        return self.encoder.encode_table(x, name)
 
     @property
     def coefficient_names(self) -> list[str]:

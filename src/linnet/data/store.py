@@ -1,6 +1,7 @@
 """Encoded rows in a file: what is too large for memory is read from there, again and again, as if it were an array.
 
-    store = Store(folder, 10_000_000, encoder.learn(sample), {"target": np.float64})
+    encoder, columns = Encoder.learn(sample)
+    store = Store(folder, 10_000_000, columns, {"target": np.float64})
     for chunk in ...:
         store.append(encoder.encode(chunk), {"target": t})
     columns, vectors = store.read()

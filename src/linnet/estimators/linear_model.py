@@ -245,8 +245,7 @@ class LinearModel(Estimator):
         """Columns of the table, whose form is kept for prediction."""
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        encoder = Encoder(gaps="fill" if self.gaps == "fill" else "refuse", narrow=True)
-        columns = encoder.learn(X)
+        encoder, columns = Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse", narrow=True)
         check_form(self, X, reset=True)
         self._encoder = encoder
         return columns

@@ -11,12 +11,12 @@ from linnet.data.encoder import Encoder
 from linnet.data.prepare import Preparer
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, DataError
 from linnet.estimators.base import Estimator, check_fitted
 from linnet.estimators.form import check_form
 from linnet.estimators.linear_model import as_offset
 from linnet.fit.full_batch import FullBatch
-from linnet.fit.objective import Objective
+from linnet.fit.objective import Objective, predict
 from linnet.model.heads import Head
 from linnet.model.network import Block, Network, Theta
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from linnet.persist.onnx_columns import Inputs
     from linnet.persist.onnx_graph import Tensor
 
-_NOT_KEPT = ("_ready", "_run", "_views", "coefs_", "intercepts_")  # in files: made anew
+_NOT_KEPT = ("_run", "_views", "coefs_", "intercepts_")  # in files: made from the parameters when they are read
 
 
 class FittedNetwork(Estimator):
@@ -89,37 +89,44 @@ class FittedNetwork(Estimator):
         self._views = [*self.coefs_, *self.intercepts_]
 
     def _parameters(self) -> Theta:
-        """All parameters; users may have put arrays of their own into coefs_ and intercepts_."""
+        """All parameters, with the arrays that users may have put into coefs_ and intercepts_ in their places."""
         shown = [*self.coefs_, *self.intercepts_]
-        views = self.__dict__.get("_views", ())
-        if len(shown) != len(views) or any(mine is not view for mine, view in zip(shown, views, strict=True)):
-            self._take(self._network, self._theta.copy(), *self._members[1:])
-            for mine, view in zip(shown, self._views, strict=True):
-                view[:] = mine
-        return self._theta
+        if len(shown) == len(self._views) and all(mine is view for mine, view in zip(shown, self._views, strict=True)):
+            return self._theta
+        theta = self._theta.copy()
+        blocks = self._network.blocks(theta)
+        for name, given, places in (
+            ("coefs_", self.coefs_, [block.weights for block in blocks]),
+            ("intercepts_", self.intercepts_, [block.biases for block in blocks]),
+        ):
+            if [np.shape(mine) for mine in given] != (wanted := [place.shape for place in places]):
+                raise DataError(f"{name} must be arrays of the shapes {wanted}, got {[np.shape(mine) for mine in given]}")
+            for mine, place in zip(given, places, strict=True):
+                place[:] = mine
+        return theta
 
     def _output(self, X: object, offset: object = None, exposure: object = None, *, mean: bool = True) -> Array:
         check_fitted(self)
         columns = self._encode(X)
         network = self._network
         shift = self._shift(offset, exposure, columns.rows, network.head, network.outputs)
-        first, objective = self._parameters(), self._objective(len(columns))
+        first = self._parameters()
         if not isinstance(self._encoder, Preparer):
-            output = objective.predict(first, columns, offset=shift, mean=mean)
+            [output] = predict(network, [first], columns, self.threads, offset=shift, mean=mean)
             if first.dtype == np.float32 and not np.isfinite(output).all():
-                return self._widened(output, columns, shift, mean=mean)
+                return self._widened(output, first, columns, shift, mean=mean)
             return output
-        outputs = [objective.predict(theta, columns, offset=shift, mean=False) for theta in self._members]
+        outputs = predict(network, [first, *self._members[1:]], columns, self.threads, offset=shift, mean=False)
         z = np.mean(np.asarray(outputs, np.float64), axis=0)
         return network.head.mean(z).clip(*self._range) if mean else z
 
-    def _widened(self, output: Array, columns: Columns, shift: Array | None, *, mean: bool) -> Array:
+    def _widened(self, output: Array, theta: Theta, columns: Columns, shift: Array | None, *, mean: bool) -> Array:
         """The output with rows whose numbers were beyond float32 computed in float64."""
         rows = np.flatnonzero(~np.isfinite(output).all(axis=1))
         objective = Objective(self._network.for_prediction(), np.float64, self.threads, rows=len(rows))
-        theta, offset = self._theta.astype(np.float64), None if shift is None else shift[rows]
+        offset = None if shift is None else shift[rows]
         output = output.astype(np.float64)
-        output[rows] = objective.predict(theta, columns[rows], offset=offset, mean=mean)
+        output[rows] = objective.predict(theta.astype(np.float64), columns[rows], offset=offset, mean=mean)
         return output
 
     def _output_graph(self, inputs: "Inputs") -> tuple["Tensor", "Tensor"]:
@@ -133,24 +140,13 @@ class FittedNetwork(Estimator):
         if not isinstance(self._encoder, Preparer):
             z = shifted(graph, network_output(graph, x, network, theta), shift)
             return z, mean(graph, network.head, z)
-        z = shifted(graph, ensemble_output(graph, x, network, self._members), shift)
+        z = shifted(graph, ensemble_output(graph, x, network, [theta, *self._members[1:]]), shift)
         return z, within(graph, mean(graph, network.head, z), *self._range)
 
     @property
     def members_(self) -> list[list[Block]]:
         """The weights and biases of each layer of each network: one, or those of a preset's ensemble."""
-        self._parameters()
-        return [self._network.blocks(theta) for theta in self._members]
-
-    def _objective(self, rows: int) -> Objective:
-        """The network ready to predict; for a single row it is kept, since making it takes longer than using it."""
-        ready: tuple[Network, Objective] | None = self.__dict__.get("_ready")
-        if rows == 1 and ready and ready[0] is self._network and ready[1].dtype == self._theta.dtype:
-            return ready[1]
-        objective = Objective(self._network.for_prediction(), self._theta.dtype, self.threads, rows=rows)
-        if rows == 1:
-            self._ready = self._network, objective
-        return objective
+        return [self._network.blocks(theta) for theta in (self._parameters(), *self._members[1:])]
 
     @staticmethod
     def _shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
@@ -159,8 +155,7 @@ class FittedNetwork(Estimator):
         return as_offset(offset, exposure, rows, outputs)
 
     def _learn(self, X: object) -> Columns:
-        encoder = Encoder(gaps="fill") if self.preset is None else Preparer()
-        columns = encoder.learn(X)
+        encoder, columns = Encoder.learn(X, gaps="fill") if self.preset is None else Preparer.learn(X)
         check_form(self, X, reset=True)
         self._encoder = encoder
         return columns
@@ -170,9 +165,11 @@ class FittedNetwork(Estimator):
         return self._encoder.encode(X, name)
 
     def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
         if hasattr(self, "_theta"):
-            self._parameters()  # what users have put into coefs_ and intercepts_ is in theta then
-        return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+            theta = self._parameters()
+            state |= {"_theta": theta, "_members": [theta, *self._members[1:]]}
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

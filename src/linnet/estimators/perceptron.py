@@ -94,8 +94,7 @@ class Perceptron(Classifier):
             raise DataError("Perceptron requires y to be passed, but the target y is None")
         if self.gaps not in GAPS:
             raise unknown_name("gaps", self.gaps, GAPS)
-        self._encoder = Encoder(gaps="fill" if self.gaps == "fill" else "refuse")
-        columns = self._encoder.learn(X)
+        self._encoder, columns = Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse")
         check_form(self, X, reset=True)
         self.classes_, labels = class_numbers(y, len(columns))
         count = len(self.classes_)

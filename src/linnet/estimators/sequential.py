@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array, as_table, check_fits_float32
 from linnet.data.targets import as_weights, class_weights
@@ -15,7 +16,7 @@ from linnet.errors import ConfigError, DataError, FitError
 from linnet.estimators.sequential_model import DTYPE, SequentialModel
 from linnet.evaluate.metrics import as_metrics
 from linnet.fit.loop import Epoch, Plan, Slice, Training
-from linnet.fit.objective import Objective, penalty
+from linnet.fit.objective import Objective, penalty, predict
 from linnet.fit.progress import Verbose, follow
 from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 
@@ -194,7 +195,7 @@ class Sequential(SequentialModel):
         """
         table = self._table(x)
         network, theta = self._parameters(table)
-        return Objective(network, DTYPE, rows=len(table)).predict(theta, table)
+        return predict(network, [theta], as_columns(table))[0]
 
     # ---- inside ----
 

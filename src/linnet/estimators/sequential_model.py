@@ -91,6 +91,8 @@ class SequentialModel(Saved):
         self._metrics = several_metrics(metrics)
         self._network = None
         self._state = OptimizerState()
+        if self._theta is not None:
+            self.build()  # now, under its new head, so that predicting changes nothing
 
     def build(self, input_shape: int | Sequence[int | None] | None = None) -> None:
         """Make the parameters, for inputs of the given shape: (columns,) or (None, columns)."""
@@ -98,13 +100,14 @@ class SequentialModel(Saved):
             self._stack.set_input(input_shape)
         # before compile only the shapes matter, and squared error goes with any activation
         loss = self._loss or Loss("mse")
-        self._network = self._stack.network(loss.head(self._stack.dense()[-1].activation))
-        if self._theta is None or len(self._theta) < self._network.size:
+        network = self._stack.network(loss.head(self._stack.dense()[-1].activation))
+        if self._theta is None or len(self._theta) < network.size:
             names = [layer.kernel_initializer for layer in self._stack.dense()]
-            theta = initial_theta(self._network, self.seed, DTYPE, names)
+            theta = initial_theta(network, self.seed, DTYPE, names)
             if self._theta is not None:  # of the layers below those that were added
                 theta[: len(self._theta)] = self._theta
             self._theta = theta
+        self._network = network  # last: another thread that sees it finds the parameters, too
 
     # ---- parameters ----
 

@@ -47,8 +47,10 @@ class Answers:
             if not (weights.min() >= 0 and weights.sum() > 0):
                 raise DataError(f"the weights in {model.roles.weights!r} are negative, or all 0")
             weights = weights * (len(weights) / weights.sum())
-        proba = model.predict_proba(table) if model.has_proba else None
-        return cls(model, table, model.target_of(table), model.predict(table), proba, weights)
+        rows = model.read(table)
+        rows.warn()
+        proba = model.predict_proba(rows) if model.has_proba else None
+        return cls(model, table, model.target_of(table), model.predict(rows), proba, weights)
 
     @property
     def w(self) -> Floats:

@@ -85,6 +85,31 @@ class Examples:
         return len(self.y)
 
 
+@dataclass(frozen=True)
+class TableRows:
+    """Rows as a table's model has read them, and what it noticed: `TableModel.read` makes it."""
+
+    x: "pa.Table | Encoded"  # as the estimator takes them
+    given: dict[str, Array]  # exposure and offset, those there are
+    unseen: dict[str, int]  # rows with a level never seen in training, which has no effect, by column
+    rare: dict[str, int]  # rows with a level never seen in training that counts as one of the rare ones, by column
+    filled: dict[str, int]  # rows with a gap where training had none, by column
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def warn(self) -> None:
+        """Warn of what was noticed, if anything."""
+        for what, counts in (
+            ("levels never seen in training, which have no effect", self.unseen),
+            ("levels never seen in training, which count as rare ones", self.rare),
+            ("gaps where training had none, filled with the median", self.filled),
+        ):
+            if counts:
+                rows = ", ".join(f"{count} in column {name!r}" for name, count in counts.items())
+                warn(f"the table has rows with {what}: {rows}", DataWarning)
+
+
 @dataclass
 class TableModel(Saved):
     """A fitted model that takes tables as they come: columns in any order, with gaps, of files or frames."""
@@ -110,73 +135,74 @@ class TableModel(Saved):
         """Whether there are probabilities of classes."""
         return self.classes is not None and hasattr(self.estimator, "predict_proba")
 
-    def _columns(self, table: "pa.Table") -> "pa.Table":
-        """The columns as the estimator takes them; a warning counts levels never seen, as the estimator's own does."""
+    def read(self, table: Table) -> TableRows:
+        """Read rows once for any number of questions: predict, predict_proba, sample, predict_interval."""
+        table = as_arrow(table)
         if len(table) == 0:
             raise DataError("the table has no rows")
-        columns = self.schema.apply(table)
-        if counts := self.schema.never_seen(table):
-            rows = ", ".join(f"{count} in column {name!r}" for name, count in counts.items())
-            warn(
-                f"the table has rows with levels never seen in training, which count as rare ones: {rows}", DataWarning
-            )
-        return columns
+        x = self.schema.apply(table)
+        given = {name: numbers_of(table, role) for name, role in self.roles.shifts.items()}
+        rare = self.schema.never_seen(table)
+        encoder = getattr(self.estimator, "_encoder", None)
+        if encoder is None:
+            return TableRows(x, given, {}, rare, {})
+        encoded = encoder.encode_table(x)
+        return TableRows(encoded, given, dict(encoded.unseen), rare, dict(encoded.filled))
 
-    def _given(self, table: "pa.Table") -> tuple["pa.Table", dict[str, Array]]:
-        return self._columns(table), {name: numbers_of(table, role) for name, role in self.roles.shifts.items()}
+    def _rows(self, table: Table | TableRows) -> TableRows:
+        """Rows that were read before, or those of a table, with a warning of what was noticed in it."""
+        if isinstance(table, TableRows):
+            return table
+        rows = self.read(table)
+        rows.warn()
+        return rows
 
-    def predict(self, table: Table) -> Array:
+    def predict(self, table: Table | TableRows) -> Array:
         """The class, mean count or number of each row."""
-        table = as_arrow(table)
-        if self.classes is None:
-            x, given = self._given(table)
-            return np.asarray(self.estimator.predict(x, **given))
-        if self.threshold is not None:
-            positive = self.predict_proba(table)[:, 1] >= self.threshold
+        rows = self._rows(table)
+        if self.threshold is not None and self.classes is not None:
+            positive = self.predict_proba(rows)[:, 1] >= self.threshold
             return np.asarray(self.classes[positive.astype(np.intp)])
-        return np.asarray(self.estimator.predict(self._columns(table)))
+        return np.asarray(self.estimator.predict(rows.x, **rows.given))
 
-    def predict_proba(self, table: Table) -> Array:
+    def predict_proba(self, table: Table | TableRows) -> Array:
         """The probability of each class, rows x classes."""
-        table = as_arrow(table)
         if self.classes is None:
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
         if not self.has_proba:
             raise ConfigError(f"{type(self.estimator).__name__} has no probabilities: train --model logistic or mlp")
-        return np.asarray(self.estimator.predict_proba(self._columns(table)))
+        return np.asarray(self.estimator.predict_proba(self._rows(table).x))
 
-    def sample(self, table: Table, random_state: int | None = None) -> Array:
+    def sample(self, table: Table | TableRows, random_state: int | None = None) -> Array:
         """Draw from the predicted distribution of each row."""
-        table = as_arrow(table)
+        rows = self._rows(table)
         if hasattr(self.estimator, "sample"):
-            x, given = self._given(table)
-            return np.asarray(self.estimator.sample(x, random_state=random_state, **given))
+            return np.asarray(self.estimator.sample(rows.x, random_state=random_state, **rows.given))
         if self.classes is not None:
             from linnet.estimators.logistic import drawn
 
-            return np.asarray(drawn(self.predict_proba(table), self.classes, random_state))
+            return np.asarray(drawn(self.predict_proba(rows), self.classes, random_state))
         random = np.random.RandomState(random_state)
-        return np.asarray(intervals.draw(*self._distribution(table), random)[:, 0])
+        return np.asarray(intervals.draw(*self._distribution(rows), random)[:, 0])
 
-    def predict_interval(self, table: Table, level: float = 0.95) -> tuple[Array, Array]:
+    def predict_interval(self, table: Table | TableRows, level: float = 0.95) -> tuple[Array, Array]:
         """Limits between which a new value of each row lies with the given probability.
 
         A network has a distribution of its own. Around other models' counts it is Poisson's, and around their numbers a
         normal one, whose variance is that of the residuals of the held-out rows.
         """
-        table = as_arrow(table)
         if self.classes is not None:
             raise ConfigError(f"intervals are of numbers, and the task is {self.task!r}: --proba says how sure it is")
+        rows = self._rows(table)
         if hasattr(self.estimator, "predict_interval"):
-            x, given = self._given(table)
-            low, high = self.estimator.predict_interval(x, level, **given)
+            low, high = self.estimator.predict_interval(rows.x, level, **rows.given)
             return np.asarray(low), np.asarray(high)
-        low, high = intervals.interval(*self._distribution(table), level)
+        low, high = intervals.interval(*self._distribution(rows), level)
         return low[:, 0], high[:, 0]
 
-    def _distribution(self, table: "pa.Table") -> tuple[Head, Array, Array]:
+    def _distribution(self, rows: TableRows) -> tuple[Head, Array, Array]:
         """Of a new value of each row: the head, the mean, the dispersion."""
-        mean = self.predict(table)[:, None]
+        mean = self.predict(rows)[:, None]
         if self.task == "counts" and (mean > 0).all():
             return Poisson(), mean, np.ones(1)
         if self.variance is None:

@@ -1,6 +1,5 @@
 """All rows of a table that is too large to hold: encoded once, into a file, for the models that can read them there."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +14,7 @@ from linnet.data.encoder import Encoded, Encoder
 from linnet.data.schema import Schema
 from linnet.data.store import Store
 from linnet.data.targets import Labelled
-from linnet.errors import DataError, DataWarning
+from linnet.errors import DataError
 from linnet.estimators.table_model import Array, Examples, Roles, class_codes, given_of, target_of, with_target
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ class Whole:
         self, sample: "pa.Table", schema: Schema, roles: Roles, classes: Array | None, without: NDArray[np.int64]
     ) -> Examples:
         """All rows but those numbered, in the form learned from a sample."""
-        encoder = Encoder(gaps="fill")
+        encoder, columns = Encoder.learn(schema.apply(sample), gaps="fill")
         two = classes is not None and len(classes) == 2
         vectors = {"target": np.float64 if classes is None or two else np.int32}
         vectors |= dict.fromkeys(given_of(sample.slice(0, 1), roles), np.float64)
-        store = Store(self.folder, self.rows, encoder.learn(schema.apply(sample)), vectors)
+        store = Store(self.folder, self.rows, columns, vectors)
         wanted = [*(column.name for column in schema.used), *roles.names]
         odd: Counter[str] = Counter()  # rows, by what is odd about them
         done = 0
@@ -79,12 +78,10 @@ def _append(
             table, target = table.filter(known), target[known]
     if len(table) == 0:
         return odd
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # what it warns of is counted here
-        columns = encoder.encode(schema.apply(table))
-    store.append(columns, {"target": target, **given_of(table, roles)})
-    for name, count in encoder.unseen.items():
+    encoded = encoder.encode_table(schema.apply(table))
+    store.append(encoded.columns, {"target": target, **given_of(table, roles)})
+    for name, count in encoded.unseen.items():
         odd[f"have a level of {name!r} that the sample does not have, which has no effect"] = count
-    for name, count in encoder.filled.items():
+    for name, count in encoded.filled.items():
         odd[f"have no value of {name!r}, of which the sample has all: they get the median"] = count
     return odd

@@ -3,9 +3,13 @@
 Sums, never means: they add over batches, files and machines, and one line elsewhere divides and adds the penalty. The
 rows are taken in slices of a few hundredths of a second, so that Ctrl-C is heard; where slices end depends on the
 shapes alone, so results do not depend on time or threads.
+
+An Objective has room for one computation, so it belongs to one call at a time. `predict` finds one for itself, so that
+any number of threads may predict with the same parameters at once.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +24,8 @@ from linnet.model.network import Network, Theta
 
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
 _CHUNK = 512  # rows that the core sums before it adds to the total: slices end at multiples of it
+_MOST_IDLE = 16  # objectives that a thread keeps for later
+_MOST_IDLE_PARAMETERS = 1_000_000  # of a network whose objective is kept: of a larger one making it takes the least time
 
 
 class Sums(NamedTuple):
@@ -78,6 +84,42 @@ class Objective:
         size = max(1, _SLICE_PRODUCTS // (passes * per_row * _CHUNK)) * _CHUNK
         for first in range(0, columns.rows, size):
             yield first, min(size, columns.rows - first)
+
+
+class _Idle(threading.local):
+    """Objectives for single rows that no call is using, by network: each thread has its own."""
+
+    def __init__(self) -> None:
+        self.objectives: dict[tuple[int, np.dtype[Any], int | None], tuple[Network, Objective]] = {}
+
+
+_idle = _Idle()
+
+
+def predict(
+    network: Network,
+    thetas: Sequence[Theta],
+    x: Columns,
+    threads: int | None = None,
+    *,
+    offset: Array | None = None,
+    mean: bool = True,
+) -> list[Array]:
+    """Return what `Objective.predict` does for each of several parameters, all of one type.
+
+    For a single row making an objective takes longer than using it, so it is kept. A call takes it out of its thread's
+    idle ones while it runs: not even a signal handler that predicts in between can meet it.
+    """
+    key = id(network), thetas[0].dtype, threads
+    kept, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
+    if objective is None or kept is not network:  # another network may have had its address
+        objective = Objective(network.for_prediction(), thetas[0].dtype, threads, rows=len(x))
+    outputs = [objective.predict(theta, x, offset=offset, mean=mean) for theta in thetas]
+    if len(x) == 1 and network.size <= _MOST_IDLE_PARAMETERS:
+        _idle.objectives[key] = network, objective
+        if len(_idle.objectives) > _MOST_IDLE:
+            del _idle.objectives[next(iter(_idle.objectives))]
+    return outputs
 
 
 def penalty(network: Network, theta: Theta) -> float:

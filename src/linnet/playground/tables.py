@@ -160,12 +160,12 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
         classes = tuple(map(str, kinds))
         if len(classes) > _MOST_CLASSES:
             raise DataError(f"the target {target!r} has {len(classes)} classes, more than {_MOST_CLASSES}")
-    schema, encoder = _narrowed(schema, table), Encoder(gaps="fill")
+    schema = _narrowed(schema, table)
     if not schema.used:
         why = "; ".join(_notes(schema)) or f"{target!r} is the only one"
         raise DataError(f"no column is left to learn from: {why}")
     read = schema.apply(table)
-    columns = encoder.learn(read)
+    encoder, columns = Encoder.learn(read, gaps="fill")
     parts = [np.asarray(part, np.float64) for part in columns.tables]
     if columns.codes:
         parts.append(columns.entries().toarray())
@@ -231,8 +231,10 @@ def _notes(schema: Schema) -> list[str]:
 def _narrowed(schema: Schema, table: "pa.Table") -> Schema:
     """The same without texts, categories of many levels and, if need be, the last columns: as many as can be shown."""
     while True:
-        encoder = Encoder(gaps="fill")
-        excess = encoder.learn(schema.apply(table)).count - _MOST_INPUTS if schema.used else 0
+        if not schema.used:
+            return schema
+        encoder, columns = Encoder.learn(schema.apply(table), gaps="fill")
+        excess = columns.count - _MOST_INPUTS
         if excess <= 0:
             return schema
         left = [column.name for column in schema.used if column.kind == "text"][:1]
