@@ -1,6 +1,21 @@
+import threading
+import warnings
+
 import pytest
 
-from linnet.errors import ConfigError, DataError, FitError, FormatError, LinnetError, unknown_name
+from linnet.errors import (
+    ConfigError,
+    DataError,
+    DataWarning,
+    FitError,
+    FitWarning,
+    FormatError,
+    LinnetError,
+    SeparationWarning,
+    hearing,
+    unknown_name,
+    warn,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,3 +38,29 @@ def test_a_near_name_is_suggested(name: str) -> None:
 def test_a_far_name_gets_the_choices_only(name: object) -> None:
     error = unknown_name("optimizer", name, ["sgd", "adam"])
     assert str(error) == f"unknown optimizer {name!r}: choose from: sgd, adam"
+
+
+def test_warnings_are_heard_by_the_thread_that_listens() -> None:
+    """What one thread listens to is not kept from the others, and Python's own filters stay as they are."""
+    filters = list(warnings.filters)
+    inside, done = threading.Event(), threading.Event()
+
+    def listen() -> None:
+        with hearing(DataWarning) as heard:
+            warn("a", DataWarning)
+            inside.set()
+            done.wait()
+            assert heard == ["a"]
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    inside.wait()
+    with pytest.warns(DataWarning, match="b"):
+        warn("b", DataWarning)
+    with hearing(FitWarning) as others, pytest.warns(DataWarning, match="c"):
+        warn("c", DataWarning)
+        warn("d", SeparationWarning)
+    done.set()
+    thread.join()
+    assert others == ["d"]
+    assert warnings.filters == filters

@@ -3,7 +3,9 @@
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class LinnetError(Exception):
@@ -65,8 +67,30 @@ def known_as(name: str, ours: type[Warning]) -> type[Warning]:
     return ours if theirs is None else _JOINED.setdefault((name, ours), type(name, (ours, theirs), {}))
 
 
+_heard: ContextVar[tuple[tuple[type[Warning], list[str]], ...]] = ContextVar("heard", default=())
+
+
+@contextmanager
+def hearing(category: type[Warning] = Warning) -> Iterator[list[str]]:
+    """Collect linnet's own warnings of a category, which nobody else then hears, in the calling thread alone.
+
+    The filters of Python's `warnings` belong to the whole process: setting them for a while in one thread changes what
+    others hear, and may leave them changed.
+    """
+    messages: list[str] = []
+    token = _heard.set((*_heard.get(), (category, messages)))
+    try:
+        yield messages
+    finally:
+        _heard.reset(token)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of linnet that led here."""
+    for wanted, messages in reversed(_heard.get()):
+        if issubclass(category, wanted):
+            messages.append(message)
+            return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linnet":
         frame, level = frame.f_back, level + 1

@@ -1,7 +1,6 @@
 """`linnet evaluate`: how well a model does on rows with a target, and whether that is enough."""
 
 import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 from linnet.checks import check_number
 from linnet.cli.reading import character, read_known, read_model
 from linnet.cli.writing import json_text
-from linnet.errors import ConfigError, DataWarning
+from linnet.errors import ConfigError, DataWarning, hearing
 
 if TYPE_CHECKING:
     from linnet.evaluate import Interval
@@ -44,8 +43,7 @@ def evaluate(
     found = read_model(model)
     wanted = [_read(text) for text in require or ()]
     table = read_known(found, data, character(delimiter), quiet=as_json)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
+    with hearing(DataWarning):
         answers = Answers.of(found, table)
         rows = {
             one.metric: one for one in answers.intervals([*(metric or ()), *(name for name, _, _ in wanted)], level)

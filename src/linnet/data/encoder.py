@@ -71,7 +71,9 @@ class Encoder:
         frame = as_frame(x, name)
         if frame is not None:
             names = tuple(frame.columns)
-            levels = tuple(Level(column, levels_of(frame[column], name)) for column in names if has_levels(frame[column]))
+            levels = tuple(
+                Level(column, levels_of(frame[column], name)) for column in names if has_levels(frame[column])
+            )
             encoder = cls(gaps, narrow, "frame", len(names), names, levels)
             if gaps == "fill" and len(frame):
                 encoder = encoder._with_gaps_of(frame, name)
@@ -329,7 +331,7 @@ def _median(values: Array) -> float:
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded table and what was noticed in it; the estimator that has the encoder takes it in place of the table."""
+    """An encoded table and what was noticed in it; an estimator with this encoder takes it in place of the table."""
 
     encoder: Encoder
     columns: Columns

@@ -100,7 +100,9 @@ class FittedNetwork(Estimator):
             ("intercepts_", self.intercepts_, [block.biases for block in blocks]),
         ):
             if [np.shape(mine) for mine in given] != (wanted := [place.shape for place in places]):
-                raise DataError(f"{name} must be arrays of the shapes {wanted}, got {[np.shape(mine) for mine in given]}")
+                raise DataError(
+                    f"{name} must be arrays of the shapes {wanted}, got {[np.shape(mine) for mine in given]}"
+                )
             for mine, place in zip(given, places, strict=True):
                 place[:] = mine
         return theta

@@ -1,7 +1,6 @@
 """Sequential: the network as users of Keras write it, on linnet's engine."""
 
 import math
-import warnings
 from collections.abc import Collection, Generator, Iterator, Mapping
 from numbers import Real
 from typing import Any, Literal, overload
@@ -12,7 +11,7 @@ from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array, as_table, check_fits_float32
 from linnet.data.targets import as_weights, class_weights
-from linnet.errors import ConfigError, DataError, FitError
+from linnet.errors import ConfigError, DataError, FitError, warn
 from linnet.estimators.sequential_model import DTYPE, SequentialModel
 from linnet.evaluate.metrics import as_metrics
 from linnet.fit.loop import Epoch, Plan, Slice, Training
@@ -112,10 +111,9 @@ class Sequential(SequentialModel):
             records.close()
             result.stop_reason = training.stop_reason
         if training.interrupted:
-            warnings.warn(
+            warn(
                 f"training interrupted after {len(result.epoch)} of {epochs} epochs; the model is usable",
                 UserWarning,
-                stacklevel=2,
             )
         return result
 

@@ -1,6 +1,5 @@
 """What a model says of rows whose target is known: one pass over them, from which all its metrics come."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet import evaluate
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, hearing
 from linnet.estimators.table_metrics import Measure, as_measure, measures
 from linnet.estimators.table_model import TableModel, numbers_of, with_target
 
@@ -63,8 +62,7 @@ class Answers:
 
     def scores(self, wanted: Sequence[Measure]) -> dict[str, float]:
         """Those metrics that these predictions have."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a class without rows: what cannot be computed is NaN
+        with hearing():  # of a class without rows: what cannot be computed is NaN
             return {measure.name: self.value(measure) for measure in self._possible(wanted)}
 
     def _possible(self, wanted: Sequence[Measure]) -> list[Measure]:
@@ -75,8 +73,7 @@ class Answers:
         task, chooser = self.model.task, self.model.metric
         first = [as_measure(name, task) for name in (*names, *([chooser] if chooser else []))]
         wanted = {measure.name: measure for measure in self._possible([*first, *measures(task)])}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a class without rows is seen in the table of classes
+        with hearing():  # a class without rows is seen in the table of classes
             return tuple(self._interval(measure, level) for measure in wanted.values())
 
     def _interval(self, measure: Measure, level: float) -> evaluate.Interval:

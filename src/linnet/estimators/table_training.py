@@ -4,7 +4,6 @@ network), and the one that predicts the held-out rows best is kept.
 
 import re
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from linnet.checks import check_number, check_seed
 from linnet.config import checked_threads
 from linnet.data.schema import Schema
-from linnet.errors import ConfigError, DataError, FitWarning, LinnetError
+from linnet.errors import ConfigError, DataError, FitWarning, LinnetError, hearing
 from linnet.estimators.candidates import Candidate, candidates
 from linnet.estimators.table_answers import Answers
 from linnet.estimators.table_metrics import Measure, as_measure, measures
@@ -134,8 +133,7 @@ def train(
         begin(candidate.name)
         started = time.perf_counter()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FitWarning)
+            with hearing(FitWarning):
                 if whole is not None and candidate.from_file and every is None:
                     every = whole.examples(table, schema, roles, named, held)
                 rows = every if every is not None and candidate.from_file else some

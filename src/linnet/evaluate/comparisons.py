@@ -1,6 +1,5 @@
 """Two models compared on the same rows."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from linnet.checks import check_whole
-from linnet.errors import DataError
+from linnet.errors import DataError, hearing
 from linnet.evaluate.inputs import as_column
 from linnet.evaluate.intervals import as_generator, check_level, measure, name_of, percentiles
 
@@ -98,8 +97,7 @@ def compare(
     second = measure(metric, y_true, predictions_b, **options)
     generator = as_generator(random_state)
     draws = np.empty(check_whole(n_resamples, "n_resamples", at_least=2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a draw may lack a class, and is then NaN
+    with hearing(), np.errstate(all="ignore"):  # a draw may lack a class, and is then NaN
         for i in range(len(draws)):
             times = first.drawn(generator)
             draws[i] = first.of(times) - second.of(times)

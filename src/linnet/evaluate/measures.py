@@ -3,7 +3,6 @@
 This is what intervals and comparisons need of a metric, whatever kind it is.
 """
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from linnet.data.table import Array
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, hearing
 from linnet.evaluate.inputs import Floats
 from linnet.evaluate.probabilities import bin_sums, calibration_of
 
@@ -49,8 +48,7 @@ class Measure(ABC):
 
     def draw(self, generator: np.random.Generator) -> float:
         """Return its value on rows drawn with replacement."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a draw may lack a class, and is then NaN
+        with hearing(), np.errstate(all="ignore"):  # a draw may lack a class, and is then NaN
             return self.of(self.drawn(generator))
 
     @cached_property

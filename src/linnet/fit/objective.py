@@ -25,7 +25,9 @@ from linnet.model.network import Network, Theta
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
 _CHUNK = 512  # rows that the core sums before it adds to the total: slices end at multiples of it
 _MOST_IDLE = 16  # objectives that a thread keeps for later
-_MOST_IDLE_PARAMETERS = 1_000_000  # of a network whose objective is kept: of a larger one making it takes the least time
+_MOST_IDLE_PARAMETERS = (
+    1_000_000  # of a network whose objective is kept: of a larger one making it takes the least time
+)
 
 
 class Sums(NamedTuple):

@@ -8,7 +8,6 @@
 | zeros | 0: right for a model without hidden layers, never for a hidden layer |
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from linnet._native import core
-from linnet.errors import unknown_name
+from linnet.errors import unknown_name, warn
 from linnet.model.network import Network, Theta
 
 Uniform = NDArray[np.float64]
@@ -73,9 +72,8 @@ def warn_if_hidden_zero(network: Network, theta: Theta) -> None:
             why = "its units start out the same, and only the weights above can tell them apart"
         else:
             why = "its units compute the same, get the same gradient and stay the same for ever"
-        warnings.warn(
+        warn(
             f"all weights of hidden layer {index + 1} are zero: {why}, so they hardly or never learn different "
             "features; start from random weights, such as kernel_initializer='uniform'",
             UserWarning,
-            stacklevel=5,
         )

@@ -4,19 +4,18 @@ import csv
 import io
 import shlex
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, hearing
 from linnet.estimators.layers import Dense, Dropout
 from linnet.estimators.mlp_classifier import MLPClassifier
 from linnet.estimators.mlp_regressor import MLPRegressor
 from linnet.estimators.table_model import TableModel, Tried
 from linnet.estimators.table_training import LEAST_ROWS
-from linnet.playground.session import Leg, Session, catching
+from linnet.playground.session import Leg, Session
 from linnet.playground.state import State
 
 PARTS = ("train", "test")
@@ -192,8 +191,7 @@ def table_model(session: Session) -> TableModel:
 
 def _fitted(estimator: Any, x: Any, y: Any) -> Any:
     """The estimator as one that knows these columns and classes; its parameters will be others."""
-    with catching, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with hearing():
         return estimator.fit(x, y)
 
 

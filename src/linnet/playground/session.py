@@ -4,8 +4,6 @@ A run is a list of legs: each has settings, and weights that were changed by han
 whole epochs. So whatever was done on screen can be done again by a program, to the same bytes.
 """
 
-import threading
-import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linnet.checks import check_number
-from linnet.errors import ConfigError, FitError
+from linnet.errors import ConfigError, FitError, hearing
 from linnet.fit.loop import ONE_STEP, Epoch, OptimizerState, Slice, Training
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
@@ -30,7 +28,6 @@ BUDGET = 0.02  # seconds of training between two frames
 _PATIENCE = 5.0  # seconds for an epoch that is asked for
 _MOST_SHOWN = 1500  # points
 _MOST_DRAWN = 16  # inputs; the page draws more as one block
-catching = threading.Lock()  # filters of warnings belong to the whole process
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,10 +281,8 @@ class Session:
 
     def _train(self, theta: Theta, state: OptimizerState) -> None:
         rows = self.model.rows(self.data, self.train_part)
-        with catching, warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with hearing() as self.notes:
             self._training = Training(self.model.network, theta, rows, self.model.plan(), state=state)
-        self.notes = [str(each.message) for each in said]
         self.step = 0
         self._records = self._training.records()
 

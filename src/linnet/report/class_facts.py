@@ -1,12 +1,12 @@
 """Numbers of a classifier on held-out rows: confusion, classes, cut-offs, calibration, gain."""
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from linnet import evaluate
+from linnet.errors import hearing
 from linnet.estimators.table_answers import Answers, Array, Floats
 from linnet.evaluate.measures import wilson
 
@@ -92,8 +92,7 @@ def class_facts(answers: Answers) -> ClassFacts:
     model, y, weights, proba = answers.model, answers.y, answers.weights, answers.proba
     classes = model.classes
     assert classes is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # classes that have no rows, or are never said
+    with hearing():  # of classes that have no rows, or are never predicted
         confusion = evaluate.Confusion.of(y, answers.said, labels=classes, sample_weight=weights)
         scores = confusion.scores(zero_division=0.0)
         shown = _most(scores.support, _MOST_IN_TABLE)

@@ -1,12 +1,11 @@
 """What a linear model has learned: coefficients with their intervals, and weights as images."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, hearing
 from linnet.estimators.table_answers import Answers, Floats
 from linnet.estimators.table_model import Examples, TableModel
 
@@ -89,8 +88,7 @@ def _infer(
     if not hasattr(model.estimator, "inference"):
         return f"{type(model.estimator).__name__} is no statistical model: its coefficients have no intervals."
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said when the model was fitted
+        with hearing():  # what it warns of was said when the model was fitted
             found = model.estimator.inference(training.x, training.y, **training.given)
     except LinnetError as error:
         return f"There are no intervals: {error}"

@@ -3,13 +3,12 @@
 import dataclasses
 import math
 import platform
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linnet.data.kinds import Column
-from linnet.errors import DataWarning
+from linnet.errors import DataWarning, hearing
 from linnet.estimators.table_answers import Answers
 from linnet.estimators.table_model import Examples, TableModel, Tried
 from linnet.evaluate import Interval
@@ -75,12 +74,9 @@ def facts_of(
 
     `training`: the rows it was trained on, for the intervals of coefficients. `progress` is told which part is done.
     """
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
+    with hearing(DataWarning) as said:
         answers = Answers.of(model, held_out)
-    said = [str(one.message) for one in heard if issubclass(one.category, DataWarning)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # the same again, of shuffled rows
+    with hearing(DataWarning):  # the same again, of shuffled rows
         return _measured(answers, training, command, (*notices, *said), progress)
 
 
