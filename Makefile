@@ -69,7 +69,7 @@ sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
 	$(call step,tests under the sanitizers)
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/test_row_space.py tests/evaluate/test_kernels.py tests/multiclass/test_together.py $(ARGS)
+	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/test_row_space.py tests/evaluate/test_kernels.py tests/multiclass/test_together.py tests/estimators/test_shared_models.py $(ARGS)
 
 clean:
 	rm -rf .venv .venv-bench .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -271,3 +271,25 @@ def test_forked_children_get_the_answers_of_one(name: str) -> None:
         if child == 0:
             os._exit(1 if wrong_answers(one, 0, 20) or in_threads(one) else 0)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_arrays_put_into_a_network_are_what_predicts_and_prediction_leaves_them_there() -> None:
+    model = linnet.MLPRegressor(**SMALL).fit(X, Z)
+    zeros = np.zeros_like(model.coefs_[1])
+    model.coefs_[1] = zeros
+    model.intercepts_ = [model.intercepts_[0], np.array([3.0])]
+    before = state(model)
+    assert (model.predict(X[:5]) == 3).all()
+    assert state(model) == before
+    assert model.coefs_[1] is zeros
+    model.intercepts_[1] = np.zeros(2)
+    with pytest.raises(linnet.errors.DataError, match=r"intercepts_ must be arrays of the shapes \[\(64,\), \(1,\)\]"):
+        model.predict(X[:5])
+
+
+def test_a_network_compiled_anew_is_ready_to_predict() -> None:
+    model = sequential("mse")
+    model.compile("sgd", loss="mae")
+    before = state(model)
+    model.predict(X[:5])
+    assert state(model) == before
