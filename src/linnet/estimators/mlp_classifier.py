@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,7 +38,7 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
     Beyond scikit-learn's parameters: `activation` and `dropout` (the rate at which hidden units are dropped in
     training) for all hidden layers or one for each; `solver` also "adamw" (with `weight_decay`), "rmsprop", "adagrad"
     or an optimizer object; `learning_rate` also "cosine", "exponential", "step" or a schedule object; `l1`;
-    `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes;
+    `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes (rows for validation keep their targets);
     `class_weight`; `checkpoint`, a path or Checkpoint(path, epochs= or seconds=), from which `linnet.resume` goes on
     after a crash; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
     gives the same bytes for any number of threads.
@@ -212,13 +213,8 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         if self._multilabel:
             return Bernoulli(), *self._yes_no(target, rows, name, fresh=fresh)
         classes, labels = self._class_numbers(target, rows, name, fresh=fresh)
-        soft = self._smoothing(name)
         if len(classes) == 2:
-            yes = labels.astype(np.float64)[:, None]
-            return Bernoulli(), 1, {"values": yes * (1 - soft) + soft / 2, "given": target}
-        if soft:
-            hot = (labels[:, None] == np.arange(len(classes))) * (1 - soft) + soft / len(classes)
-            return Categorical(), len(classes), {"values": hot, "given": target}
+            return Bernoulli(), 1, {"values": labels.astype(np.float64)[:, None], "given": target}
         return Categorical(), len(classes), {"labels": labels, "given": target}
 
     def _yes_no(self, target: Array, rows: int, name: str, *, fresh: bool) -> tuple[int, dict[str, Any]]:
@@ -234,12 +230,18 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
             self.classes_ = np.arange(values.shape[1])
         elif values.shape[1] != len(self.classes_):
             raise DataError(f"{name} has {values.shape[1]} labels, but the model has {len(self.classes_)}")
-        soft = self._smoothing(name)
-        return values.shape[1], {"values": values * (1 - soft) + soft / 2, "given": target}
+        return values.shape[1], {"values": values, "given": target}
 
-    def _smoothing(self, name: str) -> float:
-        """Only what is trained on is smoothed."""
-        return check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1) if name == "y" else 0.0
+    def _trained_on(self, rows: Rows) -> Rows:
+        soft = check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1)
+        if not soft:
+            return rows
+        if rows.labels is None:  # yes or no: one of two
+            assert rows.values is not None
+            return replace(rows, values=rows.values * (1 - soft) + soft / 2)
+        count = len(self.classes_)
+        hot = (rows.labels[:, None] == np.arange(count)) * (1 - soft) + soft / count
+        return replace(rows, labels=None, values=hot)
 
     def _class_numbers(
         self, target: Array, rows: int, name: str, *, fresh: bool
