@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from linnet.checks import check_flag, check_number, check_whole
+from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.table import check_unmasked
@@ -84,6 +84,7 @@ class LinearModel(Estimator):
         if params["gaps"] not in GAPS:
             raise unknown_name("gaps", params["gaps"], GAPS)
         check_number(params["tol"], "tol", at_least=0)
+        check_random(params.get("random_state"))
         if params.get("max_iter") is not None:
             check_whole(params["max_iter"], "max_iter")
         if not isinstance(params.get("verbose", 0), bool):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from linnet.checks import check_number
+from linnet.checks import check_number, check_random
 from linnet.data.columns import Columns
 from linnet.data.targets import Labelled, class_weights, missing
 from linnet.errors import ConfigError, DataError, warn
@@ -105,11 +105,11 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
     )
 
 
-def drawn(p: Any, classes: Any, random_state: int | np.random.Generator | None) -> Any:
-    """A class for each row, drawn with the row's probabilities."""
+def drawn(p: Any, classes: Any, random_state: Any) -> NDArray[Any]:
+    """A class for each row, drawn with the row's probabilities; `random_state` as `check_random` takes it."""
     shares = np.cumsum(p, axis=1)
-    places = (np.random.default_rng(random_state).random((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
-    return classes[np.minimum(places, len(classes) - 1)]
+    places = (check_random(random_state).random_sample((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
+    return np.asarray(classes[np.minimum(places, len(classes) - 1)])
 
 
 class LogisticRegression(Classifier, LinearModel):
@@ -291,8 +291,11 @@ class LogisticRegression(Classifier, LinearModel):
         """Return the share of rows whose class is predicted."""
         return accuracy(y, self.predict(X, offset=offset), sample_weight)
 
-    def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
-        """Draw a class for each row from its predicted distribution."""
+    def sample(self, X: object, random_state: Any = None, *, offset: object = None) -> NDArray[Any]:
+        """Return a class for each row, drawn from its predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
         return drawn(self.predict_proba(X, offset=offset), self.classes_, random_state)
 
     def certificate(

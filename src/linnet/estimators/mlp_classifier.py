@@ -15,7 +15,7 @@ from linnet.data.targets import as_values, class_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.base import Classifier, available_if, check_fitted
 from linnet.estimators.linear_model import one_target, row_weights
-from linnet.estimators.logistic import class_numbers
+from linnet.estimators.logistic import class_numbers, drawn
 from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
 from linnet.estimators.mlp_prepare import Metrics
 from linnet.fit.checkpoint import Checkpoint
@@ -183,13 +183,14 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         return z[:, 0] if z.shape[1] == 1 else z
 
     def sample(self, X: object, random_state: Any = None) -> NDArray[Any]:
-        """Return a label for each row, drawn from the predicted distribution."""
-        p, random = self.predict_proba(X), check_random(random_state)
+        """Return a class for each row, or 0 and 1 for each label, drawn from the predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
+        p = self.predict_proba(X)
         if self._multilabel:
-            return np.asarray(random.random_sample(p.shape) < p, int)
-        steps = p.cumsum(axis=1)
-        drawn = (random.random_sample((len(p), 1)) * steps[:, -1:] > steps).sum(axis=1)
-        return np.asarray(self.classes_[np.minimum(drawn, p.shape[1] - 1)])
+            return np.asarray(check_random(random_state).random_sample(p.shape) < p, int)
+        return drawn(p, self.classes_, random_state)
 
     # ---- inside ----
 

@@ -1,12 +1,13 @@
 """Rosenblatt's perceptron: the mistake-driven rule, one row at a time."""
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.checks import check_flag, check_number, check_whole
+from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.targets import class_weights
@@ -60,7 +61,7 @@ class Perceptron(Classifier):
         max_iter: int = 1000,
         shuffle: bool = True,
         eta0: float = 1.0,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Any = 0,
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
         verbose: Verbose = 0,
@@ -143,10 +144,9 @@ class Perceptron(Classifier):
         return self
 
     def _seed(self) -> int:
-        given = self.random_state
-        if isinstance(given, np.random.RandomState):
-            return int(given.randint(2**31))
-        return 0 if given is None else check_whole(given, "random_state")
+        given = 0 if self.random_state is None else self.random_state
+        random = check_random(given)
+        return int(given) if isinstance(given, Integral) else int(random.randint(2**31))
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""
