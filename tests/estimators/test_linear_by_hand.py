@@ -80,7 +80,7 @@ def expected(model: Any, table: str) -> np.ndarray:
     z = numbers(model, table) @ np.atleast_2d(model.coef_).T + model.intercept_
     if isinstance(model, PoissonRegressor | GammaRegressor | TweedieRegressor):
         z = np.exp(z)
-    return z if z.shape[1] > 1 else z[:, 0]
+    return np.asarray(z if z.shape[1] > 1 else z[:, 0])
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -200,8 +200,8 @@ def test_wrong_shapes_are_named(name: str) -> None:
     model.intercept_ = np.zeros((outputs, 1, 1))
     with pytest.raises(DataError, match=r"intercept_ must be one number"):
         model.predict(X)
-    for wrong in (np.nan, "high", None, 1j, np.ma.masked_array([1.0], [True])):
-        model.intercept_ = wrong
+    for number in (np.nan, "high", None, 1j, np.ma.masked_array([1.0], [True])):
+        model.intercept_ = number
         with pytest.raises(DataError, match="intercept_"):
             model.predict(X)
 

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
 Y = {"classes": np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5]), "numbers": np.exp(X[:, 0] / 2)}
 LABELS = np.stack([X[:, 0] > 0, X[:, 1] > 0.5], axis=1).astype(int)
-SMALL = {"hidden_layer_sizes": (4,), "max_iter": 5, "early_stopping": True}
+SMALL: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 5, "early_stopping": True}
 MODELS: dict[str, Any] = {
     "MLPClassifier": lambda seed: linnet.MLPClassifier(**SMALL, random_state=seed),
     "MLPRegressor": lambda seed: linnet.MLPRegressor(**SMALL, random_state=seed),
@@ -64,17 +64,21 @@ def test_samples_from_every_kind_of_generator(name: str) -> None:
     np.random.seed(5)  # noqa: NPY002
     np.testing.assert_array_equal(model.sample(X), drawn)
     for wrong in ("5", -1, 0.5, True, object()):
-        with pytest.raises(ConfigError, match="random_state must be None, a whole number .* RandomState or Generator"):
+        with pytest.raises(ConfigError, match=r"random_state must be None, a whole number .* RandomState or Generator"):
             model.sample(X, random_state=wrong)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models_take_every_kind_of_generator(name: str) -> None:
-    y = (X[:, 0] > 0) if name == "ThresholdClassifier" else Y["numbers" if "Reg" in name or name == "Ridge" else "classes"]
+    y = (
+        (X[:, 0] > 0)
+        if name == "ThresholdClassifier"
+        else Y["numbers" if "Reg" in name or name == "Ridge" else "classes"]
+    )
     y = Y["classes"] if name == "LogisticRegression" else y
     for made in (np.random.RandomState, np.random.default_rng):
         one, same = (MODELS[name](made(7)).fit(X, y).predict(X) for _ in range(2))
         np.testing.assert_array_equal(one, same)
     MODELS[name](7).fit(X, y)
-    with pytest.raises(ConfigError, match="random_state must be None, a whole number .* RandomState or Generator"):
+    with pytest.raises(ConfigError, match=r"random_state must be None, a whole number .* RandomState or Generator"):
         MODELS[name]("seven").fit(X, y)

@@ -77,7 +77,7 @@ def test_random_ties_go_by_texts_dates_and_gaps_too() -> None:
     frame = pd.DataFrame(
         {
             "one": np.zeros(600),
-            "text": rng.choice(["a", "b", None, "ü"], 600),
+            "text": rng.choice(np.array(["a", "b", None, "ü"], object), 600),
             "kind": pd.Categorical(rng.choice(["u", "v", "w"], 600)),
             "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 9, 600), "D"),
             "gap": rng.choice([np.nan, 0.0, 1.0], 600),

@@ -136,7 +136,7 @@ def test_what_cannot_be_solved_is_said() -> None:
         lagrange(both, lambda x: x[0] ** 2 + x[1] ** 2 + 1, [1.0, 1.0])
     with pytest.raises(ConfigError, match="constraints must be"):
         lagrange(both, [circle, 3], [1.0, 1.0])  # type: ignore[list-item]
-    with pytest.raises(FitError, match="see whether f has one$"):
+    with pytest.raises(FitError, match=r"see whether f has one$"):
         lagrange(both, [], [1.0, 1.0])
     with pytest.raises(FitError, match="after 1 steps"):  # second derivatives are infinite there
         lagrange(lambda x: np.sum(np.abs(x) ** 1.5), [], [0.25])

@@ -292,7 +292,9 @@ class LinearModel(Estimator):
 
     def _parameters(self, outputs: int | None = None) -> tuple[Floats, Floats]:
         """What `coef_` and `intercept_` say now: weights in the core's order of columns, x outputs, and biases."""
-        return as_parameters(self.coef_, self.intercept_, self._encoder, self._outputs() if outputs is None else outputs)
+        return as_parameters(
+            self.coef_, self.intercept_, self._encoder, self._outputs() if outputs is None else outputs
+        )
 
     def _outputs(self) -> int | None:
         """How many outputs `coef_` must have; None: as many as it has."""

@@ -246,7 +246,7 @@ class LogisticRegression(Classifier, LinearModel):
     def densify(self) -> Self:
         """Make `coef_` an array again."""
         check_fitted(self)
-        if scipy.sparse.issparse(self.coef_):
+        if hasattr(self.coef_, "toarray"):
             self.coef_ = self.coef_.toarray()
         return self
 

@@ -38,10 +38,10 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
     Beyond scikit-learn's parameters: `activation` and `dropout` (the rate at which hidden units are dropped in
     training) for all hidden layers or one for each; `solver` also "adamw" (with `weight_decay`), "rmsprop", "adagrad"
     or an optimizer object; `learning_rate` also "cosine", "exponential", "step" or a schedule object; `l1`;
-    `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes (rows for validation keep their targets);
-    `class_weight`; `checkpoint`, a path or Checkpoint(path, epochs= or seconds=), from which `linnet.resume` goes on
-    after a crash; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
-    gives the same bytes for any number of threads.
+    `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes (rows
+    for validation keep their classes); `class_weight`; `checkpoint`, a path or Checkpoint(path, epochs= or seconds=),
+    from which `linnet.resume` goes on after a crash; `threads`. Trained in float32, or in float64 where a step sees all
+    rows; the same `random_state` gives the same bytes for any number of threads.
 
     `preset="tabular"` takes the place of parameters left at their defaults by what is best for most tables: robustly
     scaled columns with gaps filled in, an ensemble of small networks that hold out different rows, calibrated

@@ -226,7 +226,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 
 def inverse_temperature(head: Head, z: Floats, rows: Rows, most: float = _SHARPEST) -> float:
-    """The factor of z with the least loss, between 1/4 and `most`: few mistakes are no proof that there will be fewer."""
+    """The factor of z with the least loss, from 1/4 to `most`: few mistakes are no proof that there will be fewer."""
     t = rows.labels if rows.labels is not None else np.asarray(rows.values, np.float64)
     weights = np.ones(len(z)) if rows.weights is None else rows.weights
     factors = np.geomspace(0.25, most, 41)
@@ -240,8 +240,8 @@ def inverse_temperature(head: Head, z: Floats, rows: Rows, most: float = _SHARPE
 def sharpest(smoothing: float, classes: int, held: int) -> float:
     """The largest factor of z that so many held-out rows can speak for.
 
-    Training with smoothing e makes a sure row's z log((1 - e + e/K) / (e/K)), however sure it is. After n rows without a
-    mistake the next one is right with odds of n + 1 to 1 (Laplace's rule): so far z may be stretched again.
+    Training with smoothing e makes a sure row's z log((1 - e + e/K) / (e/K)), however sure it is. After n rows without
+    a mistake the next one is right with odds of n + 1 to 1 (Laplace's rule): so far z may be stretched again.
     """
     if not smoothing:
         return _SHARPEST

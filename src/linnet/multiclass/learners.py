@@ -159,8 +159,8 @@ class StackedLogistic(Learners):
             model.classes_ = np.arange(2)
             w = None if rows.weights is None else rows.weights[some]
             part = columns if len(some) == columns.rows else columns[some]
-            found = model._minimise(model._problem(part, t, w, None, None))
-            weights[:, problem], biases[problem] = found[0][:, 0], found[1][0]
+            of_one, bias = model._minimise(model._problem(part, t, w, None, None))
+            weights[:, problem], biases[problem] = of_one[:, 0], bias[0]
             iterations[problem] = model.n_iter_
         return StackedLogistic(estimator, model._encoder, biases, iterations, model._coefficients(weights))
 

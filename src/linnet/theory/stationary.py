@@ -68,7 +68,8 @@ def lagrange(
 ) -> Stationary:
     """Return the stationary point of f under `constraints` (each g(x) = 0) that Newton's method finds from x0.
 
-    f and each g take an array in the shape of x0 and give one number. With `constraints=[]` it is a critical point of f.
+    f and each g take an array in the shape of x0 and give one number. Without constraints, `constraints=[]`, it is a
+    critical point of f.
 
     >>> circle = lambda x: x[0] ** 2 + x[1] ** 2 - 1
     >>> top = lagrange(lambda x: x[0] + x[1], circle, [1.0, 0.0])
