@@ -65,6 +65,9 @@ def test_seeds_are_those_of_numpy_and_scikit_learn() -> None:
     assert check_random(np.int64(3)).randint(1000) == mine.randint(1000)
     np.random.seed(3)  # noqa: NPY002
     assert check_random(None).randint(1000) == check_random(3).randint(1000)
-    for wrong in ("3", 3.0, -1, 2**32, True, np.random.default_rng(3)):
-        with pytest.raises(ConfigError, match="random_state must be None, a whole number below 2\\^32 or a"):
+    one, same = np.random.default_rng(3), np.random.default_rng(3)
+    assert check_random(one).randint(1000) == check_random(same).randint(1000)
+    assert one.random() == same.random() != np.random.default_rng(3).random(), "a Generator goes on with what is drawn"
+    for wrong in ("3", 3.0, -1, 2**32, True, [3], np.random.PCG64(3)):
+        with pytest.raises(ConfigError, match=r"random_state must be None, a whole number .* RandomState or Generator"):
             check_random(wrong)

@@ -37,14 +37,21 @@ def check_number(
 
 
 def check_random(value: object, name: str = "random_state") -> np.random.RandomState:
-    """Return the generator that value is or seeds; None is NumPy's own, as in scikit-learn."""
+    """Return what draws: a RandomState as it is, one seeded by a whole number, one that draws from a Generator (which
+    goes on with it), or for None NumPy's own, as in scikit-learn.
+    """
     if value is None or value is np.random:
         return np.random.mtrand._rand
     if isinstance(value, np.random.RandomState):
         return value
+    if isinstance(value, np.random.Generator):
+        return np.random.RandomState(value.bit_generator)
     if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**32:
         return np.random.RandomState(int(value))
-    raise ConfigError(f"{name} must be None, a whole number below 2^32 or a numpy.random.RandomState, got {value!r}")
+    raise ConfigError(
+        f"{name} must be None, a whole number from 0 to 2^32 - 1, or a RandomState or Generator of numpy.random, "
+        f"got {value!r}"
+    )
 
 
 def check_seed(value: object, name: str = "seed") -> int:

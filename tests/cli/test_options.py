@@ -13,7 +13,7 @@ import pyarrow.csv as csv
 import pytest
 
 import linnet
-from linnet.errors import DataError
+from linnet.errors import ConfigError, DataError
 from linnet.estimators.table_model import TableModel
 
 from .in_process import Said, call
@@ -182,7 +182,10 @@ def test_every_model_of_numbers_has_intervals_and_samples(folder: Path, model: s
     assert 0.7 < ((np.asarray(TABLE["price"]) >= low) & (np.asarray(TABLE["price"]) <= high)).mean() < 0.95
     drawn = np.array([found.sample(TABLE, seed) for seed in range(50)])
     assert 0.75 < ((drawn >= low) & (drawn <= high)).mean() < 0.85
-    assert (found.sample(TABLE, 3) == drawn[3]).all()
+    assert (found.sample(TABLE, np.random.RandomState(3)) == drawn[3]).all()
+    assert (found.sample(TABLE, np.random.default_rng(3)) == found.sample(TABLE, np.random.default_rng(3))).all()
+    with pytest.raises(ConfigError, match="random_state must be"):
+        found.sample(TABLE, "3")
 
 
 @pytest.mark.parametrize("model", ["constant", "linear", "poisson"])
@@ -204,6 +207,8 @@ def test_a_constant_draws_classes_by_their_shares(folder: Path) -> None:
     found = linnet.load(folder / "s.linnet")
     drawn = np.concatenate([found.sample(TABLE, seed) for seed in range(30)])
     assert abs((drawn == "yes").mean() - found.predict_proba(TABLE)[0, 1]) < 0.03
+    assert (found.sample(TABLE, np.random.RandomState(3)) == found.sample(TABLE, 3)).all()
+    assert (found.sample(TABLE, np.random.default_rng(3)) == found.sample(TABLE, np.random.default_rng(3))).all()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,54 @@ def test_label_smoothing_is_what_it_says() -> None:
     assert p2 == pytest.approx(0.7 * 0.3 + 0.15, abs=1e-6)
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("preset", [None, "tabular"])
+def test_only_rows_trained_on_are_smoothed(classes: int, preset: str | None) -> None:
+    """The validation loss is the log loss of the classes themselves, whoever chose the rows."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    y = (x @ rng.normal(size=(3, classes))).argmax(axis=1)
+    how: dict[str, Any] = {"label_smoothing": 0.5, "alpha": 0.0, "max_iter": 20, "random_state": 0, "preset": preset}
+    for given in (None, (x[:100], y[:100])):
+        model = MLPClassifier((8,), early_stopping=True, **how)
+        history = model.fit(x, y, eval_set=given, eval_metric=["log_loss"]).history_
+        np.testing.assert_allclose(history["val_loss"], history["val_log_loss"], rtol=1e-5)
+
+
+def test_only_labels_trained_on_are_smoothed() -> None:
+    """With a table of yes and no: a network that has nothing to learn from says (1 - e) share + e / 2."""
+    y = np.repeat([[1, 0], [1, 1]], 150, axis=0)
+    model = MLPClassifier((), label_smoothing=0.4, early_stopping=True, alpha=0.0, max_iter=200, random_state=0)
+    model.set_params(learning_rate_init=0.05).fit(np.zeros((300, 1)), y, eval_metric="loss")
+    p = model.predict_proba([[0.0]])[0]
+    share = np.mean(y, axis=0)
+    np.testing.assert_allclose(p, 0.6 * share + 0.2, atol=0.02)
+    expected = -(share * np.log(p) + (1 - share) * np.log(1 - p)).sum()
+    assert model.history_["val_loss"][-1] == pytest.approx(expected, abs=0.02)
+
+
+def test_what_training_minimises_is_smoothed() -> None:
+    y = np.repeat([0, 1, 2], [70, 20, 10])
+    model = MLPClassifier((), solver="lbfgs", alpha=0.0, label_smoothing=0.3, tol=1e-9).fit(np.zeros((100, 1)), y)
+    problem, theta = model.objective(np.zeros((100, 1)), y)
+    assert problem.at(theta).value == pytest.approx(model.loss_)
+    for weights, biases in model.gradients(np.zeros((100, 1)), y):
+        assert max(np.abs(weights).max(), np.abs(biases).max()) < 1e-8
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_preset_is_calibrated_to_the_classes_themselves(classes: int) -> None:
+    rng = np.random.default_rng(3)
+    y = np.arange(1200) % classes
+    x = rng.normal(size=(1200, 4)) + 8 * np.eye(4)[y]
+    model = MLPClassifier(preset="tabular", label_smoothing=0.5, max_iter=15, random_state=0).fit(x[:600], y[:600])
+    assert model.score(x[600:], y[600:]) == 1
+    assert model.predict_proba(x[600:]).max(axis=1).mean() > 0.99
+    noisy = np.where(rng.random(600) < 0.3, rng.integers(0, classes, 600), y[:600])
+    p = model.fit(x[:600], noisy).predict_proba(x[600:])
+    assert p.max(axis=1).mean() == pytest.approx(0.7 + 0.3 / classes, abs=0.06)
+
+
 LOSSES: dict[str, tuple[Any, Any]] = {
     "squared_error": (lambda y, t: (y - t) ** 2 / 2, np.mean),
     "absolute_error": (lambda y, t: np.abs(y - t), np.median),

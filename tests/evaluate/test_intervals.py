@@ -235,6 +235,9 @@ def test_the_same_draws_for_the_same_seed_whatever_the_threads() -> None:
         assert found[0] == found[1]
         other = ev.interval(name, y, predictions, method="bootstrap", n_resamples=50, random_state=5)
         assert other != found[0]
+    for made in (np.random.default_rng, np.random.RandomState):
+        one, same = (ev.interval("f1", y, said, method="bootstrap", random_state=made(4)) for _ in range(2))
+        assert one == same
     with pytest.raises(ConfigError, match="random_state must be a whole number of at least 0"):
         ev.interval("f1", y, said, method="bootstrap", random_state="a")
 

@@ -373,7 +373,7 @@ def test_thresholds(model: Any, classes: str, tmp_path: Path) -> None:
 def test_rows_on_the_threshold(tmp_path: Path) -> None:
     model = LogisticRegression().fit(X, CLASSES["two words"])
     tuned = ThresholdClassifier(model, cv="prefit").fit(X, CLASSES["two words"])
-    model._weights[:], model._biases[:], tuned.threshold_ = 0, 0, 0.5
+    model.coef_[:], model.intercept_[:], tuned.threshold_ = 0, 0, 0.5
     assert set(answers(tuned, tmp_path, {"X": X})["label"]) == set(tuned.predict(X)) == {"yes"}
     assert set(answers(model, tmp_path, {"X": X})["label"]) == set(model.predict(X)) == {"no"}
 

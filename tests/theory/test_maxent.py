@@ -118,7 +118,7 @@ def test_what_is_no_optimum_gets_no_certificate() -> None:
     x, y = load_iris(return_X_y=True)
     model = linnet.LogisticRegression(C=1.0).fit(x, y)
     best = model.certificate(x, y)
-    model._weights = model._weights + 0.01 * np.random.default_rng(1).normal(size=model._weights.shape)
+    model.coef_ = model.coef_ + 0.01 * np.random.default_rng(1).normal(size=model.coef_.shape)
     worse = model.certificate(x, y)
     assert worse.mismatch > 1e-3
     # the gap bounds what is left to gain
@@ -133,10 +133,10 @@ def test_the_gap_is_a_bound_with_an_intercept_too() -> None:
     assert best.is_bound
     assert "duality gap" in str(best)
     rng = np.random.default_rng(1)
-    found, weights, biases = model, model._weights, model._biases
+    found, weights, biases = model, model.coef_, model.intercept_
     for size in (1e-6, 1e-3, 1.0):
-        found._weights = weights + size * rng.normal(size=weights.shape)
-        found._biases = biases + size * rng.normal(size=biases.shape)
+        found.coef_ = weights + size * rng.normal(size=weights.shape)
+        found.intercept_ = biases + size * rng.normal(size=biases.shape)
         worse = found.certificate(x, y)
         assert worse.objective - best.objective <= worse.gap * (1 + 1e-9)
 

@@ -90,6 +90,35 @@ def test_a_saddle_and_a_flat_place_are_called_so() -> None:
     assert lagrange(lambda x: x**2, lambda x: x - 2.0, 5.0).kind == "only point"
 
 
+@pytest.mark.parametrize(("unit", "size"), [(1.0, 1.0), (1e-12, 1.0), (1e8, 1.0), (1.0, 1e-20), (1.0, 1e20)])
+def test_a_constraint_that_changes_nothing_has_the_multiplier_zero(unit: float, size: float) -> None:
+    """(x-1)² + (y-1)² with x = y: the gradient of f is 0 at the solution, in whatever units."""
+    for start in np.random.default_rng(0).normal(size=(20, 2)):
+        found = lagrange(lambda x: size * np.sum((x / unit - 1) ** 2), lambda x: x[0] - x[1], unit * start)
+        np.testing.assert_allclose(found.x, [unit, unit], rtol=1e-9)
+        assert abs(found.multipliers[0]) < 1e-9 * size / unit
+        assert found.kind == "minimum"
+
+
+def test_without_constraints_critical_points_are_found() -> None:
+    def valley(x: Any) -> Any:  # Rosenbrock's
+        return (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+
+    found = lagrange(valley, [], [-1.2, 1.0])
+    np.testing.assert_allclose(found.x, [1, 1], rtol=1e-8)
+    assert (found.kind, found.multipliers.shape, found.constraint_gradients.shape) == ("minimum", (0,), (0, 2))
+    assert str(found).startswith("minimum of f at x = (1, 1)")
+    assert lagrange(lambda x: x[0] ** 2 - x[1] ** 2, [], [0.3, 0.2]).kind == "saddle"
+    assert lagrange(lambda x: -np.cosh(x), [], 3.0).kind == "maximum"
+
+
+@pytest.mark.parametrize("power", [3, 4])
+def test_where_curvature_fades_second_derivatives_do_not_tell(power: int) -> None:
+    found = lagrange(lambda x: (x[0] + x[1]) ** power + (x[0] - x[1] - 2) ** 2, [], [2.0, 0.5])
+    np.testing.assert_allclose(found.x, [1, -1], atol=1e-7)
+    assert found.kind == "flat"
+
+
 def test_dependent_gradients_are_reported() -> None:
     found = lagrange(both, [circle, lambda x: 2 * circle(x)], [1.0, 0.0])
     assert not found.independent
@@ -106,7 +135,11 @@ def test_what_cannot_be_solved_is_said() -> None:
     with pytest.raises(FitError, match="no x where all constraints hold"):
         lagrange(both, lambda x: x[0] ** 2 + x[1] ** 2 + 1, [1.0, 1.0])
     with pytest.raises(ConfigError, match="constraints must be"):
+        lagrange(both, [circle, 3], [1.0, 1.0])  # type: ignore[list-item]
+    with pytest.raises(FitError, match=r"see whether f has one$"):
         lagrange(both, [], [1.0, 1.0])
+    with pytest.raises(FitError, match="after 1 steps"):  # second derivatives are infinite there
+        lagrange(lambda x: np.sum(np.abs(x) ** 1.5), [], [0.25])
     with pytest.raises(DataError, match="not finite at x0"):
         lagrange(lambda x: np.log(x[0]) + x[1], circle, [0.0, 1.0])
     with pytest.raises(DataError, match="x0 must be finite"):

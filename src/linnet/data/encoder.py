@@ -195,18 +195,16 @@ class Encoder:
         by_column = {level.column: len(level.values) for level in self.levels}
         dense, mark = 0, self.width - len(self.levels)
         code = mark + len(self.marked)
-        places: list[int] = []
+        places: list[NDArray[np.intp]] = []  # by column, as there may be very many levels
         for column in self.names:
             if column in by_column:
-                places += range(code, code + by_column[column])
+                places.append(np.arange(code, code + by_column[column]))
                 code += by_column[column]
                 continue
-            places.append(dense)
-            dense += 1
-            if column in self.marked:
-                places.append(mark)
-                mark += 1
-        return np.array(places, np.intp)
+            marked = column in self.marked
+            places.append(np.array([dense, mark] if marked else [dense]))
+            dense, mark = dense + 1, mark + marked
+        return np.concatenate(places)
 
     def _with_gaps_of(self, frame: "nw.DataFrame[Any]", name: str) -> Self:
         """The encoder that also knows the medians, and where there are gaps."""

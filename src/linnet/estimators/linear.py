@@ -8,6 +8,8 @@ Defaults that differ from scikit-learn's on purpose: tol=1e-12, solver="auto" an
 to the last digit. Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are taken and change nothing;
 `verbose=1` shows a progress bar, `verbose=2` a line an iteration. `gaps="fill"` takes data frames with missing values:
 in numbers they become the median, with a column that says where, in text and categories a level of their own.
+
+`coef_` and `intercept_` are what predicts: set them by hand, whole or in place, to recalibrate a model.
 """
 
 from abc import abstractmethod
@@ -90,9 +92,9 @@ class _Regressor(Regressor, LinearModel):
         """Fit the model. `offset` is added to z; `exposure` multiplies the mean (its logarithm is an offset)."""
         return self._fit(X, y, sample_weight, offset, exposure)
 
-    def _report(self, y: object) -> None:
-        self.coef_ = self._coefficients()[0]
-        self.intercept_ = float(self._biases[0])
+    def _report(self, weights: Floats, biases: Floats, y: object) -> None:
+        self.coef_ = self._coefficients(weights)[0]
+        self.intercept_ = float(biases[0])
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
@@ -135,7 +137,8 @@ class _Regressor(Regressor, LinearModel):
             return float("nan")
         problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
         weights = np.ones(columns.rows) if problem.weights is None else problem.weights
-        left = deviance(problem.head, self._z_of(columns, problem.offset), problem.target, weights)
+        z = self._z_of(columns)
+        left = deviance(problem.head, z if problem.offset is None else z + problem.offset, problem.target, weights)
         return _explained(left, null_deviance(problem))
 
 
@@ -282,21 +285,25 @@ class Ridge(Regressor, LinearModel):
         """Fit the model."""
         return self._fit(X, y, sample_weight, offset)
 
-    def _minimise(self, problem: Problem) -> None:
-        super()._minimise(problem)
+    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
+        found = super()._minimise(problem)
         factored = problem.products is not None or problem.row_products is not None
         self.solver_ = "coordinate" if self.positive else "cholesky" if factored else "lbfgs"
+        return found
 
-    def _report(self, y: object) -> None:
+    def _outputs(self) -> None:
+        return None  # a target each
+
+    def _report(self, weights: Floats, biases: Floats, y: object) -> None:
         several = np.asarray(y).ndim == 2
-        coefficients = self._coefficients()
+        coefficients = self._coefficients(weights)
         self.coef_ = coefficients if several else coefficients[0]
-        self.intercept_ = self._biases.copy() if several else float(self._biases[0])
+        self.intercept_ = biases.copy() if several else float(biases[0])
 
     def predict(self, X: object, *, offset: object = None) -> Floats:
         """Return the mean of each row's distribution."""
         z = self._z(X, offset)
-        return z if self.coef_.ndim == 2 else z[:, 0]
+        return z if np.ndim(self.coef_) == 2 else z[:, 0]
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         return {"variable": self._z_graph(inputs)}
@@ -339,10 +346,11 @@ class LinearRegression(Ridge):
     def _alpha(self, outputs: int) -> Any:
         return 0.0
 
-    def _minimise(self, problem: Problem) -> None:
-        super()._minimise(problem)
+    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
+        found = super()._minimise(problem)
         self._products, self._spectrum = None if self.positive else gram(problem), None
         self._least = min(problem.columns.rows, problem.columns.count)
+        return found
 
     def _rank_and_singular(self) -> tuple[int, Floats]:
         """Computed once; the products, which may be large, are not kept any longer."""

@@ -2,13 +2,15 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from linnet.checks import check_flag, check_number, check_whole
+from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
+from linnet.data.table import check_unmasked
 from linnet.data.targets import as_array, as_values, as_weights, check_values
 from linnet.errors import (
     ConfigError,
@@ -45,9 +47,9 @@ Penalties = Mapping[str, float] | Any
 class LinearModel(Estimator):
     """A network without hidden layers, z = x W + b + offset, under a head; each estimator says what it minimises."""
 
+    coef_: Any  # these two are what predicts: users may set them
+    intercept_: Any
     _encoder: Encoder
-    _weights: Floats  # in the core's order of columns, x outputs
-    _biases: Floats
     gaps: str  # what is done about missing values in data frames
     n_iter_: Any
     _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
@@ -57,8 +59,8 @@ class LinearModel(Estimator):
         """What is minimised for these rows."""
 
     @abstractmethod
-    def _report(self, y: object) -> None:
-        """Set the attributes that users see from the weights and biases found."""
+    def _report(self, weights: Floats, biases: Floats, y: object) -> None:
+        """Set `coef_` and `intercept_`, and what else users see, from the weights and biases found."""
 
     def _fit(self, X: object, y: object, sample_weight: object, offset: object, exposure: object = None) -> Self:
         """Fit, or leave everything as it was."""
@@ -66,8 +68,8 @@ class LinearModel(Estimator):
         try:
             self._check_params()
             columns = self._learn(X, y)
-            self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
-            self._report(y)
+            weights, biases = self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
+            self._report(weights, biases, y)
             self._shifts = shift_names(offset, exposure)
         except BaseException:
             self.__dict__ = before
@@ -82,6 +84,7 @@ class LinearModel(Estimator):
         if params["gaps"] not in GAPS:
             raise unknown_name("gaps", params["gaps"], GAPS)
         check_number(params["tol"], "tol", at_least=0)
+        check_random(params.get("random_state"))
         if params.get("max_iter") is not None:
             check_whole(params["max_iter"], "max_iter")
         if not isinstance(params.get("verbose", 0), bool):
@@ -116,12 +119,13 @@ class LinearModel(Estimator):
             **others,
         )
 
-    def _minimise(self, problem: Problem) -> None:
+    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
+        """The best weights, in the core's order of columns, x outputs, and the best biases."""
         params = self._params
         start = None
-        shape = (problem.columns.count, problem.outputs)
-        if params.get("warm_start") and hasattr(self, "_weights") and self._weights.shape == shape:
-            start = problem.from_user(self._weights, self._biases)
+        known = np.atleast_2d(self.coef_).shape if params.get("warm_start") and hasattr(self, "coef_") else None
+        if known == (problem.outputs, problem.columns.count):
+            start = problem.from_user(*self._parameters(problem.outputs))
         max_iter = params.get("max_iter")
         # squares that are no numbers are found when all is done, and their column is named: _check_scales
         beyond = np.errstate(over="ignore", invalid="ignore")
@@ -134,8 +138,8 @@ class LinearModel(Estimator):
                 tolerance=params["tol"],
                 watch=watch,
             )
-        self._weights, self._biases = problem.to_user(solution.theta)
-        self._check_scales(problem, solution)
+        weights, biases = problem.to_user(solution.theta)
+        self._check_scales(problem, solution, weights)
         self.n_iter_ = solution.iterations
         found = separation(problem, solution)
         if found is not None:
@@ -147,11 +151,12 @@ class LinearModel(Estimator):
                 "raise max_iter, or add a penalty if the coefficients run away",
                 FitWarning,
             )
+        return weights, biases
 
-    def _check_scales(self, problem: Problem, solution: Solution) -> None:
+    def _check_scales(self, problem: Problem, solution: Solution, weights: Floats) -> None:
         """Raise a DataError for a column whose squares are no numbers: its coefficient could not be found."""
         numbers = problem.columns.dense + problem.columns.sparse_columns
-        weights = self._weights[:numbers]
+        weights = weights[:numbers]
         lost = np.asarray(solution.dependent.reshape(-1, problem.outputs)[:numbers].any(axis=1))
         lost |= ~(np.isfinite(weights).all(axis=1) & weights.any(axis=1))
         if not lost.any():
@@ -233,10 +238,11 @@ class LinearModel(Estimator):
 
     def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
         """Weights, biases, the problem, and the outputs to report with their labels."""
+        weights, biases, problem = self._held_to(problem)
         single = problem.outputs == 1
         return (
-            self._weights,
-            self._biases,
+            weights,
+            biases,
             problem,
             [(output, "" if single else f"{output}: ") for output in range(problem.outputs)],
         )
@@ -277,9 +283,29 @@ class LinearModel(Estimator):
         placed[order] = factors
         return placed
 
-    def _coefficients(self) -> Floats:
-        """Weights in the order of the user's columns: outputs x coefficients."""
-        return np.ascontiguousarray(self._weights[self._encoder.order()].T)
+    def _coefficients(self, weights: Floats) -> Floats:
+        """Weights in the order of the user's columns: outputs x coefficients, in memory the other way round, so that
+        predictions need not turn them.
+        """
+        return weights[self._encoder.order()].T
+
+    def _parameters(self, outputs: int | None = None) -> tuple[Floats, Floats]:
+        """What `coef_` and `intercept_` say now: weights in the core's order of columns, x outputs, and biases."""
+        return as_parameters(
+            self.coef_, self.intercept_, self._encoder, self._outputs() if outputs is None else outputs
+        )
+
+    def _outputs(self) -> int | None:
+        """How many outputs `coef_` must have; None: as many as it has."""
+        return 1
+
+    def _held_to(self, problem: Problem) -> tuple[Floats, Floats, Problem]:
+        """Weights, biases and the problem; an intercept that a model without one was given by hand is an offset."""
+        weights, biases = self._parameters(problem.outputs)
+        if problem.intercept or not biases.any():
+            return weights, biases, problem
+        offset = biases + (np.zeros((problem.columns.rows, 1)) if problem.offset is None else problem.offset)
+        return weights, np.zeros_like(biases), replace(problem, offset=np.ascontiguousarray(offset))
 
     def _read(self, X: object) -> Columns:
         """Columns of a table in the form of the one learned from."""
@@ -289,20 +315,23 @@ class LinearModel(Estimator):
 
     def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
         columns = self._read(X)
-        return self._z_of(columns, self._shift(offset, exposure, columns.rows, len(self._biases)))
-
-    def _z_of(self, columns: Columns, shift: Floats | None) -> Floats:
-        z = linear_output(columns, self._weights, self._biases, self._params.get("threads"))
+        z = self._z_of(columns)
+        shift = self._shift(offset, exposure, *z.shape)
         return z if shift is None else z + shift
+
+    def _z_of(self, columns: Columns) -> Floats:
+        """z without an offset."""
+        return linear_output(columns, *self._parameters(), self._params.get("threads"))
 
     def _z_graph(self, inputs: "Inputs") -> "Tensor":
         """z in an ONNX graph, in float64."""
         from linnet.persist.onnx_columns import features
         from linnet.persist.onnx_network import linear, shifted
 
+        weights, biases = self._parameters()
         x = features(inputs, self._encoder, "float64")
-        shift = inputs.shift(self._shifts, len(self._biases))
-        return shifted(inputs.graph, linear(inputs.graph, x, self._weights, self._biases), shift)
+        shift = inputs.shift(self._shifts, len(biases))
+        return shifted(inputs.graph, linear(inputs.graph, x, weights, biases), shift)
 
     def _has_log_link(self) -> bool:
         return False
@@ -313,6 +342,10 @@ class LinearModel(Estimator):
             raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         return as_offset(offset, exposure, rows, outputs)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a file kept; of older ones not the second copy of the coefficients."""
+        super().__setstate__({name: value for name, value in state.items() if name not in ("_weights", "_biases")})
+
     def get_feature_names_out(self) -> Any:
         """Return a name for every coefficient: the column's, or column=level."""
         check_fitted(self)
@@ -322,6 +355,44 @@ class LinearModel(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def as_parameters(coef: Any, intercept: Any, encoder: Encoder, outputs: int | None) -> tuple[Floats, Floats]:
+    """`coef_` (outputs x coefficients, or one dimension for one output) and `intercept_` (one number for each output,
+    or for all) as weights in the core's order of columns, x outputs, and biases, to be read only. None: as many outputs
+    as `coef_` has.
+    """
+    order = encoder.order() if encoder.levels or encoder.marked else None  # None: it is the same
+    count = encoder.width if order is None else len(order)
+    given = _numbers(coef.toarray() if hasattr(coef, "toarray") else coef, "coef_")
+    table = given[None] if given.ndim == 1 else given
+    if table.ndim != 2 or table.shape[1] != count or outputs not in (None, len(table)) or not len(table):
+        wanted = f"{count} coefficients" + ("" if outputs in (None, 1) else f" for each of {outputs} outputs")
+        raise DataError(f"coef_ must have {wanted}, as after the fit, got shape {given.shape}")
+    biases = _numbers(intercept, "intercept_")
+    if biases.ndim > 1 or biases.size not in (1, len(table)):
+        wanted = "one number" + ("" if len(table) == 1 else f", or one for each of {len(table)} outputs")
+        raise DataError(f"intercept_ must be {wanted}, got shape {biases.shape}")
+    weights: Floats = table.T
+    if order is not None:
+        weights = np.empty((count, len(table)))
+        weights[order] = table.T
+    return weights, np.ascontiguousarray(np.broadcast_to(biases.ravel(), len(table)))
+
+
+def _numbers(given: Any, name: str) -> Floats:
+    """What a user may have set, as numbers."""
+    check_unmasked(given, name)
+    try:
+        values = np.asarray(given)
+        if values.dtype.kind not in "biufO":
+            raise TypeError(f"its type is {values.dtype}")
+        values = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers: {error}") from None
+    if not np.isfinite(values).all():
+        raise DataError(f"{name} holds {values[~np.isfinite(values)][0]}: it must hold finite numbers")
+    return values
 
 
 def one_target(y: object, *, quiet: bool = False) -> Any:

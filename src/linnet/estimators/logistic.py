@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from linnet.checks import check_number
+from linnet.checks import check_number, check_random
 from linnet.data.columns import Columns
 from linnet.data.targets import Labelled, class_weights, missing
 from linnet.errors import ConfigError, DataError, warn
@@ -105,11 +105,11 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
     )
 
 
-def drawn(p: Any, classes: Any, random_state: int | np.random.Generator | None) -> Any:
-    """A class for each row, drawn with the row's probabilities."""
+def drawn(p: Any, classes: Any, random_state: Any) -> NDArray[Any]:
+    """A class for each row, drawn with the row's probabilities; `random_state` as `check_random` takes it."""
     shares = np.cumsum(p, axis=1)
-    places = (np.random.default_rng(random_state).random((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
-    return classes[np.minimum(places, len(classes) - 1)]
+    places = (check_random(random_state).random_sample((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
+    return np.asarray(classes[np.minimum(places, len(classes) - 1)])
 
 
 class LogisticRegression(Classifier, LinearModel):
@@ -123,8 +123,6 @@ class LogisticRegression(Classifier, LinearModel):
     intercept_scaling, random_state and n_jobs are taken and change nothing. Defaults that differ from scikit-learn's on
     purpose: tol=1e-12, solver="auto" and max_iter=1000, as problems are solved to the last digit.
     """
-
-    coef_: Any  # an array, or a sparse matrix after `sparsify`
 
     def __init__(
         self,
@@ -171,13 +169,13 @@ class LogisticRegression(Classifier, LinearModel):
         """Fit the model."""
         return self._fit(X, y, sample_weight, offset)
 
-    def _report(self, y: object) -> None:
+    def _report(self, weights: Floats, biases: Floats, y: object) -> None:
         if len(self.classes_) > 2 and self._fixed() is None:  # of all equal solutions the one in the middle
             unpenalised = (self._column_factors() == 0) | (self._penalty()[0] == 0)
-            self._biases = self._biases - self._biases.mean()
-            self._weights[unpenalised] -= self._weights[unpenalised].mean(axis=1, keepdims=True)
-        self.coef_ = self._coefficients()
-        self.intercept_ = self._biases.copy()
+            biases = biases - biases.mean()
+            weights[unpenalised] -= weights[unpenalised].mean(axis=1, keepdims=True)
+        self.coef_ = self._coefficients(weights)
+        self.intercept_ = biases.copy()
         self.n_iter_ = np.array([self.n_iter_], np.int32)
 
     def _learn(self, X: object, y: object) -> Columns:
@@ -225,9 +223,10 @@ class LogisticRegression(Classifier, LinearModel):
 
     def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
         """Without a penalty coefficients are told from those of the reference class, the first unless chosen."""
+        weights, biases, problem = self._held_to(problem)
         if problem.outputs == 1:
-            return self._weights, self._biases, problem, [(0, "")]
-        weights, biases, classes = self._weights, self._biases, self.classes_
+            return weights, biases, problem, [(0, "")]
+        classes = self.classes_
         if problem.weights is not None:  # a class without rows does not count
             present = np.bincount(problem.target, problem.weights, problem.outputs) > 0
             problem = _some(problem, present)
@@ -239,7 +238,7 @@ class LogisticRegression(Classifier, LinearModel):
         return weights, biases, problem, labels
 
     def sparsify(self) -> Self:
-        """Make `coef_` a sparse matrix, which is smaller where most are zero; predictions never read it."""
+        """Make `coef_` a sparse matrix, which is smaller where most are zero; predictions are the same."""
         check_fitted(self)
         self.coef_ = scipy.sparse.csr_matrix(self.coef_)
         return self
@@ -247,8 +246,12 @@ class LogisticRegression(Classifier, LinearModel):
     def densify(self) -> Self:
         """Make `coef_` an array again."""
         check_fitted(self)
-        self.coef_ = self._coefficients()
+        if hasattr(self.coef_, "toarray"):
+            self.coef_ = self.coef_.toarray()
         return self
+
+    def _outputs(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of data, which `linnet.load` reads; its `coef_` is an array there."""
@@ -288,8 +291,11 @@ class LogisticRegression(Classifier, LinearModel):
         """Return the share of rows whose class is predicted."""
         return accuracy(y, self.predict(X, offset=offset), sample_weight)
 
-    def sample(self, X: object, random_state: int | np.random.Generator | None = None, *, offset: object = None) -> Any:
-        """Draw a class for each row from its predicted distribution."""
+    def sample(self, X: object, random_state: Any = None, *, offset: object = None) -> NDArray[Any]:
+        """Return a class for each row, drawn from its predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
         return drawn(self.predict_proba(X, offset=offset), self.classes_, random_state)
 
     def certificate(
@@ -310,11 +316,12 @@ class LogisticRegression(Classifier, LinearModel):
         problem = self._problem(columns, y, sample_weight, offset, None)
         ways = []
         for start, end in segments:
-            z = self._z_of(self._encoder.encode_rows([start, end]), None)
+            z = self._z_of(self._encoder.encode_rows([start, end]))
             z = np.stack([np.zeros(2), z[:, 0]], axis=1) if problem.outputs == 1 else z
             ways.append(walk(z[0], z[1], self.classes_.tolist()))
         names = [*self._encoder.coefficient_names, *(["intercept"] if problem.intercept else [])]
-        theta = problem.from_user(self._weights, self._biases)
+        weights, biases, problem = self._held_to(problem)
+        theta = problem.from_user(weights, biases)
         return certify(problem, theta, names, self._encoder.order(), tuple(ways))
 
     def _check_params(self) -> None:

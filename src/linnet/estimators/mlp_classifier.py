@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from linnet.data.targets import as_values, class_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.base import Classifier, available_if, check_fitted
 from linnet.estimators.linear_model import one_target, row_weights
-from linnet.estimators.logistic import class_numbers
+from linnet.estimators.logistic import class_numbers, drawn
 from linnet.estimators.mlp_base import Activations, MultilayerPerceptron, goes_by_batches
 from linnet.estimators.mlp_prepare import Metrics
 from linnet.fit.checkpoint import Checkpoint
@@ -37,10 +38,10 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
     Beyond scikit-learn's parameters: `activation` and `dropout` (the rate at which hidden units are dropped in
     training) for all hidden layers or one for each; `solver` also "adamw" (with `weight_decay`), "rmsprop", "adagrad"
     or an optimizer object; `learning_rate` also "cosine", "exponential", "step" or a schedule object; `l1`;
-    `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes;
-    `class_weight`; `checkpoint`, a path or Checkpoint(path, epochs= or seconds=), from which `linnet.resume` goes on
-    after a crash; `threads`. Trained in float32, or in float64 where a step sees all rows; the same `random_state`
-    gives the same bytes for any number of threads.
+    `clip_norm`, the largest norm of a gradient; `label_smoothing` e, which trains towards (1 - e) t + e / classes (rows
+    for validation keep their classes); `class_weight`; `checkpoint`, a path or Checkpoint(path, epochs= or seconds=),
+    from which `linnet.resume` goes on after a crash; `threads`. Trained in float32, or in float64 where a step sees all
+    rows; the same `random_state` gives the same bytes for any number of threads.
 
     `preset="tabular"` takes the place of parameters left at their defaults by what is best for most tables: robustly
     scaled columns with gaps filled in, an ensemble of small networks that hold out different rows, calibrated
@@ -182,13 +183,14 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         return z[:, 0] if z.shape[1] == 1 else z
 
     def sample(self, X: object, random_state: Any = None) -> NDArray[Any]:
-        """Return a label for each row, drawn from the predicted distribution."""
-        p, random = self.predict_proba(X), check_random(random_state)
+        """Return a class for each row, or 0 and 1 for each label, drawn from the predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
+        p = self.predict_proba(X)
         if self._multilabel:
-            return np.asarray(random.random_sample(p.shape) < p, int)
-        steps = p.cumsum(axis=1)
-        drawn = (random.random_sample((len(p), 1)) * steps[:, -1:] > steps).sum(axis=1)
-        return np.asarray(self.classes_[np.minimum(drawn, p.shape[1] - 1)])
+            return np.asarray(check_random(random_state).random_sample(p.shape) < p, int)
+        return drawn(p, self.classes_, random_state)
 
     # ---- inside ----
 
@@ -212,13 +214,8 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         if self._multilabel:
             return Bernoulli(), *self._yes_no(target, rows, name, fresh=fresh)
         classes, labels = self._class_numbers(target, rows, name, fresh=fresh)
-        soft = self._smoothing(name)
         if len(classes) == 2:
-            yes = labels.astype(np.float64)[:, None]
-            return Bernoulli(), 1, {"values": yes * (1 - soft) + soft / 2, "given": target}
-        if soft:
-            hot = (labels[:, None] == np.arange(len(classes))) * (1 - soft) + soft / len(classes)
-            return Categorical(), len(classes), {"values": hot, "given": target}
+            return Bernoulli(), 1, {"values": labels.astype(np.float64)[:, None], "given": target}
         return Categorical(), len(classes), {"labels": labels, "given": target}
 
     def _yes_no(self, target: Array, rows: int, name: str, *, fresh: bool) -> tuple[int, dict[str, Any]]:
@@ -234,12 +231,18 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
             self.classes_ = np.arange(values.shape[1])
         elif values.shape[1] != len(self.classes_):
             raise DataError(f"{name} has {values.shape[1]} labels, but the model has {len(self.classes_)}")
-        soft = self._smoothing(name)
-        return values.shape[1], {"values": values * (1 - soft) + soft / 2, "given": target}
+        return values.shape[1], {"values": values, "given": target}
 
-    def _smoothing(self, name: str) -> float:
-        """Only what is trained on is smoothed."""
-        return check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1) if name == "y" else 0.0
+    def _trained_on(self, rows: Rows) -> Rows:
+        soft = check_number(self.label_smoothing, "label_smoothing", at_least=0, below=1)
+        if not soft:
+            return rows
+        if rows.labels is None:  # yes or no: one of two
+            assert rows.values is not None
+            return replace(rows, values=rows.values * (1 - soft) + soft / 2)
+        count = len(self.classes_)
+        hot = (rows.labels[:, None] == np.arange(count)) * (1 - soft) + soft / count
+        return replace(rows, labels=None, values=hot)
 
     def _class_numbers(
         self, target: Array, rows: int, name: str, *, fresh: bool

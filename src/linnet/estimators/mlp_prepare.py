@@ -9,6 +9,7 @@ import numpy as np
 
 from linnet.checks import check_random
 from linnet.data.rows import Rows
+from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators import tabular
@@ -19,6 +20,7 @@ from linnet.estimators.mlp_settings import batch_size, check_values, make_networ
 from linnet.estimators.written import written
 from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
 from linnet.fit.ensemble import Ensemble
+from linnet.fit.full_batch import FullBatch
 from linnet.fit.loop import OptimizerState, Training
 from linnet.model.heads import Head
 from linnet.model.initialise import initial_theta
@@ -75,6 +77,17 @@ class PreparedNetwork(FittedNetwork):
     def _default_metric(self) -> str:
         """What early stopping watches unless told."""
 
+    def _trained_on(self, rows: Rows) -> Rows:
+        """Rows with the targets that training aims at; those that it is judged or calibrated by never come here."""
+        return rows
+
+    def objective(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> tuple[FullBatch, Array]:
+        """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
+        problem, theta = super().objective(X, y, sample_weight, offset=offset, exposure=exposure)
+        return FullBatch(problem.network, self._trained_on(problem.rows), self.threads), theta
+
     def _prepare(
         self,
         X: object,
@@ -120,6 +133,7 @@ class PreparedNetwork(FittedNetwork):
         metrics = as_metrics([metric for metric in wanted if metric != "loss"], head, outputs)
         if preset:
             return self._prepare_ensemble(rows, validation, head, outputs, metrics)
+        rows = self._trained_on(rows)
         size = len(rows) if full_batch else batch_size(params, len(rows))
         dtype = "float64" if size == len(rows) else "float32"  # the noise of batches drowns that of rounding
         rows = rows.computed_in(dtype)
@@ -165,7 +179,7 @@ class PreparedNetwork(FittedNetwork):
         self, rows: Rows, validation: Rows | None, head: Head, outputs: int, metrics: list[NamedMetric]
     ) -> Run:
         fitting = tabular.prepare(
-            self._params, inherited(type(self)), rows, validation, head, outputs, metrics, self._seed
+            self._params, inherited(type(self)), rows, validation, head, outputs, metrics, self._seed, self._trained_on
         )
         self.t_, self.loss_curve_, self.history_, self._state = 0, [], {}, OptimizerState()
         self._take(fitting.network, *fitting.members())

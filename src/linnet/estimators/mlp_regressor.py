@@ -186,7 +186,10 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     def sample(
         self, X: object, random_state: Any = None, *, offset: object = None, exposure: object = None
     ) -> NDArray[Any]:
-        """Return a target for each row, drawn from the predicted distribution."""
+        """Return a target for each row, drawn from the predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
         mean = self._output(X, offset, exposure).astype(np.float64)
         return self._flat(draw(self._network.head, mean, self._spread(), check_random(random_state)))
 

@@ -1,19 +1,20 @@
 """Rosenblatt's perceptron: the mistake-driven rule, one row at a time."""
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.checks import check_flag, check_number, check_whole
+from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.targets import class_weights
 from linnet.errors import DataError, unknown_name
 from linnet.estimators.base import Classifier, check_fitted
 from linnet.estimators.form import check_form
-from linnet.estimators.linear_model import GAPS
+from linnet.estimators.linear_model import GAPS, as_parameters
 from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.linear import linear_output
@@ -49,6 +50,8 @@ class Perceptron(Classifier):
     `gaps="fill"` fills missing values in data frames, as in linear models.
     """
 
+    coef_: Any  # these two are what predicts: users may set them
+    intercept_: Any
     _encoder: Encoder
 
     def __init__(
@@ -58,7 +61,7 @@ class Perceptron(Classifier):
         max_iter: int = 1000,
         shuffle: bool = True,
         eta0: float = 1.0,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Any = 0,
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
         verbose: Verbose = 0,
@@ -119,11 +122,10 @@ class Perceptron(Classifier):
         )
         theta = np.zeros(network.size)
         block = network.blocks(theta)[0]  # views
-        coef = getattr(self, "coef_", None)
-        if self.warm_start and coef is not None and coef.T.shape == block.weights.shape:
-            block.weights[self._encoder.order()] = coef.T
+        if self.warm_start and hasattr(self, "coef_") and np.shape(self.coef_)[::-1] == block.weights.shape:
+            block.weights[:], biases = self._parameters()
             if self.fit_intercept:
-                block.biases[:] = getattr(self, "intercept_")  # noqa: B009
+                block.biases[:] = biases
         training = Training(network, theta, rows.computed_in("float64"), plan)
         self.mistakes_ = []
         for record in follow(training.records(), self.max_iter, self.verbose):
@@ -141,16 +143,15 @@ class Perceptron(Classifier):
         return self
 
     def _seed(self) -> int:
-        given = self.random_state
-        if isinstance(given, np.random.RandomState):
-            return int(given.randint(2**31))
-        return 0 if given is None else check_whole(given, "random_state")
+        given = 0 if self.random_state is None else self.random_state
+        random = check_random(given)
+        return int(given) if isinstance(given, Integral) else int(random.randint(2**31))
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return z: one score a row for two classes (above 0: the second), one a class for more."""
         check_fitted(self)
         check_form(self, X, reset=False)
-        z = linear_output(self._encoder.encode(X), self._weights(), self.intercept_, self.threads)
+        z = linear_output(self._encoder.encode(X), *self._parameters(), self.threads)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
     def predict(self, X: object) -> NDArray[Any]:
@@ -163,11 +164,10 @@ class Perceptron(Classifier):
         check_fitted(self)
         return np.array(self._encoder.coefficient_names, dtype=object)
 
-    def _weights(self) -> NDArray[np.float64]:
-        """The coefficients in the order of Columns, x outputs."""
-        weights = np.empty(self.coef_.T.shape)
-        weights[self._encoder.order()] = self.coef_.T
-        return weights
+    def _parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What `coef_` and `intercept_` say now: weights in the order of Columns, x outputs, and biases."""
+        count = len(self.classes_)
+        return as_parameters(self.coef_, self.intercept_, self._encoder, 1 if count == 2 else count)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,5 +179,5 @@ class Perceptron(Classifier):
         from linnet.persist.onnx_network import by_z, linear
 
         x = features(inputs, self._encoder, "float64")
-        answers = by_z(inputs.graph, linear(inputs.graph, x, self._weights(), self.intercept_), self.classes_)
+        answers = by_z(inputs.graph, linear(inputs.graph, x, *self._parameters()), self.classes_)
         return {name: answers[name] for name in ("label", "scores")}

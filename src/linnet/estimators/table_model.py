@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.checks import check_random
 from linnet.data.kinds import text_numbers
 from linnet.data.schema import Schema
 from linnet.data.targets import Labelled
@@ -173,8 +174,11 @@ class TableModel(Saved):
             raise ConfigError(f"{type(self.estimator).__name__} has no probabilities: train --model logistic or mlp")
         return np.asarray(self.estimator.predict_proba(self._rows(table).x))
 
-    def sample(self, table: Table | TableRows, random_state: int | None = None) -> Array:
-        """Draw from the predicted distribution of each row."""
+    def sample(self, table: Table | TableRows, random_state: Any = None) -> Array:
+        """Return a target for each row, drawn from its predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
         rows = self._rows(table)
         if hasattr(self.estimator, "sample"):
             return np.asarray(self.estimator.sample(rows.x, random_state=random_state, **rows.given))
@@ -182,8 +186,7 @@ class TableModel(Saved):
             from linnet.estimators.logistic import drawn
 
             return np.asarray(drawn(self.predict_proba(rows), self.classes, random_state))
-        random = np.random.RandomState(random_state)
-        return np.asarray(intervals.draw(*self._distribution(rows), random)[:, 0])
+        return np.asarray(intervals.draw(*self._distribution(rows), check_random(random_state))[:, 0])
 
     def predict_interval(self, table: Table | TableRows, level: float = 0.95) -> tuple[Array, Array]:
         """Limits between which a new value of each row lies with the given probability.

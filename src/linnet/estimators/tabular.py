@@ -6,7 +6,7 @@ as many as parts, calibrate the probabilities: one temperature T, the z of all m
 is the mean of its members'. Predictions of numbers are kept within the range of the training targets.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,7 @@ _ROWS_TO_SEE = 220_000  # by each member, over all its epochs
 PRESETS = ("tabular",)
 _SCALED = ("normal", "laplace", "huber", "quantile", "custom")  # heads whose targets can have any unit
 _LARGE = 1000.0  # a centre of so many spreads
+_SHARPEST = 1.1  # factor of z that calibration may find, if targets are not smoothed
 _FAR = 1000.0  # no gradient of a mean count of 1 has such a norm, unless e^z runs away
 
 
@@ -194,6 +195,7 @@ class Fitting:
     range: tuple[Floats, Floats]  # of predictions
     ensemble: Ensemble
     monitored: NamedMetric | None
+    sharpest: float = _SHARPEST  # the most it may become
     sharpness: float = 1.0  # what z is multiplied by
 
     def members(self) -> list[Theta]:
@@ -207,7 +209,7 @@ class Fitting:
         z = np.vstack([self._z(theta, part) for theta, part in zip(members, parts, strict=False)])
         rows = joined(parts)
         if self.held and self.network.head.family in ("bernoulli", "categorical"):
-            self.sharpness = inverse_temperature(self.network.head, z, rows)
+            self.sharpness = inverse_temperature(self.network.head, z, rows, self.sharpest)
         return rows, z * self.sharpness
 
     def _z(self, theta: Theta, rows: Rows) -> Floats:
@@ -223,16 +225,28 @@ def joined(parts: Sequence[Rows]) -> Rows:
     return Rows(np.empty((sum(map(len, parts)), 0)), **whole)
 
 
-def inverse_temperature(head: Head, z: Floats, rows: Rows) -> float:
-    """The factor of z with the least loss, between 1/4 and 1.1: few mistakes are no proof that there will be fewer."""
+def inverse_temperature(head: Head, z: Floats, rows: Rows, most: float = _SHARPEST) -> float:
+    """The factor of z with the least loss, from 1/4 to `most`: few mistakes are no proof that there will be fewer."""
     t = rows.labels if rows.labels is not None else np.asarray(rows.values, np.float64)
     weights = np.ones(len(z)) if rows.weights is None else rows.weights
-    factors = np.geomspace(0.25, 1.1, 41)
+    factors = np.geomspace(0.25, most, 41)
     for _ in range(3):  # each look is twenty times as close
         losses = [float(np.dot(weights, head.loss(z * factor, t))) for factor in factors]
         best = int(np.argmin(losses))
         factors = np.linspace(factors[max(0, best - 1)], factors[min(40, best + 1)], 41)
     return float(factors[20])
+
+
+def sharpest(smoothing: float, classes: int, held: int) -> float:
+    """The largest factor of z that so many held-out rows can speak for.
+
+    Training with smoothing e makes a sure row's z log((1 - e + e/K) / (e/K)), however sure it is. After n rows without
+    a mistake the next one is right with odds of n + 1 to 1 (Laplace's rule): so far z may be stretched again.
+    """
+    if not smoothing:
+        return _SHARPEST
+    own = np.log((1 - smoothing + smoothing / classes) / (smoothing / classes))
+    return _SHARPEST * max(1.0, float(np.log(held + 1) / own))
 
 
 def prepare(
@@ -244,8 +258,9 @@ def prepare(
     outputs: int,
     metrics: Sequence[NamedMetric],
     seed: int,
+    trained_on: Callable[[Rows], Rows],
 ) -> Fitting:
-    """Make the members of an ensemble for these rows."""
+    """Make the members of an ensemble for these rows; `trained_on` gives rows the targets that training aims at."""
     start = np.zeros(outputs) if head.family in _SCALED else first_guess(head, rows, outputs)
     norm = None
     if head.family in ("poisson", "gamma"):
@@ -295,10 +310,13 @@ def prepare(
         theta = initial_theta(network, seed + index, "float32", ["glorot_uniform"] * len(network.layers))
         network.blocks(theta)[-1].biases[:] = start
         inside = None if hold is None else unit.rows(hold).computed_in("float32")
-        trainings.append(Training(network, theta, unit.rows(train).computed_in("float32"), plan, inside))
+        seen = unit.rows(trained_on(train)).computed_in("float32")
+        trainings.append(Training(network, theta, seen, plan, inside))
     low, high = np.full(outputs, -np.inf), np.full(outputs, np.inf)
     if head.family in _SCALED and rows.values is not None:
         low, high = rows.values.min(axis=0).astype(np.float64), rows.values.max(axis=0).astype(np.float64)
+    different = sum(map(len, held)) if validation is None else len(validation)
+    most = sharpest(params.get("label_smoothing", 0.0), 2 if rows.labels is None else outputs, different)
     return Fitting(
         network=replace(network, head=head),
         rows=rows,
@@ -307,6 +325,7 @@ def prepare(
         range=(low, high),
         ensemble=Ensemble(trainings, params["threads"] or get_threads()),
         monitored=monitored if held else None,
+        sharpest=most,
     )
 
 

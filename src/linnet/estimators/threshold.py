@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.checks import check_random
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
@@ -191,6 +192,7 @@ class ThresholdClassifier(Classifier):
 
     def _read_parameters(self) -> None:
         """Set what predict needs of the parameters, so that it does not change with them."""
+        check_random(self.random_state)
         objective, count = as_objective(self.objective), len(self.classes_)
         if isinstance(objective, Cost) and len(objective.matrix) != count:
             size = len(objective.matrix)
@@ -213,7 +215,7 @@ class ThresholdClassifier(Classifier):
         from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
         if isinstance(self.cv, float) and 0 < self.cv < 1:
-            splitter = StratifiedShuffleSplit(1, test_size=self.cv, random_state=self.random_state)
+            splitter = StratifiedShuffleSplit(1, test_size=self.cv, random_state=check_random(self.random_state))
         else:
             splitter = check_cv(self.cv, y=y, classifier=True)
         return splitter.split(X, y, **params)

@@ -58,12 +58,17 @@ def check_level(level: object) -> float:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """Return a generator: from a whole number (the same draws each time), None (new ones), or a generator itself."""
+    """Return a generator: from a whole number (the same draws each time), None (new ones), a Generator itself, or one
+    that draws from a RandomState, which goes on with it.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise ConfigError(
-            f"random_state must be a whole number of at least 0, a NumPy generator or None, got {random_state!r}"
+            "random_state must be a whole number of at least 0, a RandomState or Generator of numpy.random, or None, "
+            f"got {random_state!r}"
         ) from None
 
 

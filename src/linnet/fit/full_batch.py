@@ -27,7 +27,7 @@ class FullBatch:
         self.most_threads = get_threads() if threads is None else checked_threads(threads)
         self.evaluations = 0
         self.lowest: Point | None = None  # of all points so far
-        self._rows = rows
+        self.rows = rows
         self._objective = Objective(network, "float64", threads, rows=len(rows))
         self._free = np.ones(network.size)  # 0 where a bias is held
         self._l1, self._l2 = np.zeros((2, network.size))
@@ -38,7 +38,7 @@ class FullBatch:
 
     def at(self, theta: Floats) -> Point:
         """The objective and its gradient."""
-        sums = self._objective.sums(theta, self._rows, gradient=True)
+        sums = self._objective.sums(theta, self.rows, gradient=True)
         assert sums.gradient is not None
         gradient = (sums.gradient / sums.weight + self._l2 * theta + self._l1 * np.sign(theta)) * self._free
         point = Point(theta, sums.loss / sums.weight + penalty(self.network, theta), gradient)

@@ -2,8 +2,8 @@
 
 | name | weights of a layer with M inputs and K outputs |
 |---|---|
-| uniform | uniform in ±1/sqrt(M) (the default) |
-| glorot_uniform, glorot_normal | variance 2 / (M + K) |
+| uniform | uniform in ±1/sqrt(M): Dense's default |
+| glorot_uniform, glorot_normal | variance 2 / (M + K); glorot_uniform is that of MLPClassifier and MLPRegressor |
 | he_uniform, he_normal | variance 2 / M |
 | zeros | 0: right for a model without hidden layers, never for a hidden layer |
 """

@@ -46,8 +46,12 @@ class Reduction(Classifier):
         """Rows x classes, from the answers to all problems."""
 
     @abstractmethod
-    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
-        """The number of the class to say of each row."""
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
+        """The number of the class to say of each row; `draws`: its number in [0, 1), where ties are broken by one."""
+
+    def _draws(self, X: Any) -> Floats | None:
+        """A random number for each row of a table, if ties are broken by it."""
+        return None
 
     @weighed_if(lambda self: takes_weights(self.estimator))
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -110,7 +114,11 @@ class Reduction(Classifier):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The binary classifiers; of a problem that had nothing to learn from, its log-odds, a number."""
+        """The binary classifiers; of a problem that had nothing to learn from, its log-odds, a number.
+
+        Those of linnet's LogisticRegression have views of the coefficients: change these in place, as in
+        `model.estimators_[0].intercept_ -= 1`, and the reduction predicts with the change.
+        """
         check_fitted(self)
         return self.learners_.models()
 
@@ -129,20 +137,23 @@ class Reduction(Classifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row: the most probable one."""
         table = self._read(X)
+        draws = self._draws(X)
         said = np.zeros(self.learners_.size(table), np.intp)
         if len(self.classes_) > 1:
             for part, some in self.learners_.blocks(table, 4 * self.learners_.count):
-                said[part] = self._winners(*self.learners_.answers(some))
+                said[part] = self._winners(*self.learners_.answers(some), None if draws is None else draws[part])
         return np.asarray(self.classes_[said])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return every class' probability."""
         table = self._read(X)
+        draws = self._draws(X)
         p = np.ones((self.learners_.size(table), len(self.classes_)))
         if len(self.classes_) > 1:
             for part, some in self.learners_.blocks(table, self._width()):
                 answers = self.learners_.answers(some)
-                p[part] = with_winner(self._probabilities(*answers), self._winners(*answers))
+                winners = self._winners(*answers, None if draws is None else draws[part])
+                p[part] = with_winner(self._probabilities(*answers), winners)
         return p
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -20,21 +20,6 @@ def log_yes_and_no(z: Floats) -> tuple[Floats, Floats]:
     return np.minimum(z, 0) - rest, np.minimum(-z, 0) - rest
 
 
-def drawn_by_scores(scores: Floats, seed: int) -> Floats:
-    """A number of each row, uniform in [0, 1): a hash of its scores.
-
-    The scores count in 2^-20 parts of the row's largest, so that their last bits, which may depend on the rows beside
-    it, change nothing.
-    """
-    _, exponent = np.frexp(np.abs(scores).max(axis=1, keepdims=True))
-    parts = np.rint(np.ldexp(scores, 20 - exponent)).astype(np.int64).view(np.uint64)
-    keys = np.random.RandomState(seed).randint(0, 2**64, scores.shape[1], np.uint64)
-    mixed = (parts * keys).sum(axis=1)  # of whole numbers modulo 2^64, whose bits SplitMix64 then mixes
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53)
-
-
 def shares(log_p: Floats) -> Floats:
     """e^log_p over its sum, row by row."""
     return np.asarray(scipy.special.softmax(log_p, axis=1))

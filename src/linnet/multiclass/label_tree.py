@@ -128,7 +128,7 @@ class LabelTreeClassifier(Reduction):
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         return self._products(log_odds)
 
-    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
         return np.asarray(self._products(log_odds).argmax(axis=1))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":

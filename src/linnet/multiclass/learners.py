@@ -19,7 +19,7 @@ from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.targets import balanced
 from linnet.errors import ConfigError, DataWarning, warn
-from linnet.estimators.linear_model import LinearModel
+from linnet.estimators.linear_model import LinearModel, as_parameters
 from linnet.estimators.logistic import LogisticRegression
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides, Together
@@ -112,9 +112,14 @@ class StackedLogistic(Learners):
 
     estimator: LogisticRegression
     encoder: Encoder
-    weights: Floats  # columns x problems
     biases: Floats
     iterations: NDArray[np.intp]
+    coef: Floats = field(default_factory=lambda: np.empty((0, 0)))  # problems x coefficients, in the table's order
+    weights: Floats | None = None  # in older files, in the place of `coef`: columns x problems, in the core's order
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            self.coef, self.weights = self.weights[self.encoder.order()].T, None
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -154,10 +159,10 @@ class StackedLogistic(Learners):
             model.classes_ = np.arange(2)
             w = None if rows.weights is None else rows.weights[some]
             part = columns if len(some) == columns.rows else columns[some]
-            model._minimise(model._problem(part, t, w, None, None))
-            weights[:, problem], biases[problem] = model._weights[:, 0], model._biases[0]
+            of_one, bias = model._minimise(model._problem(part, t, w, None, None))
+            weights[:, problem], biases[problem] = of_one[:, 0], bias[0]
             iterations[problem] = model.n_iter_
-        return StackedLogistic(estimator, model._encoder, weights, biases, iterations)
+        return StackedLogistic(estimator, model._encoder, biases, iterations, model._coefficients(weights))
 
     def read(self, X: Any) -> Columns:
         """The table as columns."""
@@ -177,18 +182,24 @@ class StackedLogistic(Learners):
 
     def answers(self, table: Columns, problems: slice = slice(None)) -> tuple[Floats, Floats]:
         """Log-odds, which are the scores."""
-        z = linear_output(table, self.weights[:, problems], self.biases[problems], self._threads)
+        z = linear_output(table, *self._parameters(problems), self._threads)
         return z, z
+
+    def _parameters(self, problems: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Weights in the core's order of columns, x problems, and biases."""
+        coef, biases = self.coef[problems], self.biases[problems]
+        return as_parameters(coef, biases, self.encoder, len(biases))
 
     def some(self, table: Columns, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
         """The log-odds for pairs of a row and a problem."""
         z = np.empty(len(row))
-        theta = np.concatenate([self.weights.T, self.biases[:, None]], axis=1)
+        theta = np.empty((self.count, table.count + 1))
+        theta[:, self.encoder.order()], theta[:, -1] = self.coef, self.biases
         core.Binaries(table.to_core(), np.zeros(table.dense), self._threads).dots(theta, row, problem, z)
         return z
 
     def models(self) -> list[LogisticRegression]:
-        """A LogisticRegression of each."""
+        """A LogisticRegression of each, whose `coef_` and `intercept_`, changed in place, change these predictions."""
         return [self._model(problem) for problem in range(self.count)]
 
     def _model(self, problem: int) -> LogisticRegression:
@@ -197,10 +208,8 @@ class StackedLogistic(Learners):
         if self.encoder.names is not None:
             model.feature_names_in_ = np.array(self.encoder.names, object)
         mine = slice(problem, problem + 1)
-        model._weights, model._biases = self.weights[:, mine].copy(), self.biases[mine].copy()
-        model.classes_ = np.arange(2)
-        model.n_iter_ = int(self.iterations[problem])
-        model._report(None)
+        model.coef_, model.intercept_, model.classes_ = self.coef[mine], self.biases[mine], np.arange(2)
+        model.n_iter_ = np.array([self.iterations[problem]], np.int32)
         return model
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
@@ -208,7 +217,7 @@ class StackedLogistic(Learners):
         from linnet.persist.onnx_columns import features
         from linnet.persist.onnx_network import linear
 
-        return linear(inputs.graph, features(inputs, self.encoder, "float64"), self.weights, self.biases)
+        return linear(inputs.graph, features(inputs, self.encoder, "float64"), *self._parameters())
 
 
 def _announce(size: int, problems: int, columns: int) -> None:

@@ -113,7 +113,7 @@ class OneVsOneClassifier(Reduction):
         pairs[:, first, second] = scipy.special.expit(-log_odds)
         return couple(pairs)
 
-    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
         if len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         return np.asarray(self._votes(len(scores), lambda pairs: scores[:, pairs]).argmax(axis=1))

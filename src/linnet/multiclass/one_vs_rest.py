@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_random
+from linnet.data.row_keys import row_draws
 from linnet.data.table import check_unmasked
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
 from linnet.fit.binaries import Sides
-from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.decisions import drawn_by_scores, log_yes, shares, with_winner
+from linnet.multiclass.base import Places, Reduction, as_rows
+from linnet.multiclass.decisions import log_yes, shares, with_winner
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ class OneVsRestClassifier(Reduction):
     """K classifiers, "k or not"; the class whose classifier is most sure of its yes is said.
 
     P(k) = p_k / Σ_l p_l, where p_k is classifier k's probability of yes. `tie_break="random"` says any one of the
-    classes whose classifiers say yes, each as likely as the others (by `random_state` and the row's own scores: a row
-    gets the same answer alone and among others), and the one with the highest score where none does. One wrong yes or
-    no is enough for a wrong answer.
+    classes whose classifiers say yes, each as likely as the others (by `random_state` and the row's own values: a row
+    gets the same answer alone and among others, from an array, a sparse matrix or a data frame of numbers), and where
+    none does the one with the highest score, or one of several such. One wrong yes or no is enough for a wrong answer.
 
     With a table of zeros and ones for y (a row may have several labels) the classifiers' answers are given label by
     label, and P(k) = p_k. Two classes take one classifier.
@@ -105,14 +106,23 @@ class OneVsRestClassifier(Reduction):
         """Return the scores: one a row for two classes (above 0: the second), one a class for more.
 
         With tie_break="random" they are the nearest ones, in squares, of which the class that is said has the highest;
-        all signs stay as they are. `estimators_` have their own.
+        no yes becomes a no, nor a no a yes. `estimators_` have their own.
         """
         log_odds, scores = self._answers(X)
         if self.label_table_ or len(self.classes_) < 2:
             return scores
         if len(self.classes_) == 2:
             return scores[:, 0]
-        return with_winner(scores, self._winners(log_odds, scores))
+        draws = self._draws(X)
+        if draws is None:
+            return scores
+        winner = self._winners(log_odds, scores, draws)
+        tied = (scores == scores.max(axis=1, keepdims=True)) & (np.arange(scores.shape[1]) != winner[:, None])
+        tied &= ~(scores > 0).any(axis=1, keepdims=True)
+        return with_winner(np.where(tied, np.nextafter(scores, -np.inf), scores), winner)
+
+    def _draws(self, X: Any) -> Floats | None:
+        return row_draws(as_rows(X), self.seed_) if self.tie_break == "random" and len(self.classes_) > 2 else None
 
     def _answers(self, X: Any) -> tuple[Floats, Floats]:
         table = self._read(X)
@@ -123,15 +133,15 @@ class OneVsRestClassifier(Reduction):
             return np.asarray(np.exp(log_yes(np.hstack([-log_odds, log_odds]))))
         return shares(log_yes(log_odds))
 
-    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
         if len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
-        if self.tie_break == "score":
+        if draws is None:
             return np.asarray(scores.argmax(axis=1))
         yes = scores > 0
-        nth = np.floor(drawn_by_scores(scores, self.seed_) * yes.sum(axis=1))
-        chosen = ((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1)
-        return np.asarray(np.where(yes.any(axis=1), chosen, scores.argmax(axis=1)))
+        yes |= ~yes.any(axis=1, keepdims=True) & (scores == scores.max(axis=1, keepdims=True))
+        nth = np.floor(draws * yes.sum(axis=1))
+        return np.asarray(((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1))
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         if not self.label_table_:

@@ -95,7 +95,7 @@ class OutputCodeClassifier(Reduction):
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         return shares(self._log_likelihood(log_odds))
 
-    def _winners(self, log_odds: Floats, scores: Floats) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
         if self.decoding == "likelihood":
             return np.asarray(self._log_likelihood(log_odds).argmax(axis=1))
         code = self.code_book_.T.astype(np.float64)

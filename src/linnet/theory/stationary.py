@@ -6,8 +6,8 @@ linearly independent, the gradient of f is a combination of theirs:
     ∇f = Σ_i λ_i ∇g_i,   that is, L(x, λ) = f(x) - Σ_i λ_i g_i(x) is stationary in x and in λ.
 
 With one constraint: the two gradients are parallel, for if ∇f had a part along the constraint, one could go there and
-do better. Newton's method solves these n + m equations; all derivatives come from `linnet.theory.graph`, so f and g are
-plain NumPy.
+do better. Without constraints ∇f = 0. Newton's method solves these n + m equations; all derivatives come from
+`linnet.theory.graph`, so f and g are plain NumPy.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +25,11 @@ Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
 _ENOUGH = 1e-10  # of the sizes of what is compared
+_SETTLED = 1e-10  # of the size of x: what is left of a step
 _DEPENDENT = 1e-8  # of the largest singular value
 _FLAT = 1e-8  # of the largest curvature
+_BESIDE = 1e-6  # of the size of x: how far away curvatures are looked at again
+_FADING = 1e-2  # of the curvature there
 _HALVINGS = 40
 
 
@@ -65,7 +68,8 @@ def lagrange(
 ) -> Stationary:
     """Return the stationary point of f under `constraints` (each g(x) = 0) that Newton's method finds from x0.
 
-    f and each g take an array in the shape of x0 and give one number.
+    f and each g take an array in the shape of x0 and give one number. Without constraints, `constraints=[]`, it is a
+    critical point of f.
 
     >>> circle = lambda x: x[0] ** 2 + x[1] ** 2 - 1
     >>> top = lagrange(lambda x: x[0] + x[1], circle, [1.0, 0.0])
@@ -74,8 +78,8 @@ def lagrange(
     """
     check_whole(max_iter, "max_iter", at_least=1)
     given = [constraints] if callable(constraints) else list(constraints)
-    if not given or not all(callable(g) for g in given):
-        raise ConfigError("constraints must be a function g with g(x) = 0, or a list of them")
+    if not all(callable(g) for g in given):
+        raise ConfigError("constraints must be a function g with g(x) = 0, or a list of them, which may be empty")
     if not callable(f):
         raise ConfigError(f"f must be a function of x, got {f!r}")
     try:
@@ -91,19 +95,30 @@ def lagrange(
     if not all(np.isfinite(numbers).all() for numbers in system.gradients(x)):
         raise DataError("f or a constraint, or a derivative of one, is not finite at x0: start elsewhere")
     multipliers = system.multipliers(x)
+    of_unknown, per = system.units(x)
     equations = system.equations(x, multipliers)
     for iteration in range(max_iter + 1):
-        if system.solved(x, multipliers, equations):
-            return system.result(x, multipliers, iteration)
-        step = np.linalg.lstsq(system.matrix(x, multipliers), -equations, rcond=1e-12)[0]
-        length, size = 1.0, np.linalg.norm(equations)
+        of_f = system.hessian(x)
+        curvature = system.curvature(x, multipliers, of_f)
+        if not np.isfinite(curvature).all():
+            break
+        inverse = np.linalg.pinv(per[:, None] * system.matrix(x, curvature) * of_unknown, rcond=1e-12)
+        way = -inverse @ (per * equations)
+        step, length, size = of_unknown * way, 1.0, np.linalg.norm(per * equations)
+        moved = float(max(np.abs(x).max(), np.abs(x - start.ravel()).max()))  # the scale on which x has digits
+        settled = np.abs(step[: x.size]).max() <= _SETTLED * moved
+        if settled and system.solved(x, multipliers, equations, of_f, moved):
+            return system.result(x, multipliers, curvature, iteration)
         for _ in range(_HALVINGS):
             trial = x + length * step[: x.size], multipliers + length * step[x.size :]
             there = system.equations(*trial)
-            if np.linalg.norm(there) < (1 - 1e-4 * length) * size:  # false for nan
+            shorter = np.linalg.norm(inverse @ (per * there)) < (1 - length / 4) * np.linalg.norm(way)
+            if shorter or np.linalg.norm(per * there) < (1 - 1e-4 * length) * size:  # false for nan
                 break
             length /= 2
-        else:
+        else:  # rounding alone may be left
+            if system.solved(x, multipliers, equations, of_f, 1 + float(np.abs(x).max())):
+                return system.result(x, multipliers, curvature, iteration)
             break
         x, multipliers, equations = *trial, there
     used = f"{iteration} steps" + (f", which is max_iter={max_iter}," if iteration == max_iter else "")
@@ -126,57 +141,90 @@ class _System:
         with np.errstate(all="ignore"):  # what is not finite is seen by whoever asks
             value, gradient = graph.value_and_grad(self.f)(x)
             pairs = [graph.value_and_grad(g)(x) for g in self.constraints]
-        return float(value), gradient, np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+        rows = np.array([pair[1] for pair in pairs]).reshape(-1, x.size)
+        return float(value), gradient, np.array([pair[0] for pair in pairs]), rows
 
     def multipliers(self, x: Floats) -> Floats:
         """The shortest λ for which Σ λ ∇g is nearest ∇f."""
         _, gradient, _, rows = self.gradients(x)
-        return np.asarray(np.linalg.lstsq(rows.T, gradient, rcond=_DEPENDENT)[0])
+        return np.asarray(np.linalg.lstsq(rows.T, gradient, rcond=_DEPENDENT)[0]) if len(rows) else np.empty(0)
+
+    def units(self, x: Floats) -> tuple[Floats, Floats]:
+        """What each of (x, λ) is counted in, and what each equation is multiplied by, so that the units of x, f and g
+        do not matter to what counts as small.
+        """
+        _, gradient, _, rows = self.gradients(x)
+        of_x = _or_one(np.abs(x).max())
+        of_f = _or_one(max(np.abs(gradient).max() * of_x, np.abs(self.hessian(x)).max() * of_x**2))
+        of_g = np.array([_or_one(np.abs(row).max() * of_x) for row in rows])
+        return np.append(np.full(x.size, of_x), of_f / of_g), np.append(np.full(x.size, of_x / of_f), 1 / of_g)
 
     def equations(self, x: Floats, multipliers: Floats) -> Floats:
         _, gradient, g, rows = self.gradients(x)
         return np.concatenate([gradient - multipliers @ rows, g])
 
-    def curvature(self, x: Floats, multipliers: Floats) -> Floats:
+    def hessian(self, x: Floats) -> Floats:
+        """The second derivatives of f."""
+        return np.asarray(graph.hessian(self.f)(x))
+
+    def curvature(self, x: Floats, multipliers: Floats, of_f: Floats) -> Floats:
         """The second derivatives of the Lagrangian in x."""
-        total = graph.hessian(self.f)(x)
+        total = of_f
         for factor, g in zip(multipliers, self.constraints, strict=True):
             total = total - factor * graph.hessian(g)(x)
-        return np.asarray(total)
+        return total
 
-    def matrix(self, x: Floats, multipliers: Floats) -> Floats:
+    def matrix(self, x: Floats, curvature: Floats) -> Floats:
         rows = self.gradients(x)[3]
         zero = np.zeros((len(rows), len(rows)))
-        return np.block([[self.curvature(x, multipliers), -rows.T], [rows, zero]])
+        return np.block([[curvature, -rows.T], [rows, zero]])
 
-    def solved(self, x: Floats, multipliers: Floats, equations: Floats) -> bool:
+    def solved(self, x: Floats, multipliers: Floats, equations: Floats, of_f: Floats, spread: float) -> bool:
+        """Whether the equations hold to ten digits of the size of their terms, for an x as large as `spread`."""
         _, gradient, _, rows = self.gradients(x)
-        size = np.abs(gradient).max() + np.abs(multipliers[:, None] * rows).max()
-        near = np.abs(rows).sum(axis=1) * (1 + np.abs(x).max())  # how much g may change by rounding of x
+        size = np.abs(gradient).max() + np.abs(multipliers[:, None] * rows).max(initial=0.0)
+        # ∇f may be 0, where constraints change nothing: then what counts is how much it changes with x
+        size += np.abs(of_f).sum(axis=1).max() * spread
+        near = np.abs(rows).sum(axis=1) * spread
         parallel = np.abs(equations[: x.size]).max() <= _ENOUGH * max(float(size), 1e-300)
         return bool(parallel and (np.abs(equations[x.size :]) <= _ENOUGH * np.maximum(near, 1e-300)).all())
 
-    def result(self, x: Floats, multipliers: Floats, iterations: int) -> Stationary:
+    def result(self, x: Floats, multipliers: Floats, curvature: Floats, iterations: int) -> Stationary:
         value, gradient, _, rows = self.gradients(x)
-        values, right = np.linalg.svd(rows)[1:]
-        rank = int((values > _DEPENDENT * values[0]).sum()) if values[0] > 0 else 0
+        values, right = np.linalg.svd(rows)[1:] if len(rows) else (np.empty(0), np.eye(x.size))
+        rank = int((values > _DEPENDENT * values.max(initial=0.0)).sum())
         if rank < len(rows):
             multipliers = self.multipliers(x)
+            curvature = self.curvature(x, multipliers, self.hessian(x))
         along = right[rank:]  # directions that keep to the constraints
-        bends = np.linalg.eigvalsh(along @ self.curvature(x, multipliers) @ along.T)
+        bends, ways = np.linalg.eigh(along @ curvature @ along.T)
         least = _FLAT * max(float(np.abs(bends).max(initial=0)), 1e-300)
         if len(bends) == 0:
             kind = "only point"
-        elif (np.abs(bends) <= least).any():
+        elif (np.abs(bends) <= np.maximum(least, self.beside(x, multipliers, ways.T @ along))).any():
             kind = "flat"
         else:
             kind = "minimum" if (bends > 0).all() else "maximum" if (bends < 0).all() else "saddle"
         at = x.reshape(self.shape)
         return Stationary(at, value, multipliers, gradient, rows, rank == len(rows), kind, iterations)
 
+    def beside(self, x: Floats, multipliers: Floats, ways: Floats) -> Floats:
+        """How small the curvature along each of the ways is if x, which is not exact, lies where it vanishes."""
+        far, found = _BESIDE * (1 + float(np.abs(x).max())), np.zeros(len(ways))
+        here = self.equations(x, multipliers)[: x.size]
+        for k, way in enumerate(ways):
+            for step in (-far * way, far * way):
+                there = self.equations(x + step, multipliers)[: x.size]
+                if np.isfinite(there).all():  # f may end beside x
+                    found[k] = max(found[k], np.linalg.norm(ways @ (there - here)) / far)
+        return _FADING * found
+
     def why_not(self, start: Floats, x: Floats, steps: str) -> str:
         g, rows = self.gradients(x)[2:]
-        text = f"no stationary point was found from x0: after {steps} x = {_numbers(x)}, g = {_numbers(g)}"
+        text = f"no stationary point was found from x0: after {steps} x = {_numbers(x)}"
+        if not len(rows):
+            return f"{text}; start nearer to one, or see whether f has one"
+        text += f", g = {_numbers(g)}"
         first, last = (np.linalg.svd(here, compute_uv=False) for here in (self.gradients(start)[3], rows))
         if first[0] == 0:
             return (
@@ -191,6 +239,10 @@ class _System:
                 "multipliers need not exist: leave a constraint out, or write it so that its gradient is not 0 there"
             )
         return f"{text}; start nearer to one, or see whether f has one under these constraints"
+
+
+def _or_one(size: float) -> float:
+    return float(size) if 0 < size < np.inf else 1.0
 
 
 def _numbers(x: Floats) -> str:
