@@ -201,3 +201,9 @@ def test_many_that_ask_for_nothing_do_not_silence_the_page(descriptors: int, tmp
         for connection in opened:
             connection.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_whoever_is_refused_asks_once(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(5 * request(server, "GET", "/", token=False))
+        assert closed(connection).count(b"HTTP/1.1 403") == 1
