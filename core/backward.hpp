@@ -108,8 +108,8 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
         for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {
           const int n = std::min({gradient_rows, inputs.last - i, ib + block - i});
           if constexpr (requires { emit.sums; }) {  // lie as the weights do
-            outer_product(emit.sums + place.panel(p) + std::ptrdiff_t{i} * V, layer.inputs + 1, a, ld_,
-                          d + p * ld_ * V, ld_, rows, i, n, count, emit.onto);
+            outer_product(emit.sums + place.panel(p) + std::ptrdiff_t{i} * V, layer.inputs + 1, a, ld_, d + p * ld_ * V,
+                          ld_, rows, i, n, count, emit.onto);
             continue;
           }
           if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })

@@ -344,8 +344,8 @@ NB_MODULE(LINNET_MODULE, m) {
         const Design d = design_of(x);
         if (d.kind == Design::Kind::u8) return std::make_tuple(std::int64_t{-1}, std::int64_t{-1});
         nb::gil_scoped_release free;
-        const auto parts = static_cast<int>(
-            std::clamp<std::int64_t>(d.rows, 1, counted("threads", threads, 1, most_threads)));
+        const auto parts =
+            static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, counted("threads", threads, 1, most_threads)));
         std::vector<Cell> found(parts);
         Team().run(parts, [&](int part) {
           const std::int64_t first = d.rows * part / parts, count = d.rows * (part + 1) / parts - first;

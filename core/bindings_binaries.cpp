@@ -55,8 +55,7 @@ void bind_binaries(nb::module_& m) {
             require_below(order, binaries.rows(), "order: rows");
             require_below(problem, static_cast<std::int64_t>(problems), "problem: out of range");
             require(sign.size() == problem.size(), "sign: one an entry");
-            if (weights.is_valid())
-              require(is_long(weights, binaries.rows()), "weights: one a row");
+            if (weights.is_valid()) require(is_long(weights, binaries.rows()), "weights: one a row");
             if (by_answer.is_valid())
               require(by_answer.shape(0) == problems && by_answer.shape(1) == 2, "by_answer: problems x 2");
             if (least.is_valid()) require(least.size() == problems, "least: one a problem");
@@ -88,9 +87,8 @@ void bind_binaries(nb::module_& m) {
                         curvature.shape(0) == problems && curvature.shape(1) == size && curvature.shape(2) == size,
                     "curvature, gradient, step: one a problem");
             const int all = counted("problems", problems, 0, most_columns);
-            finish([&] {
-              return self.binaries.solve(curvature.data(), gradient.data(), step.data(), all, interrupted);
-            });
+            finish(
+                [&] { return self.binaries.solve(curvature.data(), gradient.data(), step.data(), all, interrupted); });
           },
           nb::arg("curvature"), nb::arg("gradient"), nb::arg("step").noconvert())
       .def(

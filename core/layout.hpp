@@ -25,7 +25,8 @@ struct Network {
   Head head;
   CustomLoss custom;  // of a custom head
 
-  // How many of `wanted` threads may work on it: what a custom head calls knows nothing of other threads, and may throw.
+  // How many of `wanted` threads may work on it: what a custom head calls knows nothing of other threads, and may
+  // throw.
   int most_threads(int wanted) const { return head.family == Family::custom ? 1 : wanted; }
 
   int inputs() const { return layers.front().inputs; }

@@ -343,8 +343,8 @@ class Pass {
           if (l == 0 && by_entries_)
             entries_forward(z, ld_, entries_.data(), w, layer.inputs, r, r1, p, p1, relu);
           else
-            product(z, ld_, w + layer.inputs * std::ptrdiff_t{V}, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r, r1, p, p1,
-                    false, {relu, nullptr});
+            product(z, ld_, w + layer.inputs * std::ptrdiff_t{V}, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs,
+                    r, r1, p, p1, false, {relu, nullptr});
         }
       }
     }

@@ -50,19 +50,22 @@ class Crowd {
     return false;
   }
 
-  // Lets others run. False: one did, and for long.
-  bool give_way() {
+  // Lets others run. True: one did, and for long.
+  static bool give_way() {
     const std::int64_t before = now();
     std::this_thread::yield();
-    const std::int64_t after = now();
-    if (after - before < 20) return true;
-    // met again soon after it was gone: then it is here for long, and looking for it costs a turn each time
-    const std::int64_t until = until_.load(std::memory_order_relaxed), last = length_.load(std::memory_order_relaxed);
-    const std::int64_t length = before - until < last ? std::min<std::int64_t>(2 * last, 640000) : 10000;
+    return now() - before >= 20;
+  }
+
+  // Notes that it is here. Met again soon after it was gone, it is here for long: looking for it costs a turn each
+  // time.
+  void note() {
+    const std::int64_t last = length_.load(std::memory_order_relaxed);
+    const bool soon = now() - until_.load(std::memory_order_relaxed) < last;
+    const std::int64_t length = soon ? std::min<std::int64_t>(2 * last, 640000) : 10000;
     length_.store(length, std::memory_order_relaxed);
-    until_.store(after + length, std::memory_order_relaxed);
+    until_.store(now() + length, std::memory_order_relaxed);
     here_.store(true, std::memory_order_relaxed);
-    return false;
   }
 
  private:
@@ -109,7 +112,9 @@ class alignas(cache_line) Awaited {
     if (!crowd.still_here()) {
       for (int turn = 0; turn < 2000; ++turn) {
         if (enough(load())) return;
-        if (!crowd.give_way()) break;
+        if (!Crowd::give_way() || enough(load())) continue;  // the one waited for may have run here
+        crowd.note();
+        break;
       }
     }
     if (enough(load())) return;

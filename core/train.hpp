@@ -43,8 +43,8 @@ class Trainer {
 
   void begin_epoch(std::int64_t epoch);
   // rates: the learning rate of every step of the epoch. threads: those that the trainer was made for are used at most;
-  // any number gives the same result. A step that is interrupted leaves no trace, unless it would take long to finish: then
-  // it may be done in part.
+  // any number gives the same result. A step that is interrupted leaves no trace, unless it would take long to finish:
+  // then it may be done in part.
   Progress run(const double* rates, double seconds, int threads, Interrupt& interrupt);
 
  private:
