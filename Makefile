@@ -13,11 +13,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src core -not -name '*.so' -not -name '*.pyc' -not -name __pycache__)
 PYTHON_FOLDERS := $(wildcard src tests bench examples docs/builder)
 CPP_FILES := $(wildcard core/*.hpp core/*.cpp)
+comma := ,
 step = @printf '==> %s\n' "$(1)"
 installed = .linnet-$(or $(ISAS),all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs bench sanitize clean
+.PHONY: help demo test check format docs bench sanitize sanitize-threads clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SECONDARY:
@@ -30,6 +31,7 @@ help:
 	@echo "make docs      build the guide and reference into build/docs"
 	@echo "make bench     compare with other libraries (large downloads)"
 	@echo "make sanitize  run the contract tests with the address and undefined behaviour sanitizers"
+	@echo "make sanitize-threads  run the core's own work by threads with the thread sanitizer"
 	@echo "make clean     remove everything that was built"
 
 demo: .venv/$(installed)
@@ -70,6 +72,23 @@ sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/test_row_space.py tests/evaluate/test_kernels.py tests/multiclass/test_together.py tests/estimators/test_shared_models.py $(ARGS)
+
+# The core without Python, which the thread sanitizer cannot look into, and a program that has threads do all it can.
+THREAD_FLAGS := -std=c++20 -O1 -g -Wall -Wextra -fno-math-errno -fno-trapping-math -ffp-contract=off -fsanitize=thread \
+  -march=$(if $(ISAS),x86-64-$(firstword $(subst $(comma), ,$(ISAS))),native) -Icore
+THREAD_OBJECTS := $(patsubst %.cpp,build/threads/%.o,$(filter-out core/bindings%,$(wildcard core/*.cpp)) tests/core/threads.cpp)
+
+sanitize-threads: build/threads/program
+	$(call step,threads under the thread sanitizer)
+	@TSAN_OPTIONS=halt_on_error=1 $<
+
+build/threads/program: $(THREAD_OBJECTS)
+	@$(CXX) -fsanitize=thread $^ -o $@ -pthread
+
+build/threads/%.o: %.cpp $(wildcard core/*.hpp)
+	$(call step,$< for the thread sanitizer)
+	@mkdir -p $(@D)
+	@$(CXX) $(THREAD_FLAGS) -c $< -o $@
 
 clean:
 	rm -rf .venv .venv-bench .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,7 +12,7 @@ double Pass<T>::work_of(const LayerLayout<T>& layer) const {
   constexpr int begin = 12;   // in inputs: what other members computed must be fetched first
   constexpr int update = 30;  // of a vector of weights
   const double panels = panels_of<T>(layer.outputs), rows = capacity_;
-  if (layer.thin) return layer.inputs * layer.outputs / lanes<T> * (rows + update);
+  if (layer.thin) return static_cast<double>(std::ptrdiff_t{layer.inputs} * layer.outputs / lanes<T>) * (rows + update);
   if (by_entries_ && &layer == &layout_.layers.front())
     return layer.inputs * (rows * filled_ * (2.2 * panels + 14) + 1.3 * update * panels);
   return (layer.inputs + begin) * (panels + 1) * (rows + update);
@@ -61,7 +61,8 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
       T* sums = lanes_[rank].get();
       column_sums(sums, d, ld_, rows, panels);
       for (int p = 0; p < panels; ++p)
-        emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * V, sums + p * V, V, true);
+        emit(l, place.thin ? place.biases() + p * V : place.panel(p) + layer.inputs * std::ptrdiff_t{V}, sums + p * V,
+             V, true);
     }
     if (l == 0 && by_entries_) {
       const int* begin = inputs.first > 0 ? begins_.data() + part.first * threads_ + rank : nullptr;
@@ -107,15 +108,15 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
         for (int i = ib; i < std::min(inputs.last, ib + block); i += gradient_rows) {
           const int n = std::min({gradient_rows, inputs.last - i, ib + block - i});
           if constexpr (requires { emit.sums; }) {  // lie as the weights do
-            outer_product(emit.sums + place.panel(p) + i * V, layer.inputs + 1, a, ld_, d + p * ld_ * V, ld_, rows, i,
-                          n, count, emit.onto);
+            outer_product(emit.sums + place.panel(p) + std::ptrdiff_t{i} * V, layer.inputs + 1, a, ld_, d + p * ld_ * V,
+                          ld_, rows, i, n, count, emit.onto);
             continue;
           }
           if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
-            for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
+            for (int c = 0; c < count; ++c) emit.prefetch(place.panel(p + c) + std::ptrdiff_t{i} * V, n * V);
           outer_product(tile, gradient_rows, a, ld_, d + p * ld_ * V, ld_, rows, i, n, count);
           for (int c = 0; c < count; ++c)
-            emit(l, place.panel(p + c) + i * V, tile + c * gradient_rows * V, n * V, false);
+            emit(l, place.panel(p + c) + std::ptrdiff_t{i} * V, tile + c * gradient_rows * V, n * V, false);
         }
       }
     }
@@ -136,7 +137,7 @@ void Pass<T>::transpose(T* wt, const T* packed, int l, Part inputs, Part outputs
   }
   for (int o = outputs.first; o < outputs.last; ++o) {
     for (int p = inputs.first; p < inputs.last; ++p) {
-      const T* from = packed + layer.panel(o) + p * V * V;
+      const T* from = packed + layer.panel(o) + std::ptrdiff_t{p} * V * V;
       T* to = wt + ((p - inputs.first) * ld + (o - outputs.first)) * V * V;
       if ((p + 1) * V <= layer.inputs) {
         transpose_square(to, from);

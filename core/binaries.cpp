@@ -169,12 +169,14 @@ bool Binaries::sums(const double* theta, const Sides& sides, double* loss, doubl
     for (std::int64_t e = sides.entries[h]; e < sides.entries[h + 1]; ++e)
       work[sides.problem[e] + 1] += sides.first[h + 1] - sides.first[h];
   for (int p = 0; p < sides.problems; ++p) work[p + 1] += work[p];
+  const auto wide = static_cast<double>(size());
+  const int members = members_for(static_cast<double>(work.back()) * wide * (2 + wide / 2), threads_);
   auto cut = [&](int t) {
-    return static_cast<int>(std::lower_bound(work.begin(), work.end(), work.back() * t / threads_) - work.begin());
+    return static_cast<int>(std::lower_bound(work.begin(), work.end(), work.back() * t / members) - work.begin());
   };
   Interrupt interrupt(interrupted);
-  team_.run(threads_, [&](int rank) {
-    const int p0 = rank == 0 ? 0 : cut(rank), p1 = rank + 1 == threads_ ? sides.problems : cut(rank + 1);
+  team_.run(members, [&](int rank) {
+    const int p0 = rank == 0 ? 0 : cut(rank), p1 = rank + 1 == members ? sides.problems : cut(rank + 1);
     if (p0 < p1) pass(scratch_[rank], theta, sides, p0, p1, loss, gradient, curvature, rank, interrupt);
   });
   return !interrupt.happened();
@@ -184,11 +186,12 @@ bool Binaries::solve(const double* curvature, const double* gradient, double* st
                      const Interrupt::Ask& interrupted) {
   Interrupt interrupt(interrupted);
   const std::ptrdiff_t n = size();
-  team_.run(threads_, [&](int rank) {
+  const auto wide = static_cast<double>(n);
+  team_.run(members_for(problems * wide * wide * (4 + wide / 3), threads_), [&](int rank) {
     std::vector<double> h(n * n), scale(n);
     std::vector<std::uint8_t> kept(n);
     Interrupt unasked(nullptr);
-    const Part part = part_of(problems, 1, rank, threads_);
+    const Part part = part_of(problems, 1, rank, team_.size());
     for (int p = part.first; p < part.last; ++p) {
       if (interrupt.in_vain(rank)) return;
       const double* from = curvature + p * n * n;
@@ -210,7 +213,9 @@ bool Binaries::dots(const double* theta, const std::int64_t* row, const std::int
   const int dense = columns_.dense_cols, whole = dense / V;
   const std::int64_t blocks = (count + block_rows_ - 1) / block_rows_;
   Interrupt interrupt(interrupted);
-  team_.run(static_cast<int>(std::min<std::int64_t>(threads_, std::max<std::int64_t>(blocks, 1))), [&](int rank) {
+  const int most = static_cast<int>(std::min<std::int64_t>(threads_, std::max<std::int64_t>(blocks, 1)));
+  const double work = static_cast<double>(count) * (dense + 4 * columns_.entries_per_row);
+  team_.run(members_for(work, most), [&](int rank) {
     Scratch& s = scratch_[rank];
     for (std::int64_t b = rank; b < blocks; b += team_.size()) {
       if (interrupt.in_vain(rank)) return;

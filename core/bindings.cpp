@@ -36,17 +36,14 @@ struct Answers {
 
   Targets<T> targets(const Network& net, std::int64_t rows) const {
     require(labels.is_valid() != values.is_valid(), "give labels or values");
-    if (weights.is_valid()) require(static_cast<std::int64_t>(weights.shape(0)) == rows, "weights: one a row");
-    if (offset.is_valid())
-      require(static_cast<std::int64_t>(offset.shape(0)) == rows && static_cast<int>(offset.shape(1)) == net.outputs(),
-              "offset: rows x outputs");
+    if (weights.is_valid()) require(is_long(weights, rows), "weights: one a row");
+    if (offset.is_valid()) require(is_shaped(offset, rows, net.outputs()), "offset: rows x outputs");
     require(net.head.family != Family::custom || values.is_valid(), "a custom loss takes values");
     if (labels.is_valid()) {
-      require(static_cast<std::int64_t>(labels.shape(0)) == rows, "labels: one a row");
+      require(is_long(labels, rows), "labels: one a row");
       return {labels.data(), nullptr};
     }
-    require(static_cast<std::int64_t>(values.shape(0)) == rows && static_cast<int>(values.shape(1)) == net.outputs(),
-            "values: rows x outputs");
+    require(is_shaped(values, rows, net.outputs()), "values: rows x outputs");
     return {nullptr, values.data()};
   }
   const T* weight_data() const { return weights.is_valid() ? weights.data() : nullptr; }
@@ -77,6 +74,12 @@ CustomLoss custom_loss(nb::object function) {
   };
 }
 
+// Rows [first, first + rows) of columns that a network can take.
+void require_rows_of(const Network& net, const Columns& x, std::int64_t first, std::int64_t rows) {
+  require(x.cols() == net.inputs(), "x: wrong number of columns");
+  require(first >= 0 && rows >= 1 && rows <= x.rows && first <= x.rows - rows, "rows out of range");
+}
+
 // A trainer and the arrays it reads, kept alive as long as it.
 template <class T>
 struct PyTrainer {
@@ -93,11 +96,16 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
   using Weights = Vector<T>;
 
   nb::class_<Objective<T>>(m, objective_name)
-      .def(nb::init<const Network&, int>(), nb::arg("network"), nb::arg("threads"))
+      .def(
+          "__init__",
+          [](Objective<T>* self, const Network& net, int threads) {
+            new (self) Objective<T>(net, counted("threads", threads, 1, most_threads));
+          },
+          nb::arg("network"), nb::arg("threads"))
       .def(
           "set_theta",
           [](Objective<T>& self, Vector<T> theta) {
-            require(static_cast<std::ptrdiff_t>(theta.size()) == self.network().parameters(), "theta: wrong length");
+            require(is_long(theta, self.network().parameters()), "theta: wrong length");
             self.set_theta(theta.data());
           },
           nb::arg("theta"))
@@ -107,8 +115,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
              std::int64_t first, std::int64_t rows, OutVector<double> grad) {
             const Columns& x = columns.x;
             const Answers<T> answers{labels, values, weights, offset};
-            require(x.cols() == self.network().inputs(), "x: wrong number of columns");
-            require(first >= 0 && rows >= 1 && first + rows <= x.rows, "rows out of range");
+            require_rows_of(self.network(), x, first, rows);
             const Batch<T> batch{&x,
                                  answers.targets(self.network(), x.rows),
                                  answers.weight_data(),
@@ -116,8 +123,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
                                  nullptr,
                                  first,
                                  0};
-            if (grad.is_valid())
-              require(static_cast<std::ptrdiff_t>(grad.size()) == self.network().parameters(), "grad: wrong length");
+            if (grad.is_valid()) require(is_long(grad, self.network().parameters()), "grad: wrong length");
             nb::gil_scoped_release free;
             const Sums sums = self.sums(batch, rows, grad.is_valid() ? grad.data() : nullptr);
             return std::make_tuple(sums.loss, sums.weight);
@@ -129,11 +135,8 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           [](Objective<T>& self, const PyColumns& columns, std::int64_t first, std::int64_t rows, bool mean,
              OutMatrix<T> out) {
             const Columns& x = columns.x;
-            require(x.cols() == self.network().inputs(), "x: wrong number of columns");
-            require(first >= 0 && rows >= 1 && first + rows <= x.rows, "rows out of range");
-            require(static_cast<std::int64_t>(out.shape(0)) == rows &&
-                        static_cast<int>(out.shape(1)) == self.network().outputs(),
-                    "out: rows x outputs");
+            require_rows_of(self.network(), x, first, rows);
+            require(is_shaped(out, rows, self.network().outputs()), "out: rows x outputs");
             nb::gil_scoped_release free;
             self.predict(x, first, rows, mean, out.data());
           },
@@ -142,10 +145,10 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
   nb::class_<PyTrainer<T>>(m, trainer_name)
       .def(
           "__init__",
-          [](PyTrainer<T>* self, const Network& net, const OptimizerSpec& optimizer, int batch_rows, std::uint64_t seed,
-             int threads) {
-            require(batch_rows >= 1, "batch_rows: at least 1");
-            require(threads >= 1, "threads: at least 1");
+          [](PyTrainer<T>* self, const Network& net, const OptimizerSpec& optimizer, std::int64_t batch_rows,
+             std::uint64_t seed, int threads) {
+            require(batch_rows >= 1 && batch_rows <= most_rows, "batch_rows: at least 1");
+            counted("threads", threads, 1, most_threads);
             new (self) PyTrainer<T>{Trainer<T>(net, optimizer, batch_rows, seed, threads), {}, {}, {}};
           },
           nb::arg("network"), nb::arg("optimizer"), nb::arg("batch_rows"), nb::arg("seed"), nb::arg("threads"))
@@ -153,14 +156,19 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           "set_data",
           [](PyTrainer<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
              bool shuffle, double scale) {
-            const Columns& x = columns.x;
+            // What is refused, here or for want of memory, leaves the trainer as it was: nothing is replaced before all
+            // is checked and made.
+            PyColumns kept = columns;
+            Answers<T> answers{labels, values, weights, offset};
+            const Columns& x = kept.x;
             const Network& net = self.trainer.network();
-            self.answers = {labels, values, weights, offset};
-            self.x = columns;
             require(x.cols() == net.inputs(), "x: wrong number of columns");
-            require(x.rows >= 1 && x.rows < (std::int64_t{1} << 32), "x: between 1 and 2^32 rows");
-            self.trainer.set_data(x, self.answers.targets(net, x.rows), self.answers.weight_data(),
-                                  self.answers.offset_data(), shuffle, scale);
+            require(x.rows >= 1 && x.rows < (std::int64_t{1} << 32), "x: from 1 to 2^32 - 1 rows can be trained on");
+            self.trainer.set_data(x, answers.targets(net, x.rows), answers.weight_data(), answers.offset_data(),
+                                  shuffle, scale);
+            self.x = std::move(kept);
+            self.answers = std::move(answers);
+            self.fitted = {};
           },
           nb::arg("x"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
           nb::arg("offset").none(), nb::arg("shuffle"), nb::arg("scale"))
@@ -174,9 +182,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           [](PyTrainer<T>& self, OutMatrix<T> fitted) {
             require(self.x.has_value(), "set_data first");
             if (fitted.is_valid())
-              require(static_cast<std::int64_t>(fitted.shape(0)) == self.x->x.rows &&
-                          static_cast<int>(fitted.shape(1)) == self.trainer.network().outputs(),
-                      "fitted: rows x outputs");
+              require(is_shaped(fitted, self.x->x.rows, self.trainer.network().outputs()), "fitted: rows x outputs");
             self.fitted = fitted;
             self.trainer.set_fitted(fitted.is_valid() ? fitted.data() : nullptr);
           },
@@ -192,8 +198,8 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def(
           "run",
           [](PyTrainer<T>& self, Vector<double> rates, double seconds, int threads) {
-            require(self.x && static_cast<std::int64_t>(rates.size()) >= self.trainer.steps(), "rates: one a step");
-            require(threads >= 1 && threads <= self.trainer.most_threads(), "threads: out of range");
+            require(self.x && std::cmp_greater_equal(rates.size(), self.trainer.steps()), "rates: one a step");
+            counted("threads", threads, 1, most_threads);
             Interrupt interrupt(interrupted);
             Progress progress;
             finish([&] {
@@ -207,7 +213,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           "read",
           [](const PyTrainer<T>& self, int array, OutVector<T> out) {
             require(array >= 0 && array <= self.trainer.arrays(), "no such array");
-            require(static_cast<std::ptrdiff_t>(out.size()) == self.trainer.network().parameters(), "wrong length");
+            require(is_long(out, self.trainer.network().parameters()), "wrong length");
             self.trainer.read(array, out.data());
           },
           nb::arg("array"), nb::arg("out").noconvert())
@@ -215,7 +221,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           "write",
           [](PyTrainer<T>& self, int array, Vector<T> values) {
             require(array >= 0 && array <= self.trainer.arrays(), "no such array");
-            require(static_cast<std::ptrdiff_t>(values.size()) == self.trainer.network().parameters(), "wrong length");
+            require(is_long(values, self.trainer.network().parameters()), "wrong length");
             self.trainer.write(array, values.data());
           },
           nb::arg("array"), nb::arg("values"))
@@ -278,11 +284,16 @@ NB_MODULE(LINNET_MODULE, m) {
   nb::class_<LayerSpec>(m, "LayerSpec")
       .def(
           "__init__",
-          [](LayerSpec* self, int inputs, int outputs, Activation activation, double leak, double dropout, double l1,
-             double l2, bool bias) {
-            require(inputs >= 1 && outputs >= 1, "a layer needs inputs and outputs");
+          [](LayerSpec* self, std::int64_t inputs, std::int64_t outputs, Activation activation, double leak,
+             double dropout, double l1, double l2, bool bias) {
             require(dropout >= 0 && dropout < 1, "dropout: in [0, 1)");
-            new (self) LayerSpec{inputs, outputs, activation, leak, dropout, {l1, l2}, bias};
+            new (self) LayerSpec{counted("inputs of a layer", inputs, 1, most_columns),
+                                 counted("outputs of a layer", outputs, 1, most_outputs),
+                                 activation,
+                                 leak,
+                                 dropout,
+                                 {l1, l2},
+                                 bias};
           },
           nb::arg("inputs"), nb::arg("outputs"), nb::arg("activation"), nb::arg("leak"), nb::arg("dropout"),
           nb::arg("l1"), nb::arg("l2"), nb::arg("bias"));
@@ -297,8 +308,7 @@ NB_MODULE(LINNET_MODULE, m) {
             new (self) Network{layers, {family, power}, custom.is_none() ? CustomLoss() : custom_loss(custom)};
           },
           nb::arg("layers"), nb::arg("family"), nb::arg("power") = 0.0, nb::arg("custom").none() = nb::none())
-      .def_prop_ro("parameters", &Network::parameters)
-      .def_prop_ro("takes_threads", [](const Network& self) { return !self.custom; });
+      .def_prop_ro("parameters", &Network::parameters);
   nb::class_<OptimizerSpec>(m, "OptimizerSpec")
       .def(nb::init<>())
       .def_rw("rule", &OptimizerSpec::rule)
@@ -326,12 +336,16 @@ NB_MODULE(LINNET_MODULE, m) {
 
   m.def("useful_threads", &useful_threads, nb::arg("network"), nb::arg("rows"), nb::arg("limit"));
   m.def(
+      "set_teams_of_any_size", [](bool any) { teams_of_any_size = any; }, nb::arg("any"),
+      "For tests: take as many threads as asked for, however little there is to do.");
+  m.def(
       "first_nonfinite",
       [](Table x, int threads) {
         const Design d = design_of(x);
         if (d.kind == Design::Kind::u8) return std::make_tuple(std::int64_t{-1}, std::int64_t{-1});
         nb::gil_scoped_release free;
-        const auto parts = static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, std::max(1, threads)));
+        const auto parts =
+            static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, counted("threads", threads, 1, most_threads)));
         std::vector<Cell> found(parts);
         Team().run(parts, [&](int part) {
           const std::int64_t first = d.rows * part / parts, count = d.rows * (part + 1) / parts - first;
@@ -360,6 +374,7 @@ NB_MODULE(LINNET_MODULE, m) {
       "permutation",
       [](std::uint64_t seed, std::uint64_t epoch,
          nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+        require(out.size() < (std::size_t{1} << 32), "out: fewer than 2^32");
         random_permutation(out.data(), static_cast<std::uint32_t>(out.size()),
                            random_key(seed, Purpose::shuffle, epoch));
       },

@@ -5,6 +5,8 @@
 #include <nanobind/ndarray.h>
 
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "columns.hpp"
 
@@ -27,6 +29,26 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
+// What the core can count: columns and outputs in an int, with room for products with the width of a vector; rows in 64
+// bits. More is refused here, so that no size is ever cut down to fewer bits.
+constexpr std::int64_t most_rows = std::int64_t{1} << 48, most_columns = 1 << 30, most_outputs = 1 << 24,
+                       most_threads = 1024;
+
+// A number of something as an int, if it is one of those the core can count.
+template <class Number>
+int counted(const char* what, Number n, std::int64_t least, std::int64_t most) {
+  if (std::cmp_less(n, least) || std::cmp_greater(n, most))
+    throw std::invalid_argument(std::string(what) + ": from " + std::to_string(least) + " to " + std::to_string(most) +
+                                ", got " + std::to_string(n));
+  return static_cast<int>(n);
+}
+
+// Whether an array is rows x cols, or of one length.
+inline bool is_shaped(const auto& array, std::int64_t rows, std::int64_t cols) {
+  return std::cmp_equal(array.shape(0), rows) && std::cmp_equal(array.shape(1), cols);
+}
+inline bool is_long(const auto& array, std::int64_t length) { return std::cmp_equal(array.size(), length); }
+
 inline Design design_of(const Table& x) {
   Design d;
   if (x.dtype() == nb::dtype<float>())
@@ -38,8 +60,9 @@ inline Design design_of(const Table& x) {
   else
     throw std::invalid_argument("x must be float32, float64 or uint8");
   d.data = x.data();
+  require(x.shape(0) <= static_cast<std::size_t>(most_rows), "x: too many rows");
   d.rows = static_cast<std::int64_t>(x.shape(0));
-  d.cols = static_cast<int>(x.shape(1));
+  d.cols = counted("columns", x.shape(1), 0, most_columns);
   d.row_stride = x.stride(0);
   d.col_stride = x.stride(1);
   return d;
@@ -55,10 +78,17 @@ struct SparseArrays {
             nb::cast<decltype(value)>(parts[2])};
   }
 
-  // Without the values.
+  // Without the values. The places of rows are checked, what is in them is not.
   SparseRows places(int cols) const {
     SparseRows s;
     s.start = start.data();
+    bool rising = start.size() >= 1 && s.start[0] >= 0;
+    for (std::size_t r = 1; rising && r < start.size(); ++r) {
+      rising = s.start[r - 1] <= s.start[r];
+      s.most_of_a_row = std::max(s.most_of_a_row, s.start[r] - s.start[r - 1]);
+    }
+    require(rising && std::cmp_less_equal(s.start[start.size() - 1], column.size()),
+            "sparse: where rows start must rise, and end within the entries");
     s.column = column.data();
     s.long_column = column.dtype() == nb::dtype<std::int64_t>();
     require(s.long_column || column.dtype() == nb::dtype<std::int32_t>(), "sparse columns: int32 or int64");
@@ -70,6 +100,7 @@ struct SparseArrays {
     SparseRows s = places(cols);
     s.kind = value.dtype() == nb::dtype<double>() ? Design::Kind::f64 : Design::Kind::f32;
     require(s.kind == Design::Kind::f64 || value.dtype() == nb::dtype<float>(), "sparse values: float32 or float64");
+    require(value.size() == column.size(), "sparse: a value for each column");
     s.value = value.data();
     return s;
   }

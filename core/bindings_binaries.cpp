@@ -33,8 +33,9 @@ void bind_binaries(nb::module_& m) {
       .def(
           "__init__",
           [](PyBinaries* self, const PyColumns& columns, Vector<double> center, int threads) {
-            require(columns.x.rows >= 1 && threads >= 1, "rows and threads: at least 1");
-            require(static_cast<int>(center.size()) == columns.x.dense_cols, "center: one a dense column");
+            require(columns.x.rows >= 1, "rows: at least 1");
+            counted("threads", threads, 1, most_threads);
+            require(is_long(center, columns.x.dense_cols), "center: one a dense column");
             new (self) PyBinaries{{columns.x, {center.data(), center.data() + center.size()}, threads}, columns};
           },
           nb::arg("columns"), nb::arg("center"), nb::arg("threads"))
@@ -54,8 +55,7 @@ void bind_binaries(nb::module_& m) {
             require_below(order, binaries.rows(), "order: rows");
             require_below(problem, static_cast<std::int64_t>(problems), "problem: out of range");
             require(sign.size() == problem.size(), "sign: one an entry");
-            if (weights.is_valid())
-              require(static_cast<std::int64_t>(weights.size()) == binaries.rows(), "weights: one a row");
+            if (weights.is_valid()) require(is_long(weights, binaries.rows()), "weights: one a row");
             if (by_answer.is_valid())
               require(by_answer.shape(0) == problems && by_answer.shape(1) == 2, "by_answer: problems x 2");
             if (least.is_valid()) require(least.size() == problems, "least: one a problem");
@@ -67,8 +67,8 @@ void bind_binaries(nb::module_& m) {
                               entries.data(),
                               problem.data(),
                               sign.data(),
-                              static_cast<int>(first.size()) - 1,
-                              static_cast<int>(problems),
+                              counted("groups", first.size() - 1, 0, most_columns),
+                              counted("problems", problems, 0, most_columns),
                               weights.is_valid() ? weights.data() : nullptr,
                               by_answer.is_valid() ? by_answer.data() : nullptr,
                               least.is_valid() ? least.data() : nullptr};
@@ -86,10 +86,9 @@ void bind_binaries(nb::module_& m) {
             require(gradient.shape(1) == size && step.shape(0) == problems && step.shape(1) == size &&
                         curvature.shape(0) == problems && curvature.shape(1) == size && curvature.shape(2) == size,
                     "curvature, gradient, step: one a problem");
-            finish([&] {
-              return self.binaries.solve(curvature.data(), gradient.data(), step.data(), static_cast<int>(problems),
-                                         interrupted);
-            });
+            const int all = counted("problems", problems, 0, most_columns);
+            finish(
+                [&] { return self.binaries.solve(curvature.data(), gradient.data(), step.data(), all, interrupted); });
           },
           nb::arg("curvature"), nb::arg("gradient"), nb::arg("step").noconvert())
       .def(

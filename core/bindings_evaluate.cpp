@@ -48,7 +48,7 @@ void bind_evaluate(nb::module_& m) {
         const auto n = static_cast<std::int64_t>(scores.size());
         require(positive.size() == scores.size(), "positive: one a row");
         require(weights.size() == scores.size(), "weights: one a row");
-        require(threads >= 1, "threads: at least 1");
+        counted("threads", threads, 1, most_threads);
         std::uint8_t largest = 0;
         for (std::int64_t i = 0; i < n; ++i) largest |= positive.data()[i];
         require(largest <= 1, "positive: 0 or 1");
@@ -81,11 +81,11 @@ void bind_evaluate(nb::module_& m) {
       [](Scores scores, Vector<std::int32_t> labels, Vector<double> weights, int one, OutVector<double> wins,
          OutVector<double> weight, int threads) {
         const auto n = static_cast<std::int64_t>(scores.size());
-        const int classes = static_cast<int>(wins.size());
+        const int classes = counted("classes", wins.size(), 0, most_columns);
         require(labels.size() == scores.size(), "labels: one a row");
         require(!weights.is_valid() || weights.size() == scores.size(), "weights: one a row");
-        require(weight.size() == wins.size() && one >= 0 && one < classes && threads >= 1,
-                "wins, weight, one, threads");
+        require(weight.size() == wins.size() && one >= 0 && one < classes, "wins, weight, one");
+        counted("threads", threads, 1, most_threads);
         require_labels(labels, classes);
         nb::gil_scoped_release free;
         with_scores(scores, [&](const auto* s) {

@@ -24,8 +24,7 @@ struct PyLinear {
 
 // An array of rows x outputs.
 void require_rows(const Linear& linear, const auto& a, const char* message) {
-  require(static_cast<std::int64_t>(a.shape(0)) == linear.rows() && static_cast<int>(a.shape(1)) == linear.outputs(),
-          message);
+  require(is_shaped(a, linear.rows(), linear.outputs()), message);
 }
 
 void bind_sums(nb::module_& m) {
@@ -34,12 +33,15 @@ void bind_sums(nb::module_& m) {
   nb::class_<PyLinear>(m, "Linear")
       .def(
           "__init__",
-          [](PyLinear* self, const PyColumns& columns, Vector<double> center, Family family, double power, int outputs,
-             int threads) {
+          [](PyLinear* self, const PyColumns& columns, Vector<double> center, Family family, double power,
+             std::int64_t outputs, int threads) {
             const Columns& x = columns.x;
-            require(x.rows >= 1 && outputs >= 1 && threads >= 1, "rows, outputs and threads: at least 1");
-            require(static_cast<int>(center.size()) == x.dense_cols, "center: one a dense column");
-            new (self) PyLinear{{x, {center.data(), center.data() + center.size()}, {family, power}, outputs, threads},
+            require(x.rows >= 1, "rows: at least 1");
+            const int wanted = counted("outputs", outputs, 1, most_outputs);
+            counted("threads", threads, 1, most_threads);
+            require(is_long(center, x.dense_cols), "center: one a dense column");
+            require(family != Family::custom, "a linear model has no custom loss");
+            new (self) PyLinear{{x, {center.data(), center.data() + center.size()}, {family, power}, wanted, threads},
                                 columns};
           },
           nb::arg("columns"), nb::arg("center"), nb::arg("family"), nb::arg("power"), nb::arg("outputs"),
@@ -138,7 +140,7 @@ void bind_head(nb::module_& m) {
       [](Family family, double power, Matrix<double> z, Vector<std::int32_t> labels, Matrix<double> values, Out mean,
          OutVector<double> loss, Out slope, Out curvature, bool expected) {
         const std::size_t rows = z.shape(0), outputs = z.shape(1);
-        require(outputs >= 1, "z: at least one output");
+        const int count = counted("outputs", outputs, 1, most_outputs);
         require(labels.is_valid() + values.is_valid() < 2, "give labels or values");
         require(
             labels.is_valid() || values.is_valid() || !(loss.is_valid() || slope.is_valid() || curvature.is_valid()),
@@ -152,8 +154,7 @@ void bind_head(nb::module_& m) {
         auto at = [](const auto& array) { return array.is_valid() ? array.data() : nullptr; };
         const HeadRows wanted{at(mean), at(loss), at(slope), at(curvature), expected};
         nb::gil_scoped_release free;
-        head_rows({family, power}, z.data(), {at(labels), at(values)}, static_cast<std::int64_t>(rows),
-                  static_cast<int>(outputs), wanted);
+        head_rows({family, power}, z.data(), {at(labels), at(values)}, static_cast<std::int64_t>(rows), count, wanted);
       },
       nb::arg("family"), nb::arg("power"), nb::arg("z"), nb::arg("labels").none() = nb::none(),
       nb::arg("values").none() = nb::none(), nb::arg("mean").noconvert().none() = nb::none(),
@@ -194,7 +195,9 @@ void bind_changes(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](Kept* self, std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads) {
-            require(size >= 1 && memory >= 1 && threads >= 1, "size, memory and threads: at least 1");
+            require(size >= 1 && size <= most_rows, "size: too many, or none");
+            counted("memory", memory, 1, 1 << 16);
+            counted("threads", threads, 1, most_threads);
             require(half >= 0 && 2 * half <= size, "half: no more than half the size");
             new (self) Kept(size, half, memory, threads);
           },
@@ -235,9 +238,9 @@ void bind_row_products(nb::module_& m) {
           [](RowProducts* self, nb::tuple sparse, Vector<double> penalty, int threads) {
             const SparseArrays arrays = SparseArrays::of(sparse);
             Columns x;
-            x.rows = static_cast<std::int64_t>(arrays.start.size()) - 1;
-            x.sparse = arrays.rows(static_cast<int>(penalty.size()));
-            require(x.rows <= RowProducts::most_rows && threads >= 1, "too many rows, or no thread");
+            x.sparse = arrays.rows(counted("columns", penalty.size(), 1, most_columns));
+            x.rows = counted("rows", arrays.start.size() - 1, 1, RowProducts::most_rows);
+            counted("threads", threads, 1, most_threads);
             require(x.sparse.start[x.rows] <= RowProducts::most_entries, "too many entries");
             nb::gil_scoped_release free;
             new (self) RowProducts(x, penalty.data(), threads);
@@ -248,10 +251,9 @@ void bind_row_products(nb::module_& m) {
       .def(
           "apply",
           [](RowProducts& self, Matrix<double> u, OutMatrix<double> out) {
-            require(static_cast<std::int64_t>(u.shape(0)) == self.rows() && out.shape(0) == u.shape(0) &&
-                        out.shape(1) == u.shape(1) && u.shape(1) >= 1,
+            const int outputs = counted("outputs", u.shape(1), 1, most_outputs);
+            require(is_shaped(u, self.rows(), outputs) && is_shaped(out, self.rows(), outputs),
                     "u, out: rows x outputs");
-            const auto outputs = static_cast<int>(u.shape(1));
             finish([&] { return self.apply(u.data(), outputs, out.data(), interrupted); });
           },
           nb::arg("u"), nb::arg("out").noconvert());

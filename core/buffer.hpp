@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -21,6 +22,7 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::ptrdiff_t n, bool zeroed = true) : size_(n) {
+    if (n < 0 || n > PTRDIFF_MAX / 2 / static_cast<std::ptrdiff_t>(sizeof(T))) throw std::bad_alloc();
     std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
     const bool large = bytes >= large_page / 8;
     if (large) bytes = std::max(bytes, large_page);

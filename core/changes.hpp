@@ -100,7 +100,8 @@ class Changes {
   template <class Work>
   void by_chunks(std::ptrdiff_t size, Work&& work) {
     const auto chunks = static_cast<int>((size + chunk - 1) / chunk);
-    team_.run(std::min(threads_, chunks), [&](int rank) {
+    const int members = members_for(static_cast<double>(size) * count_, std::min(threads_, chunks));
+    team_.run(members, [&](int rank) {
       const Part mine = part_of(chunks, 1, rank, team_.size());
       for (int c = mine.first; c < mine.last; ++c) work(c * chunk, std::min(size, (c + 1) * chunk));
     });

@@ -19,6 +19,7 @@ struct SparseRows {
   Design::Kind kind = Design::Kind::f64;
   const void* value = nullptr;
   int cols = 0;
+  std::int64_t most_of_a_row = 0;  // entries
 };
 
 // Whether some row names a column twice.
@@ -70,6 +71,11 @@ struct Columns {
   double entries_per_row = 0;           // what a row has on average that is not zero: see count_entries
 
   int cols() const { return dense_cols + sparse_cols; }
+
+  // No row can have more that is not zero.
+  std::int64_t most_entries() const {
+    return std::int64_t{dense_cols} + sparse.most_of_a_row + static_cast<std::int64_t>(codes.size());
+  }
 
   // Counts one of each column of codes, what the sparse matrix has, and of the tables what is not zero in some rows.
   void count_entries() {

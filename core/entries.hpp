@@ -270,12 +270,13 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
     for (int p = 0; p < panels; p += C) {
       const int width = std::min(C, panels - p);
       if constexpr (requires { emit.prefetch(std::ptrdiff_t{}, 0); })
-        for (int c = 0; c < width; ++c) emit.prefetch(place.panel(p + c) + i * V, n * V);
+        for (int c = 0; c < width; ++c) emit.prefetch(place.panel(p + c) + std::ptrdiff_t{i} * V, n * V);
       with_constant<C>(width, [&](auto c) {
         for (int k = i; k < last; ++k)
           entries_gradient<T, c.value>(tile + (k - i) * V, block, entries[k], d + p * d_ld * V, d_ld);
       });
-      for (int c = 0; c < width; ++c) emit(0, place.panel(p + c) + i * V, tile + c * block * V, n * V, false);
+      for (int c = 0; c < width; ++c)
+        emit(0, place.panel(p + c) + std::ptrdiff_t{i} * V, tile + c * block * V, n * V, false);
     }
   }
 }

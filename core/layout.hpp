@@ -25,6 +25,10 @@ struct Network {
   Head head;
   CustomLoss custom;  // of a custom head
 
+  // How many of `wanted` threads may work on it: what a custom head calls knows nothing of other threads, and may
+  // throw.
+  int most_threads(int wanted) const { return head.family == Family::custom ? 1 : wanted; }
+
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }
 
@@ -81,7 +85,7 @@ struct Layout {
   std::ptrdiff_t size = 0;
 
   // Of a network that is trained on batches of so many rows; 0: that is not trained.
-  explicit Layout(const Network& net, int batch_rows = 0) {
+  explicit Layout(const Network& net, std::int64_t batch_rows = 0) {
     for (const LayerSpec& spec : net.layers) {
       LayerLayout<T> layer;
       // few outputs over some inputs; of a first layer the user's own rows

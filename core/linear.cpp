@@ -49,8 +49,8 @@ void Linear::set_theta(const double* theta) {
   for (int k = 0; k < outputs_; ++k) bias_[k] = theta[std::ptrdiff_t{columns_.cols()} * outputs_ + k];
 }
 
-// Makes room for what is to be summed over so many rows, and sets it to zero.
-void Linear::prepare(const Plan& plan, std::int64_t rows) {
+// Makes room for what is to be summed over so many rows, and sets it to zero. `more`: multiply-adds of a row besides.
+void Linear::prepare(const Plan& plan, std::int64_t rows, double more) {
   const std::ptrdiff_t dense = columns_.dense_cols + 1, sparse = columns_.sparse_cols;
   const std::ptrdiff_t in_gradient = plan.gradient && !scattered_ ? sparse * outputs_ : 0;
   const std::ptrdiff_t pairs = static_cast<std::ptrdiff_t>(plan.pairs.size());
@@ -69,6 +69,9 @@ void Linear::prepare(const Plan& plan, std::int64_t rows) {
   const std::int64_t most = limit < most_strands ? std::bit_floor(static_cast<std::uint64_t>(limit)) : most_strands;
   const auto strands = std::clamp<std::int64_t>(most, 1, (rows + least - 1) / least);
   plan_ = plan;
+  const auto wide = static_cast<double>(dense);
+  more += (wide + 4 * columns_.entries_per_row) * outputs_ + static_cast<double>(pairs) * wide * wide / 2;
+  members_ = members_for(static_cast<double>(rows) * more, std::min(threads_, most_strands));
   const bool fits = !strands_.empty() && static_cast<std::int64_t>(strands_.size()) == strands &&
                     strands_[0].dense.size() == in_dense && strands_[0].sparse_curvature.size() == in_curvature &&
                     strands_[0].sparse_gradient.size() == in_gradient;

@@ -82,7 +82,7 @@ class Linear {
   };
 
   void set_theta(const double* theta);
-  void prepare(const Plan& plan, std::int64_t rows);
+  void prepare(const Plan& plan, std::int64_t rows, double more = 0);
   template <class Work>
   bool over_blocks(const Interrupted& interrupted, Work&& work, int every = 1,
                    const std::vector<std::int64_t>& index = {});
@@ -112,9 +112,10 @@ class Linear {
   // round each thread adds up the columns between two cuts, rows in order: no sum depends on where the cuts are.
   const bool scattered_;
   Buffer<double> slopes_;  // rows x outputs
-  std::vector<int> cuts_;  // one more than threads
+  std::vector<int> cuts_;  // one more than the members that do so
   bool sorted_ = true;     // the entries of every row
   Plan plan_;
+  int members_ = 1;  // that go over the rows
   std::vector<Strand> strands_;
   std::vector<Scratch> scratch_;
   Team team_;

@@ -93,7 +93,7 @@ bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
   const std::int64_t all = index.empty() ? columns_.rows : static_cast<std::int64_t>(index.size());
   const std::int64_t blocks = (all + block_rows_ - 1) / block_rows_;
   const auto strands = static_cast<std::int64_t>(strands_.size());
-  const int threads = static_cast<int>(std::min<std::int64_t>({threads_, strands, most_strands}));
+  const int threads = static_cast<int>(std::min<std::int64_t>(members_, strands));
   Interrupt interrupt(interrupted);
   std::atomic<bool> stop{false};
   team_.run(threads, [&](int rank) {

@@ -11,7 +11,7 @@ constexpr int V = lanes<double>;
 
 }  // namespace
 
-// Sparse columns in parts of about as many entries, one a thread, by what some of the rows have.
+// Sparse columns in parts of about as many entries, one a member, by what some of the rows have.
 void Linear::cut_columns() {
   constexpr std::int64_t enough = 1000;
   const std::int64_t every = std::max<std::int64_t>(1, columns_.rows / enough);
@@ -23,9 +23,11 @@ void Linear::cut_columns() {
     if (r % every == 0) columns_.each_entry(r, [&](int c, double) { ++before[c + 1]; });
   }
   for (int c = 0; c < columns_.sparse_cols; ++c) before[c + 1] += before[c];
-  for (int t = 0; t <= threads_; ++t) {
-    const auto at = std::lower_bound(before.begin(), before.end(), before.back() * t / threads_);
-    cuts_.push_back(t == 0 ? 0 : t == threads_ ? columns_.sparse_cols : static_cast<int>(at - before.begin()));
+  const int members =
+      members_for(8 * columns_.entries_per_row * outputs_ * static_cast<double>(columns_.rows), threads_);
+  for (int t = 0; t <= members; ++t) {
+    const auto at = std::lower_bound(before.begin(), before.end(), before.back() * t / members);
+    cuts_.push_back(t == 0 ? 0 : t == members ? columns_.sparse_cols : static_cast<int>(at - before.begin()));
   }
 }
 
@@ -34,7 +36,7 @@ bool Linear::scatter(double* out, const Interrupted& interrupted) {
   if (cuts_.empty()) cut_columns();
   const int K = outputs_;
   Interrupt interrupt(interrupted);
-  team_.run(threads_, [&](int rank) {
+  team_.run(static_cast<int>(cuts_.size()) - 1, [&](int rank) {
     const int c0 = cuts_[rank], c1 = cuts_[rank + 1];
     std::fill(out + std::ptrdiff_t{c0} * K, out + std::ptrdiff_t{c1} * K, 0.0);
     for (std::int64_t r = 0; r < columns_.rows; ++r) {
@@ -135,7 +137,8 @@ bool Linear::sandwich(const double* w, double* out, const Interrupted& interrupt
 
 bool Linear::quadratic(const double* m, double* out, const Interrupted& interrupted) {
   const int cols = columns_.cols(), dense = columns_.dense_cols;
-  prepare({}, columns_.rows);
+  const double used_columns = dense + columns_.entries_per_row;
+  prepare({}, columns_.rows, used_columns * used_columns);
   return over_blocks(interrupted, [&](Scratch& s, Strand&, std::int64_t first, int rows) {
     std::vector<double> x(cols + 1);
     std::vector<int> used;

@@ -3,6 +3,7 @@
 // the biases), and `packed`, the core's (layout.hpp).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "batch.hpp"
@@ -36,13 +37,14 @@ class Pass {
       : net_(net),
         layout_(layout),
         capacity_(capacity),
-        by_entries_(mostly_zero(x)),
+        by_entries_(lists_entries(x)),
         filled_(x.entries_per_row / std::max(1, x.cols())),
         sums_apart_(net.parameters() <= 16384 && net.head.family != Family::custom),
         copy_rows_(
             reads_halves(x) ? (std::min(capacity, Layout<T>::most_halved) + row_grain - 1) / row_grain * row_grain : 0),
         rows_by_thread_(true) {
     constexpr int V = lanes<T>;
+    threads = net.most_threads(threads);
     const int places = std::max(capacity, 2 * copy_rows_);  // for rows
     // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
     ld_ = (places + V - 1) / V * V + cache_line / vector_bytes;
@@ -69,7 +71,8 @@ class Pass {
       const bool dropped = layer.dropout > 0 && !(by_entries_ && &layer == &net.layers.front());
       dropped_.push_back(dropped ? matrix(layer.inputs) : Buffer<T>());
       transposed_offset_.push_back(transposed);
-      if (&layer != &net.layers.front()) transposed += panels_of<T>(layer.inputs) * V * panels_of<T>(layer.outputs) * V;
+      if (&layer != &net.layers.front())
+        transposed += std::ptrdiff_t{panels_of<T>(layer.inputs)} * V * panels_of<T>(layer.outputs) * V;
     }
     for (const auto& layer : layout_.layers) {
       all_inputs_.push_back({0, layer.inputs});
@@ -79,7 +82,7 @@ class Pass {
     if (!rows_by_thread_) transposed = slab_panels * Tile<T>::depth_block * V;
     for (int rank = 0; rank < threads; ++rank) {
       transposed_.emplace_back(transposed);
-      lanes_.emplace_back(2 * panels_of<T>(widest) * V * V);
+      lanes_.emplace_back(std::ptrdiff_t{2} * panels_of<T>(widest) * V * V);
       tile_.emplace_back(std::max<int>(entry_panels * gradient_rows * V, Thin<T>::most_outputs * thin_gradient_inputs));
     }
     use(threads);
@@ -87,6 +90,7 @@ class Pass {
 
   // From now on teams have `threads` members, at most as many as the pass was made for.
   void use(int threads) {
+    threads = net_.most_threads(threads);
     if (threads == threads_) return;
     threads_ = threads;
     plan_gradient();
@@ -94,7 +98,7 @@ class Pass {
 
   // Whether it can take chunks of so many rows of x.
   bool takes(const Columns& x, int rows) const {
-    return rows <= capacity_ && mostly_zero(x) == by_entries_ && reads_halves(x) == (copy_rows_ > 0);
+    return rows <= capacity_ && lists_entries(x) == by_entries_ && reads_halves(x) == (copy_rows_ > 0);
   }
   const Network& network() const { return net_; }
   const T* losses() const { return loss_.get(); }
@@ -245,6 +249,9 @@ class Pass {
     return x.entries_per_row * (4.6 * panels + 15) < x.cols() * (2.0 * panels - 0.5);
   }
 
+  // Whether it does so; entries of a chunk are counted in an int.
+  bool lists_entries(const Columns& x) const { return mostly_zero(x) && x.most_entries() <= INT32_MAX / capacity_; }
+
   bool reads_halves(const Columns& x) const {
     return layout_.layers[0].cut > 0 && !by_entries_ && in_place<T>(x) && net_.head.family != Family::custom;
   }
@@ -336,8 +343,8 @@ class Pass {
           if (l == 0 && by_entries_)
             entries_forward(z, ld_, entries_.data(), w, layer.inputs, r, r1, p, p1, relu);
           else
-            product(z, ld_, w + layer.inputs * V, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs, r, r1, p, p1,
-                    false, {relu, nullptr});
+            product(z, ld_, w + layer.inputs * std::ptrdiff_t{V}, w_ld, input_of(l, mode), ld_, w, w_ld, layer.inputs,
+                    r, r1, p, p1, false, {relu, nullptr});
         }
       }
     }

@@ -16,7 +16,8 @@ struct Sums {
 template <class T>
 class Objective {
  public:
-  Objective(const Network& net, int threads) : net_(net), layout_(net), threads_(threads), packed_(layout_.size) {}
+  Objective(const Network& net, int threads)
+      : net_(net), layout_(net), threads_(net.most_threads(threads)), packed_(layout_.size) {}
 
   const Network& network() const { return net_; }
   void set_theta(const T* theta);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 #include "simd.hpp"
 
@@ -45,7 +46,7 @@ struct OptimizerSpec {
 };
 
 // b^n by repeated squaring: the same bits on every machine, unlike pow.
-inline double power(double b, long n) {
+inline double power(double b, std::int64_t n) {
   double result = 1;
   for (; n > 0; n /= 2, b *= b)
     if (n % 2) result *= b;
@@ -57,7 +58,7 @@ template <class T>
 struct StepSize {
   T scale, shrink = 1, rate, decay, momentum, beta1, beta2, epsilon;
 
-  StepSize(const OptimizerSpec& spec, double learning_rate, long step, double scale)
+  StepSize(const OptimizerSpec& spec, double learning_rate, std::int64_t step, double scale)
       : scale(static_cast<T>(scale)),
         rate(static_cast<T>(learning_rate)),
         decay(static_cast<T>(spec.rule == Rule::adamw ? learning_rate * spec.decay : 0)),

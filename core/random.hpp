@@ -46,7 +46,7 @@ inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint6
     for (std::uint32_t i = count; i > 1; --i) std::swap(pile[i - 1], pile[random_below(key, counter + i, i)]);
   };
   constexpr std::uint32_t few = 1 << 17, pile_size = 1 << 15;
-  const std::uint32_t piles = n <= few ? 1 : (n + pile_size - 1) / pile_size;
+  const std::uint32_t piles = n <= few ? 1 : (n - 1) / pile_size + 1;
   if (piles <= 1) {
     for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
     return shuffle(order, n, 0);

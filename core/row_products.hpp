@@ -82,7 +82,7 @@ class RowProducts {
   bool apply(const double* u, int outputs, double* out, const Interrupt::Ask& interrupted) {
     const std::ptrdiff_t size = rows_ * outputs;
     const int strands = static_cast<int>(std::clamp<std::ptrdiff_t>(strand_memory / size, 1, most_strands));
-    const int threads = std::min(threads_, strands);
+    const int threads = members_for(8.0 * start_.back() * outputs, std::min(threads_, strands));
     const std::ptrdiff_t pairs_size = outputs == 1 ? 2 * size * threads : 0;
     if (sums_.size() != pairs_size + size * strands) sums_ = Buffer<double>(pairs_size + size * strands, false);
     Interrupt interrupt(interrupted);

@@ -2,16 +2,28 @@
 // spinning first; then giving way to whoever wants the core (it may be the very thread that is waited for); and only
 // after a millisecond sleeping. Between two runs the members wait the same way, so an epoch of two milliseconds finds
 // them awake, and nothing spins while Python thinks.
+//
+// Where others want the cores as well, that is the wrong way: who spins keeps from running whom it waits for, and who
+// gives way stands at the end of the queue. A thread that was away for long when it gave way has met such others, and
+// for a while all teams of the process go to sleep at once: a sleeper that is woken goes first.
 #pragma once
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
 
 #include "simd.hpp"
 
@@ -25,19 +37,111 @@ inline void spin_pause() {
 #endif
 }
 
-// Waits until enough(value).
-template <class Number, class Enough>
-void wait_until(const std::atomic<Number>& value, Enough&& enough) {
-  for (int spin = 0; spin < 500; ++spin) {
-    if (enough(value.load(std::memory_order_acquire))) return;
-    spin_pause();
+// Whether others want the cores that this process runs on.
+class Crowd {
+ public:
+  bool here() const { return here_.load(std::memory_order_relaxed); }
+
+  // Whether it is still believed to be here, by the time of day.
+  bool still_here() {
+    if (!here()) return false;
+    if (now() < until_.load(std::memory_order_relaxed)) return true;
+    here_.store(false, std::memory_order_relaxed);
+    return false;
   }
-  for (int turn = 0; turn < 2000; ++turn) {
-    if (enough(value.load(std::memory_order_acquire))) return;
+
+  // Lets others run. True: one did, and for long.
+  static bool give_way() {
+    const std::int64_t before = now();
     std::this_thread::yield();
+    return now() - before >= 20;
   }
-  for (Number now; !enough(now = value.load(std::memory_order_acquire));) value.wait(now, std::memory_order_acquire);
-}
+
+  // Notes that it is here. Met again soon after it was gone, it is here for long: looking for it costs a turn each
+  // time.
+  void note() {
+    const std::int64_t last = length_.load(std::memory_order_relaxed);
+    const bool soon = now() - until_.load(std::memory_order_relaxed) < last;
+    const std::int64_t length = soon ? std::min<std::int64_t>(2 * last, 640000) : 10000;
+    length_.store(length, std::memory_order_relaxed);
+    until_.store(now() + length, std::memory_order_relaxed);
+    here_.store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  static std::int64_t now() {  // in microseconds
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  std::atomic<bool> here_{false};
+  std::atomic<std::int64_t> until_{0}, length_{10000};
+};
+
+inline Crowd crowd;
+
+// A number that threads wait for. On a cache line of its own.
+template <class Number>
+class alignas(cache_line) Awaited {
+ public:
+  Number load() const { return value_.load(std::memory_order_acquire); }
+
+  // For those who cannot be waited on yet.
+  void reset(Number value) { value_.store(value, std::memory_order_relaxed); }
+
+  // Sequentially consistent, as are the steps into sleep: either the sleeper sees the new value or it is seen here.
+  Number add(Number more) { return value_.fetch_add(more); }
+  void store(Number value) { value_.store(value); }
+
+  // To be called after a change that somebody may wait for.
+  void wake_all() {
+    if (sleepers_.load() == 0) return;
+#if defined(__linux__)
+    syscall(SYS_futex, word(), FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+#else
+    value_.notify_all();
+#endif
+  }
+
+  template <class Enough>
+  void wait_until(Enough&& enough) {
+    for (int spin = crowd.here() ? 450 : 0; spin < 500; ++spin) {
+      if (enough(load())) return;
+      spin_pause();
+    }
+    if (!crowd.still_here()) {
+      for (int turn = 0; turn < 2000; ++turn) {
+        if (enough(load())) return;
+        if (!Crowd::give_way() || enough(load())) continue;  // the one waited for may have run here
+        crowd.note();
+        break;
+      }
+    }
+    if (enough(load())) return;
+    sleepers_.fetch_add(1);
+    for (Number now; !enough(now = value_.load());) {
+#if defined(__linux__)  // the library's own wait gives way several times first
+      syscall(SYS_futex, word(), FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(now), nullptr, nullptr, 0);
+#else
+      value_.wait(now);
+#endif
+    }
+    sleepers_.fetch_sub(1);
+  }
+
+ private:
+#if defined(__linux__)
+  // The half that counts, as the system compares 32 bits.
+  const void* word() const {
+    constexpr bool high_first = std::endian::native == std::endian::big && sizeof(Number) == 8;
+    return reinterpret_cast<const char*>(&value_) + (high_first ? 4 : 0);
+  }
+  static_assert(sizeof(std::atomic<Number>) == sizeof(Number) && (sizeof(Number) == 4 || sizeof(Number) == 8));
+#endif
+
+  std::atomic<Number> value_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+};
 
 class Team {
  public:
@@ -53,21 +157,21 @@ class Team {
     if (!crew_ || crew_->process != getpid() || crew_->members() < size) recruit(size);
     Crew& crew = *crew_;
     crew.job = [&work](int rank) { work(rank); };
-    arrived_.store(0, std::memory_order_relaxed);
-    crew.unfinished.store(size - 1, std::memory_order_relaxed);
+    arrived_.reset(0);
+    crew.finished.reset(0);
     crew.call(size);
     work(0);
-    wait_until(crew.unfinished, [](std::uint32_t left) { return left == 0; });
+    crew.finished.wait_until([=](std::uint32_t members) { return members == static_cast<std::uint32_t>(size - 1); });
   }
 
   // Waits until every member is here. What a member wrote before is seen by all after.
   void barrier() {
     if (size_ == 1) return;
     const std::uint64_t members = static_cast<std::uint64_t>(size_);
-    const std::uint64_t before = arrived_.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint64_t before = arrived_.add(1);
     const std::uint64_t all = (before / members + 1) * members;  // at this barrier and those before
-    if (before + 1 == all) return arrived_.notify_all();
-    wait_until(arrived_, [=](std::uint64_t arrived) { return arrived >= all; });
+    if (before + 1 == all) return arrived_.wake_all();
+    arrived_.wait_until([=](std::uint64_t arrived) { return arrived >= all; });
   }
 
  private:
@@ -91,21 +195,21 @@ class Team {
 
     // Begins a round for the members of rank below `size`; 0 sends all home.
     void call(int size) {
-      const std::uint32_t number = round.load(std::memory_order_relaxed) / most + 1;
-      round.store(number * most + static_cast<std::uint32_t>(size), std::memory_order_release);
-      round.notify_all();
+      const std::uint32_t number = round.load() / most + 1;
+      round.store(number * most + static_cast<std::uint32_t>(size));
+      round.wake_all();
     }
 
     void serve(int rank) {
       for (std::uint32_t seen = 0;;) {
-        wait_until(round, [=](std::uint32_t now) { return now != seen; });
-        seen = round.load(std::memory_order_acquire);
+        round.wait_until([=](std::uint32_t now) { return now != seen; });
+        seen = round.load();
         const int size = static_cast<int>(seen % most);
         if (size == 0) return;
         // A round does not wait for those it does not want, so all they may look at is the word they have read.
         if (rank >= size) continue;
         job(rank);
-        if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished.notify_all();
+        if (finished.add(1) + 2 == seen % most) finished.wake_all();
       }
     }
 
@@ -113,8 +217,8 @@ class Team {
 
     const pid_t process;
     std::function<void(int)> job;
-    alignas(cache_line) std::atomic<std::uint32_t> round{0};  // its number * most + its size
-    alignas(cache_line) std::atomic<std::uint32_t> unfinished{0};
+    Awaited<std::uint32_t> round;     // its number * most + its size
+    Awaited<std::uint32_t> finished;  // members besides the caller
     std::vector<std::thread> threads;
   };
 
@@ -136,8 +240,18 @@ class Team {
   int size_ = 1;
   std::unique_ptr<Crew> crew_;
   // How often a member came to a barrier in this run. One number, so that one line travels between cores.
-  alignas(cache_line) std::atomic<std::uint64_t> arrived_{0};
+  Awaited<std::uint64_t> arrived_;
 };
+
+// For tests: teams are as large as asked for, however little there is to do.
+inline std::atomic<bool> teams_of_any_size{false};
+
+// How many of `most` members pay for so many multiply-adds, or what takes as long. To call a member and to wait for it
+// takes as long as some ten thousand.
+inline int members_for(double work, int most) {
+  if (teams_of_any_size.load(std::memory_order_relaxed)) return most;
+  return static_cast<int>(std::clamp(work / 150000, 1.0, static_cast<double>(std::max(1, most))));
+}
 
 // The part [first, last) of `count` things that member `rank` of `size` takes, cut at multiples of `grain`.
 struct Part {
@@ -145,7 +259,7 @@ struct Part {
 };
 
 inline Part part_of(int count, int grain, int rank, int size) {
-  const long grains = (count + grain - 1) / grain;
+  const std::int64_t grains = (count + grain - 1) / grain;
   const int first = static_cast<int>(grains * rank / size) * grain,
             last = static_cast<int>(grains * (rank + 1) / size) * grain;
   return {first < count ? first : count, last < count ? last : count};

@@ -78,9 +78,9 @@ bool joined(int blocks, int b, int members) {
 }
 
 // Multiply-adds of a step, forward and backward.
-double step_work(const Network& net, int rows) {
+double step_work(const Network& net, std::int64_t rows) {
   double work = 0;
-  for (const auto& layer : net.layers) work += 3.0 * rows * layer.inputs * layer.outputs;
+  for (const auto& layer : net.layers) work += 3.0 * static_cast<double>(rows) * layer.inputs * layer.outputs;
   return work;
 }
 
@@ -90,19 +90,19 @@ double seconds_now() {
 
 }  // namespace
 
-int useful_threads(const Network& net, int rows, int limit) {
-  if (rows == 1 || net.head.family == Family::custom) return 1;
-  return static_cast<int>(std::clamp(step_work(net, rows) / 150000, 1.0, static_cast<double>(limit)));
+int useful_threads(const Network& net, std::int64_t rows, int limit) {
+  return rows == 1 ? 1 : members_for(step_work(net, rows), net.most_threads(limit));
 }
 
 template <class T>
-Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, int batch_rows, std::uint64_t seed, int threads)
+Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::int64_t batch_rows, std::uint64_t seed,
+                    int threads)
     : net_(net),
       layout_(net, batch_rows),
       optimizer_(optimizer),
       batch_rows_(batch_rows),
       seed_(seed),
-      most_threads_(threads),
+      most_threads_(net.most_threads(threads)),
       stretches_(layout_.stretches()) {
   for (int array = 0; array <= optimizer.states(); ++array) packed_[array] = Buffer<T>(layout_.size);
   for (const LayerSpec& layer : net.layers) {
@@ -128,26 +128,37 @@ void Trainer<T>::write(int array, const T* in) {
 template <class T>
 void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, bool shuffle,
                           double scale) {
-  x_ = x;
+  const int rows = static_cast<int>(std::min<std::int64_t>(batch_rows_, Pass<T>::chunk_rows));
+  std::unique_ptr<Pass<T>> pass;
+  if (!pass_ || !pass_->takes(x, rows)) pass = std::make_unique<Pass<T>>(net_, layout_, x, rows, most_threads_);
+  const int blocks = (pass ? *pass : *pass_).blocks(rows);
+  std::vector<std::uint32_t> order(shuffle ? static_cast<std::size_t>(x.rows) : 0);
+  std::vector<double> block_losses(static_cast<std::size_t>(blocks));
+  Buffer<T> sums;
+  if (batch_rows_ > Pass<T>::chunk_rows || optimizer_.clip_norm > 0 || blocks > 1)
+    sums = Buffer<T>(packed_[0].size() * blocks);
+  Columns columns = x;
+  // from here on nothing throws
+  if (pass) pass_ = std::move(pass);
+  order_ = std::move(order);
+  block_losses_ = std::move(block_losses);
+  sums_ = std::move(sums);
+  x_ = std::move(columns);
   t_ = t;
   weights_ = weights;
   offset_ = offset;
+  fitted_ = nullptr;
   shuffle_ = shuffle;
   scale_ = scale;
-  const int rows = std::min(batch_rows_, Pass<T>::chunk_rows);
-  if (!pass_ || !pass_->takes(x, rows)) pass_ = std::make_unique<Pass<T>>(net_, layout_, x, rows, most_threads_);
-  order_.clear();
-  if (shuffle) order_.resize(x.rows);
-  const int blocks = pass_->blocks(rows);
-  block_losses_.resize(blocks);
-  if (batch_rows_ > Pass<T>::chunk_rows || optimizer_.clip_norm > 0 || blocks > 1)
-    sums_ = Buffer<T>(packed_[0].size() * blocks);
+  chunk_ = 0;
+  progress_ = {};
 }
 
 template <class T>
 void Trainer<T>::forget_data() {
   set_fitted(nullptr);
   x_ = {}, t_ = {}, weights_ = nullptr, offset_ = nullptr;
+  chunk_ = 0, progress_ = {};
   pass_.reset();
   order_ = {};
   sums_ = {};
@@ -171,6 +182,7 @@ void Trainer<T>::begin_epoch(std::int64_t epoch) {
 template <class T>
 Progress Trainer<T>::run(const double* rates, double seconds, int threads, Interrupt& interrupt) {
   stop_ = false;
+  threads = std::min(threads, most_threads_);
   pass_->use(threads);
   team_.run(threads, [&](int rank) { member(team_, rank, rates, seconds, interrupt); });
   return progress_;
@@ -188,22 +200,22 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
   T* const s2 = packed_[2].get();
   std::int64_t step = progress_.step;
   std::int64_t updates = updates_;
-  int chunk = chunk_;
+  std::int64_t chunk = chunk_;
   const std::int64_t steps = progress_.steps;
   const int patience = step_work(net_, batch_rows_) < 50000 ? 16 : 1;  // reading the clock costs as much as a tiny step
   for (int turn = 0; step < steps && !stop_; ++turn) {
     const std::int64_t first = step * batch_rows_;
-    const int rows = static_cast<int>(std::min<std::int64_t>(batch_rows_, x_.rows - first));
-    const int chunks = (rows + Pass<T>::chunk_rows - 1) / Pass<T>::chunk_rows;
+    const std::int64_t rows = std::min(batch_rows_, x_.rows - first);
+    const std::int64_t chunks = (rows + Pass<T>::chunk_rows - 1) / Pass<T>::chunk_rows;
     const bool last = chunk + 1 == chunks;
-    const int skipped = chunk * Pass<T>::chunk_rows;
+    const std::int64_t skipped = chunk * Pass<T>::chunk_rows;
     const Batch<T> batch{&x_,
                          t_,
                          weights_,
                          offset_,
                          shuffle_ ? order_.data() : nullptr,
                          first + skipped,
-                         std::min(Pass<T>::chunk_rows, rows - skipped)};
+                         static_cast<int>(std::min<std::int64_t>(Pass<T>::chunk_rows, rows - skipped))};
     const PassMode mode{true, dropping_, dropout_key, static_cast<std::uint64_t>(first + skipped)};
     // Sums of this chunk, of a block of its rows each, beside those of the batch's chunks before.
     const int blocks = pass.blocks(batch.rows);
@@ -238,7 +250,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
       progress_.rows += batch.rows;
       progress_.loss_sum += loss;
       if (penalised_ && chunk == 0)
-        for (const double p : partial_) progress_.penalty_sum += p * rows;
+        for (const double p : partial_) progress_.penalty_sum += p * static_cast<double>(rows);
       progress_.diverged = !std::isfinite(loss);
     }
     if (last && step + 1 < steps) {
@@ -253,7 +265,8 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
       else
         pass.gradient(rank, batch.rows, mode, emit);
     };
-    StepSize<T> size(optimizer_, rates[step], updates + 1, scale_ / rows);
+    const double scale = scale_ / static_cast<double>(rows);
+    StepSize<T> size(optimizer_, rates[step], updates + 1, scale);
     if (chunks == 1 && blocks == 1 && optimizer_.clip_norm <= 0) {
       const bool large = layout_.size * sizeof(T) > 131072;
       const bool plain = optimizer_.rule == Rule::sgd && !penalised_;
@@ -264,7 +277,8 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
         if (last) team.barrier();
       }
       if (last && !interrupt.was_cut())
-        apply_sums(team, rank, size, pass.blocks(std::min(rows, Pass<T>::chunk_rows)), chunks, scale_ / rows);
+        apply_sums(team, rank, size, pass.blocks(static_cast<int>(std::min<std::int64_t>(rows, Pass<T>::chunk_rows))),
+                   chunks == 1, scale);
     }
     if (rank == 0) stop_ = progress_.diverged || (turn % patience == 0 && seconds_now() > deadline);
     team.barrier();
@@ -284,15 +298,15 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
 // The step of a batch whose gradient lies in sums_, a sum for each block: blocks are added by pairs, and the pairs in
 // their order.
 template <class T>
-void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, int chunks, double scale) {
+void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, bool one_chunk, double scale) {
   T* const w = packed_[0].get();
   T* const sums = sums_.get();
   constexpr std::ptrdiff_t V = lanes<T>;
-  const Part vectors = part_of(static_cast<int>(layout_.size / V), 1, rank, team.size());
-  const std::ptrdiff_t first = vectors.first * V, end = vectors.last * V;  // this member's parameters
+  const std::ptrdiff_t vectors = layout_.size / V, members = team.size();
+  const std::ptrdiff_t first = vectors * rank / members * V, end = vectors * (rank + 1) / members * V;  // this member's
   for (int b = 0; b < blocks; b += 2) {
     const T* const block = sums + b * layout_.size;
-    const bool alone = b + 1 == blocks || (chunks == 1 && joined(blocks, b + 1, team.size()));
+    const bool alone = b + 1 == blocks || (one_chunk && joined(blocks, b + 1, team.size()));
     if (b == 0 && alone) continue;
     for (std::ptrdiff_t i = first; i < end; i += V) {
       const Vec<T> pair = alone ? load(block + i) : load(block + i) + load(block + layout_.size + i);

@@ -20,10 +20,9 @@ struct Progress {
 template <class T>
 class Trainer {
  public:
-  Trainer(const Network& net, const OptimizerSpec& optimizer, int batch_rows, std::uint64_t seed, int threads);
+  Trainer(const Network& net, const OptimizerSpec& optimizer, std::int64_t batch_rows, std::uint64_t seed, int threads);
 
   const Network& network() const { return net_; }
-  int most_threads() const { return most_threads_; }
 
   // Parameters and optimizer state (0: theta, 1 and 2: the rule's arrays) in the user's order.
   void read(int array, T* out) const;
@@ -34,7 +33,8 @@ class Trainer {
   std::int64_t updates() const { return updates_; }  // optimizer steps so far
   void set_updates(std::int64_t n) { updates_ = n; }
 
-  // What to train on; the pointers must stay valid. The gradient of a step is scale / rows times the sum over its rows.
+  // What to train on from the next begin_epoch on; the pointers must stay valid. The gradient of a step is scale / rows
+  // times the sum over its rows. What throws for want of memory changes nothing.
   void set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, bool shuffle, double scale);
   void forget_data();  // and all memory but the parameters and the state
   void set_fitted(T* fitted) {
@@ -42,20 +42,20 @@ class Trainer {
   }  // rows x outputs: takes each row's mean as it is trained on, or null
 
   void begin_epoch(std::int64_t epoch);
-  // rates: the learning rate of every step of the epoch. threads: at most as many as the trainer was made for; any
-  // number gives the same result. A step that is interrupted leaves no trace, unless it would take long to finish: then
-  // it may be done in part.
+  // rates: the learning rate of every step of the epoch. threads: those that the trainer was made for are used at most;
+  // any number gives the same result. A step that is interrupted leaves no trace, unless it would take long to finish:
+  // then it may be done in part.
   Progress run(const double* rates, double seconds, int threads, Interrupt& interrupt);
 
  private:
   Penalty penalty_on(const Stretch& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
   void member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt);
-  void apply_sums(Team& team, int rank, StepSize<T> size, int blocks, int chunks, double scale);
+  void apply_sums(Team& team, int rank, StepSize<T> size, int blocks, bool one_chunk, double scale);
 
   const Network net_;
   const Layout<T> layout_;
   const OptimizerSpec optimizer_;
-  const int batch_rows_;
+  const std::int64_t batch_rows_;
   const std::uint64_t seed_;
   const int most_threads_;
   Buffer<T> packed_[3];  // theta and the rule's arrays
@@ -76,13 +76,13 @@ class Trainer {
   std::vector<std::uint32_t> order_;
 
   std::int64_t epoch_ = 0, updates_ = 0;
-  int chunk_ = 0;  // of the current step
+  std::int64_t chunk_ = 0;  // of the current step
   // what rank 0 writes in every step, away from what the others read
   alignas(cache_line) Progress progress_;
   alignas(cache_line) bool stop_ = false;
 };
 
 // How many of `limit` threads pay for themselves on batches of `rows`.
-int useful_threads(const Network& net, int rows, int limit);
+int useful_threads(const Network& net, std::int64_t rows, int limit);
 
 }  // namespace linnet

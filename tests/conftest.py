@@ -6,10 +6,15 @@ same examples each time. LINNET_SEARCH=1 draws both anew: to look for what the t
 
 import os
 import signal
+from collections.abc import Iterator
 
 import hypothesis
 import numpy as np
 import pytest
+
+from linnet import config
+from linnet._native import core
+from linnet.fit import loop
 
 SEARCH = bool(os.environ.get("LINNET_SEARCH"))
 
@@ -23,3 +28,28 @@ hypothesis.settings.load_profile("linnet")
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     np.random.seed(None if SEARCH else 0)  # noqa: NPY002 (random_state=None means this generator, as in scikit-learn)
+
+
+class _AllThreads:
+    """Stands for the choice of a number of threads: those asked for, in every turn."""
+
+    choosing = False
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+
+    def take(self) -> int:
+        return self._limit
+
+    def record(self, *turn: object) -> None:
+        pass
+
+
+@pytest.fixture
+def teams_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As many threads work as are asked for, more than there are cores and however little there is to do."""
+    monkeypatch.setattr(config, "_most_members", lambda: 1024)
+    monkeypatch.setattr(loop, "ThreadChoice", _AllThreads)
+    core.set_teams_of_any_size(True)
+    yield
+    core.set_teams_of_any_size(False)

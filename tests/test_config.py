@@ -30,13 +30,54 @@ def test_default_threads_are_the_available_cores() -> None:
 def test_a_container_limits_the_cores(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cpu_max: str | None, cores: int
 ) -> None:
-    file = tmp_path / "cpu.max"
-    if cpu_max:
-        file.write_text(cpu_max + "\n")
-    monkeypatch.setattr(config, "_CPU_MAX", file)
+    assert cores_of(monkeypatch, tmp_path, "0::/\n", {} if cpu_max is None else {"cpu.max": cpu_max}) == cores
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "cores"),
+    [
+        ("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "200000 100000", "cpu.max": "max 100000"}, 2),
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000", "other/cpu.max": "100000 100000"}, 8),
+        ("0::/gone\n", {"cpu.max": "300000 100000"}, 3),  # a container sees its own group as the root
+        ("3:cpu,cpuacct:/a\n", {"cpu,cpuacct/a/cpu.cfs_quota_us": "250000", "cpu,cpuacct/a/cpu.cfs_period_us": "1000"}, 8),
+        ("3:cpu,cpuacct:/a\n", {"cpu,cpuacct/a/cpu.cfs_quota_us": "5000", "cpu,cpuacct/a/cpu.cfs_period_us": "1000"}, 5),
+        ("3:cpu:/host\n", {"cpu/cpu.cfs_quota_us": "2000", "cpu/cpu.cfs_period_us": "1000"}, 2),
+        ("3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1000"}, 8),
+        ("4:memory:/m\n", {"memory/m/cpu.max": "100000 100000"}, 8),
+    ],
+)  # fmt: skip
+def test_the_groups_above_limit_the_cores_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: str, files: dict[str, str], cores: int
+) -> None:
+    assert cores_of(monkeypatch, tmp_path, own, files) == cores
+
+
+def cores_of(monkeypatch: pytest.MonkeyPatch, folder: Path, own: str, files: dict[str, str]) -> int:
+    """The cores of a process in these control groups on a machine of 8."""
+    (folder / "own").write_text(own)
+    for name, text in files.items():
+        (folder / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "groups" / name).write_text(text + "\n")
+    monkeypatch.setattr(config, "_OWN_GROUPS", folder / "own")
+    monkeypatch.setattr(config, "_GROUPS", folder / "groups")
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     monkeypatch.setattr(os, "process_cpu_count", lambda: 8, raising=False)
-    assert config.available_cores() == cores
+    config._container_share.cache_clear()
+    try:
+        return config.available_cores()
+    finally:
+        config._container_share.cache_clear()
+
+
+def test_no_more_threads_are_used_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "available_cores", lambda: 2)
+    linnet.set_threads(16)
+    assert linnet.get_threads() == 16
+    assert config.usable_threads() == 2
+    assert config.usable_threads(8) == 2
+    assert config.usable_threads(1) == 1
+    with pytest.raises(ConfigError, match="threads must be a whole number from 1 to 1024"):
+        config.usable_threads(0)
 
 
 def test_block_before_process_before_environment(monkeypatch: pytest.MonkeyPatch) -> None:

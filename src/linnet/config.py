@@ -1,6 +1,7 @@
 """What linnet runs on, and how many threads it uses."""
 
 import contextlib
+import functools
 import os
 import platform
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 from linnet import _native
 from linnet.errors import ConfigError
 
-_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+_OWN_GROUPS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _MOST_THREADS = 1024
 
 _process_threads: int | None = None
@@ -26,10 +27,45 @@ def available_cores() -> int:
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
+    return max(1, int(min(cores, _container_share())))
+
+
+@functools.cache
+def _container_share() -> float:
+    """How many cores' time the control groups of this process leave it: the least that one of them or one of those
+    above it has. Looked up once: every prediction asks.
+    """
+    share = float("inf")
+    for folder in _own_groups():
+        for group in (folder, *folder.parents):  # a container sees its own group as the root of all
+            if not group.is_relative_to(_GROUPS):
+                break
+            share = min(share, _quota(group))
+    return share
+
+
+def _own_groups() -> list[Path]:
+    """The folders of the groups that limit this process's time: in one tree of all (version 2), or in one for that."""
+    found = [_GROUPS]
+    with contextlib.suppress(OSError):
+        for line in _OWN_GROUPS.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if not controllers or "cpu" in controllers.split(","):
+                tree = _GROUPS / controllers
+                found += [tree, tree / path.lstrip("/")]
+    return found
+
+
+def _quota(group: Path) -> float:
+    """A group's own limit, in cores."""
     with contextlib.suppress(OSError, ValueError):  # ValueError: no limit ("max"), or not this format
-        quota, period = _CPU_MAX.read_text().split()
-        cores = min(cores, max(1, int(quota) // int(period)))
-    return cores
+        quota, period = (group / "cpu.max").read_text().split()
+        return int(quota) / int(period)
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = ((group / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        if int(quota) > 0:
+            return int(quota) / int(period)
+    return float("inf")
 
 
 def checked_threads(n: object, name: str = "threads") -> int:
@@ -57,6 +93,18 @@ def get_threads() -> int:
     if wanted:
         return checked_threads(int(wanted) if wanted.isdecimal() else wanted, "LINNET_THREADS")
     return min(available_cores(), _MOST_THREADS)
+
+
+def usable_threads(n: object = None) -> int:
+    """Return how many of `n` threads to use, or of `get_threads()`: no more than there are cores.
+
+    More would wait for each other's turn. As any number gives the same bytes, this is a matter of time alone.
+    """
+    return min(get_threads() if n is None else checked_threads(n), _most_members())
+
+
+def _most_members() -> int:
+    return available_cores()
 
 
 @contextlib.contextmanager

@@ -1,10 +1,17 @@
 """Files that are there whole or not at all."""
 
 import os
-import threading
+import re
+import secrets
 from collections.abc import Iterable
 from contextlib import suppress
+from io import BufferedWriter
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks
+    fcntl = None  # type: ignore[assignment]
 
 
 def write_whole(path: Path, parts: Iterable[bytes], *, keep: Path | None = None) -> None:
@@ -12,25 +19,62 @@ def write_whole(path: Path, parts: Iterable[bytes], *, keep: Path | None = None)
     the old or the new one is there, whole, also if the process is killed or the disk is full. An OSError is of `path`.
 
     `keep`: the name that the file now at `path` gets, if there is one.
+
+    Any number of processes and threads may write to one path: each does so under a name of its own, and the last to
+    finish has the path.
     """
-    # a name of its own: two writers of one path by mistake may replace each other's files, but not mix them up
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    temporary: Path | None = None
     try:
-        with temporary.open("wb") as file:
+        temporary, file = _create(path)
+        with file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        if keep is not None:
-            with suppress(FileNotFoundError):
-                path.replace(keep)
-        temporary.replace(path)
+            if fcntl is None:
+                file.close()  # no open file is renamed there; elsewhere it stays locked until it has its name
+            if keep is not None:
+                with suppress(FileNotFoundError):
+                    path.replace(keep)
+            temporary.replace(path)
         _sync_folder(path.parent)
     except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what writers of `path` that were killed have left behind, and nothing of those at work.
+
+    A file that is being written is locked, in whatever process or container its writer runs, and the system takes the
+    lock off when that writer is gone. A file that cannot be locked, for whatever reason, stays.
+    """
+    if fcntl is None:
+        return
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+-[0-9a-f]+\.tmp")
+    for entry in path.parent.iterdir():
+        if name.fullmatch(entry.name):
+            with suppress(OSError), entry.open("r+b") as file:  # it may have got its name meanwhile
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                entry.unlink()
+
+
+def _create(path: Path) -> tuple[Path, BufferedWriter]:
+    """A new file beside `path`, locked where that is possible."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        file = temporary.open("xb")
+        if fcntl is None:
+            return temporary, file
+        with suppress(OSError):  # a file system without locks: `remove_leftovers` leaves its files alone
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), temporary.stat()):
+                return temporary, file
+        file.close()  # it was taken for a leftover in the moment before it was locked: once more
 
 
 def _sync_folder(folder: Path) -> None:

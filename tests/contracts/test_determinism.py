@@ -15,7 +15,6 @@ from linnet.fit.loop import OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective
 from linnet.fit.optimizers import SGD, Adam
 from linnet.fit.schedules import Cosine, ExponentialDecay
-from linnet.fit.threads import ThreadChoice
 from linnet.model.network import Network
 
 from .cases import DTYPES, HEADS, SHAPES, Array, make_network, make_rows, make_theta
@@ -170,11 +169,11 @@ def test_other_threads_in_every_slice_change_nothing(shape: str, monkeypatch: py
     monkeypatch.setattr(loop, "_SLICE_SECONDS", 0)
     turns, taken = cycle([3, 1, 2]), []
 
-    def take(self: ThreadChoice) -> int:
+    def take(self: object) -> int:
         taken.append(next(turns))
         return taken[-1]
 
-    monkeypatch.setattr(ThreadChoice, "take", take)
+    monkeypatch.setattr(loop.ThreadChoice, "take", take)
     assert result(network, plan, "float32", 200) == one
     assert set(taken) == {1, 2, 3}
 

@@ -168,6 +168,7 @@ def test_an_exact_fit_ends() -> None:
     np.testing.assert_allclose(model.predict(x), y, atol=1e-6)
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 def test_threads_change_nothing() -> None:
     x, y = SHAPES["wide"], make_y(60)
     assert len({linnet.Ridge(threads=threads).fit(x, y).coef_.tobytes() for threads in (1, 2, 3, 8)}) == 1

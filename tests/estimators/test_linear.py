@@ -218,6 +218,7 @@ def test_any_affine_change_of_columns_leaves_predictions_alone() -> None:
         np.testing.assert_allclose(moved.predict(X * factor + shift), model.predict(X), rtol=1e-6)
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 def test_threads_change_nothing() -> None:
     y = (TARGETS["count"] > 0).astype(int)
     thetas = {linnet.LogisticRegression(threads=threads).fit(X, y).coef_.tobytes() for threads in (1, 2, 3, 8)}

@@ -108,6 +108,7 @@ def test_the_penalty_has_the_strength_it_says_at_any_batch_size() -> None:
     np.testing.assert_allclose(ends[1], ends[2], atol=0.03)
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 def test_same_bytes_for_any_number_of_threads_and_for_epochs_one_by_one() -> None:
     how: dict[str, Any] = {"hidden_layer_sizes": (300, 20), "dropout": [0.3, 0.1], "random_state": 5, "batch_size": 64}
     ends = [MLPClassifier(**how, max_iter=3, threads=threads).fit(X, Y) for threads in (1, 2, 3)]

@@ -124,6 +124,7 @@ def test_temperature_undoes_too_much_confidence() -> None:
     assert inverse_temperature(Bernoulli(), 2 * z, rows) == pytest.approx(0.5, rel=0.1)
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 def test_same_bytes_for_any_number_of_threads() -> None:
     x, y = frame()
     found = [linnet.MLPRegressor(**QUICK, threads=threads).fit(x, y).predict(x) for threads in (1, 2, 3)]

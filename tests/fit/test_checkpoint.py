@@ -32,6 +32,7 @@ def state_bytes(training: Training) -> tuple[Any, ...]:
     return training.theta.tobytes(), [a.tobytes() for a in state.arrays], state.updates, state.epochs, state.slowdown
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", PLANS)
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(name: str, threads: int, tmp_path: Path) -> None:

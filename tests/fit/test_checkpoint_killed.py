@@ -146,7 +146,7 @@ class Killer:
         opened = Path.open
 
         def open_watched(path: Path, mode: str = "r", **options: Any) -> Any:
-            return after(File)(path, "w") if mode == "wb" else opened(path, mode, **options)
+            return after(File)(path, "x") if mode == "xb" else opened(path, mode, **options)
 
         Path.open = open_watched  # type: ignore[method-assign, assignment]
         os.fsync, os.replace = after(os.fsync), after(os.replace)

@@ -109,6 +109,7 @@ def test_gradient_of_a_point() -> None:
     np.testing.assert_allclose(at.gradient[-3:], plain.gradient[-3:], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 def test_same_bytes_for_any_number_of_threads() -> None:
     ends = {solve(make("many classes", threads=threads), "lbfgs").theta.tobytes() for threads in (1, 2, 3, 8)}
     assert len(ends) == 1

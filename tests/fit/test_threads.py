@@ -20,10 +20,6 @@ def chosen(choice: ThreadChoice, cost: dict[int, float], turns: int) -> list[int
     return taken
 
 
-def test_a_fixed_number_is_taken_always() -> None:
-    assert set(chosen(ThreadChoice(3, fixed=True), {3: 1.0}, 50)) == {3}
-
-
 def test_more_threads_are_tried_while_they_pay() -> None:
     assert chosen(ThreadChoice(6), {1: 4.0, 2: 2.0, 4: 1.5, 6: 1.2}, 6) == [1, 2, 4, 6, 6, 6]
 

@@ -245,6 +245,7 @@ def test_a_class_without_weight_is_never_said_and_nothing_breaks(name: str) -> N
         assert p[:, 2].mean() < 0.1
 
 
+@pytest.mark.usefixtures("teams_of_any_size")
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_threads_and_jobs_change_nothing(name: str) -> None:
     X, y = noisy()

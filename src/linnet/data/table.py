@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.config import get_threads
+from linnet.config import usable_threads
 from linnet.errors import DataError, DataTypeError
 
 Array = NDArray[Any]
@@ -57,7 +57,7 @@ def empty(shape: tuple[int, ...], name: str) -> DataError:
 def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:
     """Raise a DataError that names the first row and column with a NaN or an infinity."""
     parts = table.size // _PART
-    row, column = core.first_nonfinite(table, min(get_threads(), parts) if parts > 1 else 1)
+    row, column = core.first_nonfinite(table, min(usable_threads(), parts) if parts > 1 else 1)
     if row >= 0:
         where = f"column {column}" + (f" ({names[column]!r})" if names else "") if table.shape[1] > 1 else ""
         raise DataError(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linnet._native import core
-from linnet.config import get_threads
+from linnet.config import usable_threads
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.curves import Cutoffs
@@ -78,7 +78,7 @@ class ClassCutoffs:
         count = len(self.classes)
         wins, weight = np.empty((count, count)), np.empty((count, count))
         for j, column in self.columns():
-            core.pairwise_wins(column, self.codes, self.weights, j, wins[j], weight[j], get_threads())
+            core.pairwise_wins(column, self.codes, self.weights, j, wins[j], weight[j], usable_threads())
         pairs = weight * self.support[:, None]
         area: Floats = np.divide(wins, pairs, out=np.full((count, count), np.nan), where=pairs > 0)
         return area

@@ -8,7 +8,7 @@ import numpy as np
 
 from linnet._native import core
 from linnet.checks import check_number
-from linnet.config import get_threads
+from linnet.config import usable_threads
 from linnet.data.table import Array
 from linnet.errors import DataError, DataWarning, warn
 from linnet.evaluate.inputs import Flags, Floats, binary, row_weights
@@ -42,7 +42,7 @@ class Cutoffs:
         """Sort scores that were checked before."""
         flags = np.ascontiguousarray(flags)
         if weights is not None:
-            return cls(*core.cutoffs(scores, flags, weights, get_threads()))
+            return cls(*core.cutoffs(scores, flags, weights, usable_threads()))
         positive = flags.view(np.bool_)
         high, low = scores[positive], scores[~positive]
         high.sort()

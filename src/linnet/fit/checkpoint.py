@@ -29,6 +29,7 @@ import linnet
 from linnet._native import isa
 from linnet.checks import check_number, check_whole
 from linnet.errors import CheckpointWarning, ConfigError, FormatError
+from linnet.files import remove_leftovers
 from linnet.fit import generations
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.fingerprint import Digests, Settings, check_data, check_settings, digests_of, settings_of
@@ -171,7 +172,7 @@ class _Writer:
     def begin(self) -> None:
         """Write for the first time: now a failure is an error."""
         try:
-            generations.remove_leftovers(self._path)
+            remove_leftovers(self._path)
             # a damaged file must not take the place of a whole one
             self._write(rotate=generations.is_whole(self._path, _KIND))
         except OSError as error:
@@ -270,10 +271,17 @@ def _snapshot(member: int, kept: Mapping[str, Any], arrays: Mapping[str, Any]) -
 
 def _refuse_to_overwrite(path: Path) -> None:
     """A new run replaces old checkpoints, and nothing else."""
-    if path.is_file() and path.stat().st_size:
+    if not path.is_file():
+        return
+    try:
         with path.open("rb") as file:
-            if not file.read(len(_KIND)).startswith(b"linnet checkpoint"):
-                raise ConfigError(f"{path} is there already and is not a checkpoint: remove it or choose another path")
+            begin = file.read(len(_KIND))
+    except FileNotFoundError:  # another run has just renamed it
+        return
+    except OSError as error:
+        raise ConfigError(f"cannot write a checkpoint to {path}, which is there already: {error.strerror}") from error
+    if begin and not begin.startswith(b"linnet checkpoint"):
+        raise ConfigError(f"{path} is there already and is not a checkpoint: remove it or choose another path")
 
 
 def _build() -> str:

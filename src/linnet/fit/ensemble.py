@@ -12,6 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
+from linnet.config import usable_threads
 from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
 from linnet.model.network import Theta
 
@@ -71,7 +72,7 @@ class Ensemble:
                 raise KeyboardInterrupt
             return None
 
-        at_once = min(self.threads, len(streams))
+        at_once = min(usable_threads(self.threads), len(streams))
         busy, pool = list(range(len(streams))), ThreadPoolExecutor(at_once)
         try:
             for epoch in range(done + 1, self.plan.epochs + 2):

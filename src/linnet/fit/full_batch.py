@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linnet.config import checked_threads, get_threads
+from linnet.config import usable_threads
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, FitError
 from linnet.fit.lbfgs import lbfgs
@@ -24,7 +24,7 @@ class FullBatch:
     def __init__(self, network: Network, rows: Rows, threads: int | None = None) -> None:
         self.network = network
         self.size = network.size
-        self.most_threads = get_threads() if threads is None else checked_threads(threads)
+        self.most_threads = usable_threads(threads)
         self.evaluations = 0
         self.lowest: Point | None = None  # of all points so far
         self.rows = rows

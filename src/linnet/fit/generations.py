@@ -6,7 +6,6 @@ names has a whole one, also if the process is killed or the disk is full.
 """
 
 import hashlib
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,14 +62,6 @@ def is_whole(path: Path, kind: str) -> bool:
     except (FormatError, OSError):
         return False
     return True
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove what writers that were killed have left behind."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.\d+-\d+\.tmp")
-    for entry in path.parent.iterdir():
-        if name.fullmatch(entry.name):
-            entry.unlink(missing_ok=True)
 
 
 def _first_line(kind: str) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.config import checked_threads, get_threads
+from linnet.config import usable_threads
 from linnet.data.columns import Columns
 from linnet.data.targets import Labels
 from linnet.model.heads import Head, power_of
@@ -72,7 +72,7 @@ class Problem:
     @property
     def most_threads(self) -> int:
         """How many threads may be used."""
-        return get_threads() if self.threads is None else checked_threads(self.threads)
+        return usable_threads(self.threads)
 
     @property
     def target(self) -> NDArray[Any]:
@@ -235,7 +235,7 @@ def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: in
             some = slice(first, first + _MOST_OUTPUTS)
             z[:, some] = linear_output(columns, np.ascontiguousarray(weights[:, some]), biases[some], threads)
         return z
-    sums = make_core(columns, np.zeros(columns.dense), Head("normal"), outputs, threads or get_threads())
+    sums = make_core(columns, np.zeros(columns.dense), Head("normal"), outputs, usable_threads(threads))
     sums.predict(np.concatenate([weights.ravel(), biases]), z)
     return z
 

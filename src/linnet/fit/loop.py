@@ -71,7 +71,7 @@ class Plan:
     batch_size: int = 32
     shuffle: bool = True
     seed: int = 0
-    threads: int | None = None  # None: as many as pay
+    threads: int | None = None  # at most; as many of them as pay, None: of all
     metrics: Sequence[Metric] = ()
     weighted_metrics: bool = False  # heed the weights of rows; in Keras metrics do not
     metrics_in_training: bool = True  # or on the validation rows alone, which costs less
@@ -187,7 +187,7 @@ class Training:
         native = network.to_core()
         batch = min(plan.batch_size, len(rows))
         threads = most_threads(native, batch, plan.threads)
-        self._threads = ThreadChoice(threads, fixed=plan.threads is not None)
+        self._threads = ThreadChoice(threads)
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
         self._trainer = kind(native, plan.optimizer.to_core(), batch, plan.seed, threads)
         self._trainer.write(0, theta)

@@ -3,7 +3,7 @@ when the machine gets busy: on a core that another program takes away, two threa
 """
 
 from linnet._native import core
-from linnet.config import checked_threads, get_threads
+from linnet.config import usable_threads
 
 
 class ThreadChoice:
@@ -11,9 +11,9 @@ class ThreadChoice:
 
     _SOONEST, _LATEST = 20, 160  # turns between two looks at a neighbour of the choice; each in vain doubles them
 
-    def __init__(self, limit: int, *, fixed: bool = False) -> None:
+    def __init__(self, limit: int) -> None:
         powers = [1 << k for k in range(limit.bit_length()) if 1 << k < limit]
-        self._counts = [limit] if fixed else [*powers, limit]
+        self._counts = [*powers, limit]
         self._cost: dict[int, float] = {}
         self._best = 0  # index of the choice
         self._wait = self._SOONEST
@@ -62,7 +62,5 @@ class ThreadChoice:
 
 
 def most_threads(network: core.Network, rows: int, threads: int | None) -> int:
-    """Return how many threads to have ready for so many rows at a time: those asked for, or all that can pay."""
-    if threads is None:
-        return core.useful_threads(network, rows, get_threads())
-    return checked_threads(threads) if network.takes_threads else 1
+    """Return how many threads to have ready for so many rows at a time: all of those asked for that can pay."""
+    return core.useful_threads(network, rows, usable_threads(threads))

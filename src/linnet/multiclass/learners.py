@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.config import checked_threads, get_threads
+from linnet.config import usable_threads
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.targets import balanced
@@ -141,7 +141,6 @@ class StackedLogistic(Learners):
         if dense is not None:
             chosen = np.flatnonzero(left)
             sides = rows.sides.only(chosen)
-            threads = get_threads() if model.threads is None else checked_threads(model.threads)
             together = Together(
                 dense,
                 sides,
@@ -149,7 +148,7 @@ class StackedLogistic(Learners):
                 weights=rows.weights,
                 by_answer=_answer_weights(model, sides, rows.weights),
                 intercept=model.fit_intercept,
-                threads=threads,
+                threads=usable_threads(model.threads),
             )
             found = together.minimise(max_iter=model.max_iter)
             weights[:, chosen], biases[chosen], iterations[chosen] = found[:3]
@@ -178,7 +177,7 @@ class StackedLogistic(Learners):
 
     @property
     def _threads(self) -> int:
-        return get_threads() if self.estimator.threads is None else checked_threads(self.estimator.threads)
+        return usable_threads(self.estimator.threads)
 
     def answers(self, table: Columns, problems: slice = slice(None)) -> tuple[Floats, Floats]:
         """Log-odds, which are the scores."""

@@ -53,7 +53,7 @@ class Guard:
             if self._wrong(scope) == "token" and self._brings_token(scope):
                 app = RedirectResponse("/", 303, {"set-cookie": self._set_cookie()})
             elif wrong := self._wrong(scope):
-                app = PlainTextResponse(_REFUSED[wrong], 403)
+                app = PlainTextResponse(_REFUSED[wrong], 403, _last(scope))
             await app(scope, receive, self._with_headers(send))
         elif self._wrong(scope):
             await send({"type": "websocket.close", "code": 1008})
@@ -98,6 +98,14 @@ _REFUSED = {
     "token": "This page belongs to a run of `linnet play`: open the address that it printed. What follows # in a link "
     "can be put behind that address.\n",
 }
+
+
+def _last(scope: Scope) -> dict[str, str]:
+    """The header that ends the connection of a refused request, so that nobody asks on it over and over again. Not if a
+    body is on its way: an end in the middle of it would cut off the answer, too.
+    """
+    body = _only(scope, b"transfer-encoding") or _only(scope, b"content-length") or "0"
+    return {"connection": "close"} if body == "0" else {}
 
 
 def _only(scope: Scope, name: bytes) -> str | None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -27,6 +26,7 @@ from linnet.model.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground import state
 from linnet.playground.approximate import DEFAULTS, FUNCTIONS
+from linnet.playground.connections import PatientServer
 from linnet.playground.datasets import make
 from linnet.playground.frame import input_maps
 from linnet.playground.guard import Guard
@@ -171,15 +171,14 @@ class Server:
         self.token = secrets.token_urlsafe(24)
         app: ASGIApp = Starlette(routes=room.routes())
         self.app = Guard(app, self.token, self.port)
-        config = uvicorn.Config(
+        self._server = PatientServer(
             self.app,
-            log_level="warning",
+            log_level="error",  # what others send is nothing to warn of, and they could send much
             ws_max_size=MOST_MESSAGE,
             ws_per_message_deflate=False,  # the bytes stay on this machine
             timeout_graceful_shutdown=1,
             server_header=False,
         )
-        self._server = uvicorn.Server(config)
 
     @property
     def address(self) -> str:
