@@ -80,6 +80,12 @@ void require_rows_of(const Network& net, const Columns& x, std::int64_t first, s
   require(first >= 0 && rows >= 1 && rows <= x.rows && first <= x.rows - rows, "rows out of range");
 }
 
+template <class T>
+struct PyObjective {
+  Objective<T> objective;
+  InUse in_use;
+};
+
 // A trainer and the arrays it reads, kept alive as long as it.
 template <class T>
 struct PyTrainer {
@@ -87,6 +93,7 @@ struct PyTrainer {
   std::optional<PyColumns> x;
   Answers<T> answers;
   OutMatrix<T> fitted;
+  InUse in_use;
 };
 
 template <class T>
@@ -95,24 +102,28 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
   using Values = Matrix<T>;
   using Weights = Vector<T>;
 
-  nb::class_<Objective<T>>(m, objective_name)
+  nb::class_<PyObjective<T>>(m, objective_name)
       .def(
           "__init__",
-          [](Objective<T>* self, const Network& net, int threads) {
-            new (self) Objective<T>(net, counted("threads", threads, 1, most_threads));
+          [](PyObjective<T>* self, const Network& net, int threads) {
+            new (self) PyObjective<T>{{net, counted("threads", threads, 1, most_threads)}, {}};
           },
           nb::arg("network"), nb::arg("threads"))
       .def(
           "set_theta",
-          [](Objective<T>& self, Vector<T> theta) {
+          [](PyObjective<T>& py, Vector<T> theta) {
+            const InUse::Turn turn(py.in_use);
+            Objective<T>& self = py.objective;
             require(is_long(theta, self.network().parameters()), "theta: wrong length");
             self.set_theta(theta.data());
           },
           nb::arg("theta"))
       .def(
           "sums",
-          [](Objective<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
+          [](PyObjective<T>& py, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
              std::int64_t first, std::int64_t rows, OutVector<double> grad) {
+            const InUse::Turn turn(py.in_use);
+            Objective<T>& self = py.objective;
             const Columns& x = columns.x;
             const Answers<T> answers{labels, values, weights, offset};
             require_rows_of(self.network(), x, first, rows);
@@ -132,8 +143,10 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("offset").none(), nb::arg("first"), nb::arg("rows"), nb::arg("grad").noconvert().none())
       .def(
           "predict",
-          [](Objective<T>& self, const PyColumns& columns, std::int64_t first, std::int64_t rows, bool mean,
+          [](PyObjective<T>& py, const PyColumns& columns, std::int64_t first, std::int64_t rows, bool mean,
              OutMatrix<T> out) {
+            const InUse::Turn turn(py.in_use);
+            Objective<T>& self = py.objective;
             const Columns& x = columns.x;
             require_rows_of(self.network(), x, first, rows);
             require(is_shaped(out, rows, self.network().outputs()), "out: rows x outputs");
@@ -149,13 +162,14 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
              std::uint64_t seed, int threads) {
             require(batch_rows >= 1 && batch_rows <= most_rows, "batch_rows: at least 1");
             counted("threads", threads, 1, most_threads);
-            new (self) PyTrainer<T>{Trainer<T>(net, optimizer, batch_rows, seed, threads), {}, {}, {}};
+            new (self) PyTrainer<T>{Trainer<T>(net, optimizer, batch_rows, seed, threads), {}, {}, {}, {}};
           },
           nb::arg("network"), nb::arg("optimizer"), nb::arg("batch_rows"), nb::arg("seed"), nb::arg("threads"))
       .def(
           "set_data",
           [](PyTrainer<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
              bool shuffle, double scale) {
+            const InUse::Turn turn(self.in_use);
             // What is refused, here or for want of memory, leaves the trainer as it was: nothing is replaced before all
             // is checked and made.
             PyColumns kept = columns;
@@ -174,12 +188,14 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("offset").none(), nb::arg("shuffle"), nb::arg("scale"))
       .def("forget_data",
            [](PyTrainer<T>& self) {
+             const InUse::Turn turn(self.in_use);
              self.trainer.forget_data();
              self.x.reset(), self.answers = {}, self.fitted = {};
            })
       .def(
           "set_fitted",
           [](PyTrainer<T>& self, OutMatrix<T> fitted) {
+            const InUse::Turn turn(self.in_use);
             require(self.x.has_value(), "set_data first");
             if (fitted.is_valid())
               require(is_shaped(fitted, self.x->x.rows, self.trainer.network().outputs()), "fitted: rows x outputs");
@@ -190,6 +206,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def(
           "begin_epoch",
           [](PyTrainer<T>& self, std::int64_t epoch) {
+            const InUse::Turn turn(self.in_use);
             require(self.x.has_value(), "set_data first");
             nb::gil_scoped_release free;
             self.trainer.begin_epoch(epoch);
@@ -198,6 +215,7 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def(
           "run",
           [](PyTrainer<T>& self, Vector<double> rates, double seconds, int threads) {
+            const InUse::Turn turn(self.in_use);
             require(self.x && std::cmp_greater_equal(rates.size(), self.trainer.steps()), "rates: one a step");
             counted("threads", threads, 1, most_threads);
             Interrupt interrupt(interrupted);
@@ -211,7 +229,8 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           nb::arg("rates"), nb::arg("seconds"), nb::arg("threads"))
       .def(
           "read",
-          [](const PyTrainer<T>& self, int array, OutVector<T> out) {
+          [](PyTrainer<T>& self, int array, OutVector<T> out) {
+            const InUse::Turn turn(self.in_use);
             require(array >= 0 && array <= self.trainer.arrays(), "no such array");
             require(is_long(out, self.trainer.network().parameters()), "wrong length");
             self.trainer.read(array, out.data());
@@ -220,17 +239,25 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
       .def(
           "write",
           [](PyTrainer<T>& self, int array, Vector<T> values) {
+            const InUse::Turn turn(self.in_use);
             require(array >= 0 && array <= self.trainer.arrays(), "no such array");
             require(is_long(values, self.trainer.network().parameters()), "wrong length");
             self.trainer.write(array, values.data());
           },
           nb::arg("array"), nb::arg("values"))
-      .def("finite", [](const PyTrainer<T>& self) { return self.trainer.finite(); })
+      .def("finite",
+           [](PyTrainer<T>& self) {
+             const InUse::Turn turn(self.in_use);
+             return self.trainer.finite();
+           })
       .def_prop_ro("steps", [](const PyTrainer<T>& self) { return self.trainer.steps(); })
       .def_prop_ro("arrays", [](const PyTrainer<T>& self) { return self.trainer.arrays(); })
       .def_prop_rw(
           "updates", [](const PyTrainer<T>& self) { return self.trainer.updates(); },
-          [](PyTrainer<T>& self, std::int64_t n) { self.trainer.set_updates(n); });
+          [](PyTrainer<T>& self, std::int64_t n) {
+            const InUse::Turn turn(self.in_use);
+            self.trainer.set_updates(n);
+          });
 }
 
 }  // namespace

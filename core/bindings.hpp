@@ -4,11 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "columns.hpp"
+
+#if defined(NB_FREE_THREADED)
+#error "The module must not declare that it runs without the GIL: see docs/decisions/0019-python-without-a-gil.md"
+#endif
 
 namespace linnet {
 
@@ -112,6 +117,27 @@ struct PyColumns {
   std::vector<Table> tables;
   SparseArrays sparse;
   std::vector<AnyVector> codes;
+};
+
+// A native object has room for one computation, and computes without the GIL: a second call meanwhile, by another
+// thread or by a custom loss that calls back, is refused before it can spoil both.
+class InUse {
+ public:
+  class Turn {
+   public:
+    explicit Turn(InUse& object) : object_(object) {
+      if (object_.taken_.exchange(true))
+        throw std::runtime_error("in use by another call: an object of the core serves one at a time");
+    }
+    ~Turn() { object_.taken_ = false; }
+    Turn(const Turn&) = delete;
+
+   private:
+    InUse& object_;
+  };
+
+ private:
+  std::atomic<bool> taken_{false};
 };
 
 // Asks Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.

@@ -9,6 +9,7 @@ namespace {
 struct PyBinaries {
   Binaries binaries;
   PyColumns columns;
+  InUse in_use;
 };
 
 using Blocks = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
@@ -36,7 +37,7 @@ void bind_binaries(nb::module_& m) {
             require(columns.x.rows >= 1, "rows: at least 1");
             counted("threads", threads, 1, most_threads);
             require(is_long(center, columns.x.dense_cols), "center: one a dense column");
-            new (self) PyBinaries{{columns.x, {center.data(), center.data() + center.size()}, threads}, columns};
+            new (self) PyBinaries{{columns.x, {center.data(), center.data() + center.size()}, threads}, columns, {}};
           },
           nb::arg("columns"), nb::arg("center"), nb::arg("threads"))
       .def(
@@ -45,6 +46,7 @@ void bind_binaries(nb::module_& m) {
              Vector<std::int64_t> entries, Vector<std::int32_t> problem, Vector<std::int8_t> sign,
              Vector<double> weights, Matrix<double> by_answer, Vector<double> least, OutVector<double> loss,
              OutMatrix<double> gradient, OutBlocks curvature) {
+            const InUse::Turn turn(self.in_use);
             Binaries& binaries = self.binaries;
             const std::size_t problems = theta.shape(0), size = static_cast<std::size_t>(binaries.size());
             require(self.columns.x.sparse_cols == 0, "dense columns only");
@@ -82,6 +84,7 @@ void bind_binaries(nb::module_& m) {
       .def(
           "solve",
           [](PyBinaries& self, Blocks curvature, Matrix<double> gradient, OutMatrix<double> step) {
+            const InUse::Turn turn(self.in_use);
             const std::size_t problems = gradient.shape(0), size = static_cast<std::size_t>(self.binaries.size());
             require(gradient.shape(1) == size && step.shape(0) == problems && step.shape(1) == size &&
                         curvature.shape(0) == problems && curvature.shape(1) == size && curvature.shape(2) == size,
@@ -95,6 +98,7 @@ void bind_binaries(nb::module_& m) {
           "dots",
           [](PyBinaries& self, Matrix<double> theta, Vector<std::int64_t> row, Vector<std::int32_t> problem,
              OutVector<double> z) {
+            const InUse::Turn turn(self.in_use);
             require(static_cast<std::ptrdiff_t>(theta.shape(1)) == self.binaries.size(), "theta: problems x size");
             require(row.size() == problem.size() && z.size() == row.size(), "row, problem, z: of one length");
             require_below(row, self.binaries.rows(), "row: out of range");

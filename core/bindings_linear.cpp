@@ -20,6 +20,7 @@ namespace {
 struct PyLinear {
   Linear linear;
   PyColumns columns;
+  InUse in_use;
 };
 
 // An array of rows x outputs.
@@ -41,8 +42,8 @@ void bind_sums(nb::module_& m) {
             counted("threads", threads, 1, most_threads);
             require(is_long(center, x.dense_cols), "center: one a dense column");
             require(family != Family::custom, "a linear model has no custom loss");
-            new (self) PyLinear{{x, {center.data(), center.data() + center.size()}, {family, power}, wanted, threads},
-                                columns};
+            new (self) PyLinear{
+                {x, {center.data(), center.data() + center.size()}, {family, power}, wanted, threads}, columns, {}};
           },
           nb::arg("columns"), nb::arg("center"), nb::arg("family"), nb::arg("power"), nb::arg("outputs"),
           nb::arg("threads"))
@@ -52,6 +53,7 @@ void bind_sums(nb::module_& m) {
           [](PyLinear& self, Vector<double> theta, Vector<std::int32_t> labels, Matrix<double> values,
              Vector<double> weights, Offset offset, OutVector<double> gradient, Out curvature, bool expected,
              int every) {
+            const InUse::Turn turn(self.in_use);
             Linear& linear = self.linear;
             const std::ptrdiff_t size = linear.size();
             const std::int64_t rows = linear.rows();
@@ -85,6 +87,7 @@ void bind_sums(nb::module_& m) {
       .def(
           "predict",
           [](PyLinear& self, Vector<double> theta, Out out) {
+            const InUse::Turn turn(self.in_use);
             require(static_cast<std::ptrdiff_t>(theta.size()) == self.linear.size(), "theta: wrong length");
             require_rows(self.linear, out, "out: rows x outputs");
             finish([&] { return self.linear.predict(theta.data(), out.data(), interrupted); });
@@ -93,6 +96,7 @@ void bind_sums(nb::module_& m) {
       .def(
           "gradient",
           [](PyLinear& self, Matrix<double> d, OutVector<double> out) {
+            const InUse::Turn turn(self.in_use);
             require_rows(self.linear, d, "d: rows x outputs");
             require(static_cast<std::ptrdiff_t>(out.size()) == self.linear.size(), "out: wrong length");
             finish([&] { return self.linear.gradient(d.data(), out.data(), interrupted); });
@@ -101,6 +105,7 @@ void bind_sums(nb::module_& m) {
       .def(
           "gradient_by_group",
           [](PyLinear& self, Matrix<double> d, Vector<std::int64_t> group, Out out) {
+            const InUse::Turn turn(self.in_use);
             require_rows(self.linear, d, "d: rows x outputs");
             require(static_cast<std::int64_t>(group.size()) == self.linear.rows(), "group: one a row");
             require(static_cast<std::ptrdiff_t>(out.shape(1)) == self.linear.size(), "out: groups x size");
@@ -114,6 +119,7 @@ void bind_sums(nb::module_& m) {
       .def(
           "sandwich",
           [](PyLinear& self, Vector<double> w, Out out) {
+            const InUse::Turn turn(self.in_use);
             const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
             require(static_cast<std::int64_t>(w.size()) == self.linear.rows(), "w: one a row");
             require(static_cast<std::ptrdiff_t>(out.shape(0)) == size && out.shape(1) == out.shape(0),
@@ -124,6 +130,7 @@ void bind_sums(nb::module_& m) {
       .def(
           "quadratic",
           [](PyLinear& self, Matrix<double> m, OutVector<double> out) {
+            const InUse::Turn turn(self.in_use);
             const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
             require(static_cast<std::ptrdiff_t>(m.shape(0)) == size && m.shape(1) == m.shape(0),
                     "m: columns + 1, squared");
@@ -186,11 +193,15 @@ void bind_cholesky(nb::module_& m) {
 }
 
 template <class T>
+struct PyChanges {
+  Changes<T> changes;
+  InUse in_use;
+};
+
+template <class T>
 void bind_changes(nb::module_& m, const char* name) {
-  using Kept = Changes<T>;
-  auto check = [](const Kept& self, const auto& x) {
-    require(static_cast<std::ptrdiff_t>(x.size()) == self.size(), "wrong length");
-  };
+  using Kept = PyChanges<T>;
+  auto check = [](const Kept& self, const auto& x) { require(is_long(x, self.changes.size()), "wrong length"); };
   nb::class_<Kept>(m, name)
       .def(
           "__init__",
@@ -199,43 +210,55 @@ void bind_changes(nb::module_& m, const char* name) {
             counted("memory", memory, 1, 1 << 16);
             counted("threads", threads, 1, most_threads);
             require(half >= 0 && 2 * half <= size, "half: no more than half the size");
-            new (self) Kept(size, half, memory, threads);
+            new (self) Kept{{size, half, memory, threads}, {}};
           },
           nb::arg("size"), nb::arg("half"), nb::arg("memory"), nb::arg("threads"))
-      .def("__len__", &Kept::count)
-      .def("clear", &Kept::clear)
+      .def("__len__", [](const Kept& self) { return self.changes.count(); })
+      .def("clear",
+           [](Kept& self) {
+             const InUse::Turn turn(self.in_use);
+             self.changes.clear();
+           })
       .def(
           "push",
           [check](Kept& self, Vector<double> s, Vector<double> y) {
+            const InUse::Turn turn(self.in_use);
             check(self, s);
             check(self, y);
             nb::gil_scoped_release free;
-            self.push(s.data(), y.data());
+            self.changes.push(s.data(), y.data());
           },
           nb::arg("s"), nb::arg("y"))
       .def(
           "forward",
           [check](Kept& self, OutVector<double> q) {
+            const InUse::Turn turn(self.in_use);
             check(self, q);
             nb::gil_scoped_release free;
-            self.forward(q.data());
+            self.changes.forward(q.data());
           },
           nb::arg("q").noconvert())
       .def(
           "backward",
           [check](Kept& self, OutVector<double> r) {
+            const InUse::Turn turn(self.in_use);
             check(self, r);
             nb::gil_scoped_release free;
-            self.backward(r.data());
+            self.changes.backward(r.data());
           },
           nb::arg("r").noconvert());
 }
 
+struct PyRowProducts {
+  RowProducts products;
+  InUse in_use;
+};
+
 void bind_row_products(nb::module_& m) {
-  nb::class_<RowProducts>(m, "RowProducts")
+  nb::class_<PyRowProducts>(m, "RowProducts")
       .def(
           "__init__",
-          [](RowProducts* self, nb::tuple sparse, Vector<double> penalty, int threads) {
+          [](PyRowProducts* self, nb::tuple sparse, Vector<double> penalty, int threads) {
             const SparseArrays arrays = SparseArrays::of(sparse);
             Columns x;
             x.sparse = arrays.rows(counted("columns", penalty.size(), 1, most_columns));
@@ -243,14 +266,16 @@ void bind_row_products(nb::module_& m) {
             counted("threads", threads, 1, most_threads);
             require(x.sparse.start[x.rows] <= RowProducts::most_entries, "too many entries");
             nb::gil_scoped_release free;
-            new (self) RowProducts(x, penalty.data(), threads);
+            new (self) PyRowProducts{{x, penalty.data(), threads}, {}};
           },
           nb::arg("sparse"), nb::arg("penalty"), nb::arg("threads"))
-      .def_ro_static("most_rows", &RowProducts::most_rows)
-      .def_ro_static("most_entries", &RowProducts::most_entries)
+      .def_prop_ro_static("most_rows", [](nb::handle) { return RowProducts::most_rows; })
+      .def_prop_ro_static("most_entries", [](nb::handle) { return RowProducts::most_entries; })
       .def(
           "apply",
-          [](RowProducts& self, Matrix<double> u, OutMatrix<double> out) {
+          [](PyRowProducts& py, Matrix<double> u, OutMatrix<double> out) {
+            const InUse::Turn turn(py.in_use);
+            RowProducts& self = py.products;
             const int outputs = counted("outputs", u.shape(1), 1, most_outputs);
             require(is_shaped(u, self.rows(), outputs) && is_shaped(out, self.rows(), outputs),
                     "u, out: rows x outputs");

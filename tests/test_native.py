@@ -1,8 +1,10 @@
 """The choice of the native core, and what `import linnet` and the command line load; each in a process of its own."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,16 @@ def test_builds_live_side_by_side() -> None:
     names = [f"linnet._core_{isa}" for isa in _native.usable]
     result = run(f"import importlib; print(*(importlib.import_module(name).isa for name in {names}))")
     assert result.stdout.split() == list(_native.usable), result.stderr
+
+
+def test_the_module_asks_for_the_gil() -> None:
+    """On a build of Python without one, that switches it on; nobody has tested the module without it."""
+    result = run("import linnet._native, sys; print(getattr(sys, '_is_gil_enabled', lambda: True)())")
+    assert result.stdout == "True\n"
+    rules = (Path(__file__).parents[1] / "CMakeLists.txt").read_text()
+    modules = re.findall(r"nanobind_add_module\(([^)]*)\)", rules)
+    assert len(modules) == 1
+    assert "FREE_THREADED" not in modules[0]
 
 
 def test_an_unknown_build_is_refused_with_the_choices() -> None:

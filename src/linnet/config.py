@@ -76,9 +76,10 @@ def checked_threads(n: object, name: str = "threads") -> int:
 
 
 def set_threads(n: int | None) -> None:
-    """Use `n` threads from now on; None goes back to LINNET_THREADS or, without it, all available cores.
+    """Use up to `n` threads from now on; None goes back to LINNET_THREADS or, without it, all available cores.
 
-    The number of threads changes how fast a result comes, never the result.
+    Never more are used than there are cores, and fewer where fewer are faster. The number of threads changes how fast a
+    result comes, never the result.
     """
     global _process_threads  # noqa: PLW0603
     _process_threads = None if n is None else checked_threads(n)

@@ -344,3 +344,62 @@ def test_an_error_of_a_custom_loss_reaches_the_caller_from_any_number_of_threads
         trainer.run(np.full(6, 0.05), 60, 3)
     with pytest.raises(KeyError, match="mine"):
         core.ObjectiveF32(network, 3).sums(columns(x), None, values, None, None, 0, 300, None)
+
+
+# ---- one call at a time ----
+
+
+def test_an_object_that_computes_refuses_a_second_call() -> None:
+    """From inside a custom loss, where the moment is certain; what is refused spoils nothing."""
+    refused: list[str] = []
+    calls: dict[str, Callable[[], object]] = {}
+
+    def squares(z: Any, t: Any) -> tuple[Any, Any]:
+        for name, call in calls.items():
+            with pytest.raises(RuntimeError, match="in use by another call"):
+                call()
+            refused.append(name)
+        return ((z - t) ** 2).sum(axis=1) / 2, z - t
+
+    layer = core.LayerSpec(4, 3, core.Activation.identity, 0, 0, 0, 0, True)
+    network = core.Network([layer], core.Family.custom, 0.0, squares)
+    rng = np.random.default_rng(0)
+    x, values = columns(rng.normal(size=(60, 4))), rng.normal(size=(60, 3))
+    out, theta, rates = np.empty((60, 3)), np.empty(15), np.full(2, 0.05)
+    objective = core.ObjectiveF64(network, 1)
+    objective.set_theta(np.linspace(-1, 1, 15))
+    alone = objective.sums(x, None, values, None, None, 0, 60, theta)
+    calls |= {
+        "set_theta": lambda: objective.set_theta(np.zeros(15)),
+        "sums": lambda: objective.sums(x, None, values, None, None, 0, 60, None),
+        "predict": lambda: objective.predict(x, 0, 60, True, out),
+    }
+    assert objective.sums(x, None, values, None, None, 0, 60, theta) == alone
+    assert set(refused) == set(calls)
+
+    def trained() -> bytes:
+        trainer.write(0, np.linspace(-1, 1, 15))
+        trainer.set_data(x, None, values, None, None, True, 1.0)
+        trainer.begin_epoch(0)
+        trainer.run(rates, 60, 1)
+        end = np.empty(15)
+        trainer.read(0, end)
+        return end.tobytes()
+
+    refused.clear(), calls.clear()
+    trainer = core.TrainerF64(network, Adam(0.05).to_core(), 30, 3, 1)
+    expected = trained()
+    trainer = core.TrainerF64(network, Adam(0.05).to_core(), 30, 3, 1)
+    calls |= {
+        "set_data": lambda: trainer.set_data(x, None, values, None, None, True, 1.0),
+        "forget_data": trainer.forget_data,
+        "set_fitted": lambda: trainer.set_fitted(None),
+        "begin_epoch": lambda: trainer.begin_epoch(1),
+        "run": lambda: trainer.run(rates, 60, 1),
+        "read": lambda: trainer.read(0, theta),
+        "write": lambda: trainer.write(0, theta),
+        "finite": trainer.finite,
+        "updates": lambda: setattr(trainer, "updates", 3),
+    }
+    assert trained() == expected
+    assert set(refused) == set(calls)
