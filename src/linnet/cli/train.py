@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
+    import click
     from rich.console import Console
 
     from linnet.estimators.table_model import TableModel, Tried
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
 
 Text = str | None
 _MOST_HELD = 1 << 28  # bytes of a table; of a larger one only some rows are held
+_CHANGE_NOTHING = ("data", "threads", "checkpoint", "resume", "out", "report", "as_json")
 
 
 def train(
+    context: typer.Context,
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
@@ -158,22 +162,44 @@ def train(
     if whole is not None:
         _say_notices(console, whole.notices)
         notices += whole.notices
-    found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
-    found.facts["command"] = _command()
+    found.facts["settings"] = _settings(context.command.params, context.params)
     found.save(out)
     _say_result(console, found, out, options)
     if report is not None:
         with console.status("writing the report"):
-            _write_report(report, found, training, held, notices)
+            _write_report(report, found, training, held, data, notices)
         console.print(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)")
     if as_json:
-        print(json_text(_as_json(found, out)))
+        print(json_text({**_as_json(found, out), **_of_the_run(found, data, notices)}))
 
 
-def _write_report(path: Path, model: "TableModel", training: Any, held: Any, notices: list[str]) -> None:
+def _settings(known: "list[click.Parameter]", given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given and change the result, by name; the data themselves are no part of a model."""
+    settings = {
+        option.name: given[option.name]
+        for option in known
+        if option.name and option.name not in _CHANGE_NOTHING and given[option.name] not in (None, [], option.default)
+    }
+    if not _is_number(str(settings.get("valid", 0))):
+        settings["valid"] = "FILE"
+    return settings
+
+
+def _of_the_run(model: "TableModel", data: list[str], notices: list[str]) -> dict[str, Any]:
+    """What is known of a run besides its model."""
+    from linnet.report.facts import command_of
+
+    names = [Path(name).name if name != "-" else "-" for name in data]
+    return {"files": names, "command": command_of(model.facts["settings"], data), "notices": notices}
+
+
+def _write_report(
+    path: Path, model: "TableModel", training: Any, held: Any, data: list[str], notices: list[str]
+) -> None:
     from linnet.report import facts_of, write_report
 
-    write_report(path, facts_of(model, held, training=training, notices=notices))
+    known = _of_the_run(model, data, notices)
+    write_report(path, facts_of(model, held, training=training, **known))
 
 
 def _is_number(text: str) -> bool:
@@ -240,12 +266,6 @@ def _class_weight(given: Text) -> Any:
         raise ConfigError(f"--class-weight must be balanced or class=weight,class=weight, got {given!r}") from None
 
 
-def _command() -> str:
-    import shlex
-
-    return "linnet " + shlex.join(sys.argv[1:])
-
-
 def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices: list[str], suspects: Any) -> None:
     from rich.text import Text as Line
 
@@ -287,7 +307,7 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
     table.add_column("seconds", justify="right")
     for one in (one for one in model.tried if not one.failed):
         values = [f"{one.scores[name]:.4g}" if name in one.scores else "" for name in shown]
-        table.add_row(one.name, *values, f"{one.seconds:.2f}", style="bold" if one.chosen else "")
+        table.add_row(one.name, *values, f"{one.seconds or 0:.2f}", style="bold" if one.chosen else "")
     console.print(table)
     for one in (one for one in model.tried if one.failed):
         console.print(Line(f"{one.name} failed: {one.failed}", "yellow"))

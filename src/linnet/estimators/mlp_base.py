@@ -12,7 +12,7 @@ from linnet.errors import ConfigError, DataError, FitError, FitWarning, known_as
 from linnet.estimators.base import metadata
 from linnet.estimators.mlp_prepare import PreparedNetwork, Run
 from linnet.estimators.mlp_settings import FOR_EVER, check_patience, is_adaptive, make_optimizer
-from linnet.estimators.written import written
+from linnet.estimators.written import plain, written
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.full_batch import FullBatch, minimise
@@ -263,7 +263,7 @@ class MultilayerPerceptron(PreparedNetwork):
             "class": type(self).__name__,
             "params": {name: written(value) for name, value in self._params.items()},
             "seed": self._seed,
-            "classes": None if classes is None else written(classes),
+            "classes": None if classes is None else plain(written(classes)),
             "columns": self._encoder.coefficient_names,
             "metrics": self._metrics_given,
             "earlier": {

@@ -9,7 +9,7 @@ from linnet.errors import ConfigError
 from linnet.estimators.mlp_base import MultilayerPerceptron
 from linnet.estimators.mlp_classifier import MLPClassifier
 from linnet.estimators.mlp_regressor import MLPRegressor
-from linnet.estimators.written import read_back, written
+from linnet.estimators.written import plain, read_back, written
 from linnet.fit.checkpoint import Checkpoint, Saved, read_checkpoint
 
 _CLASSES: dict[str, type[MLPClassifier | MLPRegressor]] = {
@@ -46,7 +46,7 @@ def resume(
     if model is None:
         params = {name: read_back(value, name) for name, value in kept["params"].items() if name not in _FREE}
         model = _CLASSES[kept["class"]](**params)
-        seed = kept["params"]["random_state"]
+        seed = plain(kept["params"]["random_state"])
         model.set_params(random_state=seed if isinstance(seed, int) else None)
     else:
         _refuse_changes(kept, model)
@@ -70,13 +70,14 @@ def _kept(saved: Saved, path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 
 def _refuse_changes(kept: Any, model: MultilayerPerceptron) -> None:
-    name, params = type(model).__name__, {name: written(value) for name, value in model.get_params().items()}
+    name, params = type(model).__name__, {name: plain(written(value)) for name, value in model.get_params().items()}
+    before = {name: plain(value) for name, value in kept["params"].items()}
     if name != kept["class"]:
         raise ConfigError(f"cannot resume with another model: it was {kept['class']}, now {name}")
-    changed = [key for key in params if key not in _FREE and params[key] != kept["params"].get(key)]
-    seed, new_seed = kept["params"]["random_state"], params["random_state"]
+    changed = [key for key in params if key not in _FREE and params[key] != before.get(key)]
+    seed, new_seed = before["random_state"], params["random_state"]
     if isinstance(seed, int) and isinstance(new_seed, int) and seed != new_seed:
         changed.append("random_state")
     if changed:
-        told = "; ".join(f"{key} was {kept['params'].get(key)!r}, now {params[key]!r}" for key in changed)
+        told = "; ".join(f"{key} was {before.get(key)!r}, now {params[key]!r}" for key in changed)
         raise ConfigError(f"cannot resume with other parameters: {told}")

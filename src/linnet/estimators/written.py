@@ -25,9 +25,13 @@ def written(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple | np.ndarray):
+        return {"number": value.item(), "dtype": value.dtype.str}
+    if isinstance(value, list):
         return [written(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [written(item) for item in value]}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str}
     if isinstance(value, Mapping):
         return {"dict": [[written(key), written(item)] for key, item in value.items()]}
     if isinstance(value, os.PathLike):
@@ -58,12 +62,30 @@ def _code(code: CodeType) -> tuple[Any, ...]:
     return code.co_code, code.co_names, constants
 
 
+def plain(value: Any) -> Any:
+    """What was written with lists in place of tuples and arrays, and numbers of Python: for comparison."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for tag in ("tuple", "array", "number"):
+        if tag in value:
+            return plain(value[tag])
+    return {key: plain(item) for key, item in value.items()}
+
+
 def read_back(value: Any, name: str) -> Any:
     """The parameter again."""
     if isinstance(value, list):
         return [read_back(item, name) for item in value]
     if not isinstance(value, dict):
         return value
+    if "tuple" in value:
+        return tuple(read_back(item, name) for item in value["tuple"])
+    if "number" in value:
+        return np.dtype(value["dtype"]).type(value["number"])
+    if "array" in value:
+        return np.array(value["array"], value["dtype"])
     if "dict" in value:
         return {read_back(key, name): read_back(item, name) for key, item in value["dict"]}
     if "object" in value and value["object"] in _OBJECTS:
