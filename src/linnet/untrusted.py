@@ -18,7 +18,7 @@ from linnet.errors import FormatError
 
 LONGEST_JSON = 100_000_000  # bytes, as safetensors has it for its headers
 _FEW_CONTAINERS = 100_000  # lists and objects that any text may have
-_BYTES_PER_CONTAINER = 12  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
+_BYTES_PER_CONTAINER = 16  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
 _TENSOR = {"dtype", "shape", "data_offsets"}
 _DTYPES = {
     **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
@@ -86,7 +86,7 @@ def read_tensors(header: Mapping[str, Any], content: memoryview) -> dict[str, ND
     """The arrays that a header describes: they follow each other, and leave no byte out."""
     places: list[tuple[int, int, str, np.dtype[Any], list[int]]] = []
     for name, told in header.items():
-        if not isinstance(told, dict) or told.keys() != _TENSOR or told["dtype"] not in _DTYPES:
+        if not isinstance(told, dict) or told.keys() != _TENSOR or str(told["dtype"]) not in _DTYPES:
             raise FormatError(f"array {name[:60]!r} is not described by a known dtype, its shape and its place")
         shape, offsets = told["shape"], told["data_offsets"]
         if not (_are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2 and len(shape) <= 32):

@@ -32,7 +32,7 @@ EVERY = {**MODELS, **OTHERS}
 EVERY["mlp, all options"][0].random_state = 3  # its generator would go on from fit to fit
 RESUMED: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "tuples, arrays and numbers of NumPy": (
-        MLPClassifier(np.array([8, 4]), activation=("tanh", "relu"), alpha=np.float32(0.25), class_weight={"no": 2}),
+        MLPClassifier(np.array([8, 4]), activation=("tanh", "relu"), alpha=np.float64(0.25), l1=np.float32(0.5), class_weight={"no": 2}),
         TABLE,
         WORDS,
         {},

@@ -123,6 +123,8 @@ def _network_model(made: Any) -> None:
         alike = [isinstance(one, np.ndarray) and (one.dtype, one.shape) == (theta.dtype, theta.shape) for one in members]
         _need(all(alike) and network is not None, made, "members")
         _need(_coefficients(made._encoder) == network.inputs, made, "network")
+        spread = made.__dict__.get("dispersion_")
+        _need(spread is None or spread.shape == (network.outputs,), made, "dispersion_")
 
 
 def _linear(made: Any) -> None:
