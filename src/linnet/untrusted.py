@@ -19,6 +19,7 @@ from linnet.errors import FormatError
 LONGEST_JSON = 100_000_000  # bytes, as safetensors has it for its headers
 _FEW_CONTAINERS = 100_000  # lists and objects that any text may have
 _BYTES_PER_CONTAINER = 16  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
+_BYTES_IN_HEADER = 40  # likewise in a header, which also has a digest of 64 signs for each array
 _TENSOR = {"dtype", "shape", "data_offsets"}
 _DTYPES = {
     **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
@@ -27,9 +28,9 @@ _DTYPES = {
 }
 
 
-def parse_json(text: str, *, nan: bool = False) -> Any:
+def parse_json(text: str, *, nan: bool = False, header: bool = False) -> Any:
     """Read JSON without repeated keys, without NaN unless it is allowed, and with few lists for its length."""
-    check_json_size(text)
+    check_json_size(text, header=header)
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=float if nan else _no_constant)
     except RecursionError:
@@ -38,11 +39,11 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
         raise error if isinstance(error, FormatError) else FormatError(f"no JSON: {error}") from None
 
 
-def check_json_size(text: str) -> None:
+def check_json_size(text: str, *, header: bool = False) -> None:
     """Refuse a text that would take far more memory once it is read."""
     if len(text) > LONGEST_JSON:
         raise FormatError(f"{len(text):,} characters of JSON, and {LONGEST_JSON:,} are the most")
-    most = _FEW_CONTAINERS + len(text) // _BYTES_PER_CONTAINER
+    most = _FEW_CONTAINERS + len(text) // (_BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)
     if text.count("[") + text.count("{") > most and (found := _containers(text)) > most:
         raise FormatError(f"{found:,} lists and objects in {len(text):,} characters of JSON, and {most:,} are the most")
 
@@ -77,7 +78,7 @@ def split_tensors(content: memoryview) -> tuple[dict[str, Any], memoryview]:
         header = str(content[8:end], "utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"its header is not UTF-8: {error}") from None
-    found = parse_json(header)
+    found = parse_json(header, header=True)
     assert isinstance(found, dict)  # it begins with {
     return found, content[end:]
 

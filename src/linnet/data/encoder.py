@@ -20,6 +20,7 @@ from linnet.data.frames import (
     numbers,
     parts_of,
 )
+from linnet.data.sparse import as_csr, as_dense, is_sparse
 from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
 from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
@@ -74,7 +75,8 @@ class Encoder:
             if self.gaps == "fill" and len(frame):
                 self._learn_gaps(frame, name)
             return self._encode_frame(frame, name)
-        if (matrix := _as_sparse(x, name)) is not None:
+        if is_sparse(x):
+            matrix = as_csr(x, name)
             self.kind, self.names, self.width, self.levels = "sparse", None, matrix.shape[1], ()
             return self._encode_sparse(matrix, name)
         table = as_table(x, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
@@ -91,8 +93,8 @@ class Encoder:
             return self._encode_frame(frame, name)
         if self.levels or self.marked:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
-        if (matrix := _as_sparse(x, name)) is not None:
-            return self._encode_sparse(matrix, name)
+        if is_sparse(x):
+            return self._encode_sparse(as_csr(x, name), name)
         table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
         return Columns(len(table), tables=(table,))
 
@@ -344,24 +346,4 @@ class Encoded:
 
 def _one_row(row: Any) -> NDArray[np.float64]:
     """A row of numbers, also one that is a table or a sparse matrix of its own."""
-    return np.asarray(row.toarray() if hasattr(row, "toarray") else row, np.float64).reshape(-1)
-
-
-def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
-    """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is."""
-    if not (hasattr(given, "tocsr") and scipy.sparse.issparse(given)):
-        return None
-    x: Any = given
-    if x.ndim != 2:
-        raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
-    if x.dtype.kind == "c":
-        raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
-    kinds = {"csc": scipy.sparse.csc_array, "bsr": scipy.sparse.bsr_array}
-    try:
-        matrix = kinds.get(x.format, scipy.sparse.csr_array)(x)
-        matrix.check_format(full_check=True)
-        if (np.diff(matrix.indptr) < 0).any():
-            raise ValueError("indptr must not fall")
-    except ValueError as error:
-        raise DataError(f"{name} is a broken sparse matrix: {error}") from None
-    return scipy.sparse.csr_array(matrix)
+    return np.asarray(as_dense(row, "a row"), np.float64).reshape(-1)

@@ -49,7 +49,7 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
     end = 8 + int.from_bytes(file[:8], "little")
     try:
         check_json_size(text)
-        check_json_size(str(file[8:end], "utf-8"))
+        check_json_size(str(file[8:end], "utf-8"), header=True)
     except FormatError as error:
         raise ConfigError(f"{path} cannot be written, as it could not be read: {error}") from None
     digest = hashlib.sha256(file[:end]).hexdigest()
