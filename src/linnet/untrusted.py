@@ -67,6 +67,16 @@ def _no_constant(name: str) -> float:
     raise FormatError(f"{name} is no number of JSON")
 
 
+def as_text(text: str) -> str:
+    """Return a text; half a character of UTF-16, which JSON can say, is a FormatError."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise FormatError(f"the text {text[:60]!r} has half a character: {error.reason}") from None
+    return text
+
+
 def split_tensors(content: memoryview) -> tuple[dict[str, Any], memoryview]:
     """The header of arrays in safetensors form, as JSON, and the bytes behind it."""
     end = 8 + int.from_bytes(content[:8], "little")

@@ -1,7 +1,6 @@
 """`linnet train`: a table in, a model file and a report out."""
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linnet.cli import terminal
 from linnet.cli.reading import character, check_columns, progress, read_some
+from linnet.cli.terminal import line
 from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
 
@@ -79,14 +80,13 @@ def train(
     `--model sequential` is one network on columns of numbers as they are, for just so many epochs: what `Sequential`
     and the playground train, to the same bytes.
     """
-    from rich.console import Console
-
     from linnet.data.leaks import leaks
     from linnet.data.schema import Schema
     from linnet.estimators.table_model import Roles
     from linnet.estimators.table_training import Options
     from linnet.estimators.table_training import train as train_table
     from linnet.estimators.table_whole import Whole
+    from linnet.fit import progress as bars
 
     if checkpoint is not None and resume is not None:
         raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
@@ -95,7 +95,8 @@ def train(
     if Path(valid).resolve() in {Path(name).resolve() for name in data}:
         raise ConfigError(f"--valid {valid}: these rows are learned from, so they say nothing about others")
     check_out(out, report, run, data=[*data, *held_out_file])
-    console = Console(highlight=False, quiet=as_json)
+    console = terminal.console(quiet=as_json)
+    bars.console = terminal.console
     roles = Roles(target, exposure, offset, weights)
     if both := [name for name in drop or () if name in roles.names]:
         raise ConfigError(f"--drop {both[0]}: the column has a task, so it is not learned from anyway")
@@ -122,7 +123,7 @@ def train(
         class_weight=_class_weight(class_weight),
         seed=seed,
         threads=threads,
-        verbose=int(sys.stderr.isatty() and not as_json),
+        verbose=int(terminal.is_terminal(errors=True) and not as_json),
         checkpoint=None if run is None else str(run),
         resume=resume is not None,
     )
@@ -168,7 +169,7 @@ def train(
     if report is not None:
         with console.status("writing the report"):
             _write_report(report, found, training, held, data, notices)
-        console.print(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)")
+        console.print(line(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)"))
     if as_json:
         print(json_text({**_as_json(found, out), **_of_the_run(found, data, notices)}))
 
@@ -267,15 +268,13 @@ def _class_weight(given: Text) -> Any:
 
 
 def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices: list[str], suspects: Any) -> None:
-    from rich.text import Text as Line
-
     name = Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
     console.soft_wrap = True
-    console.print(Line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
-    console.print(Line(f"task: {schema.task} ({schema.reason})"))
+    console.print(line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
+    console.print(line(f"task: {schema.task} ({schema.reason})"))
     _say_notices(console, notices)
     for suspect in suspects:
-        console.print(Line(f"warning: {suspect}", "yellow"))
+        console.print(line(f"warning: {suspect}", "yellow"))
 
 
 def _say_what_begins(console: "Console", name: str) -> None:
@@ -285,16 +284,13 @@ def _say_what_begins(console: "Console", name: str) -> None:
 
 
 def _say_notices(console: "Console", notices: list[str]) -> None:
-    from rich.text import Text as Line
-
     for notice in notices:
-        console.print(Line(f"note: {notice}", "dim"))
+        console.print(line(f"note: {notice}", "dim"))
 
 
 def _say_result(console: "Console", model: "TableModel", out: Path, options: "Options") -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text as Line
 
     if not console.is_terminal:
         console.width = max(console.width, 120)
@@ -310,10 +306,10 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
         table.add_row(one.name, *values, f"{one.seconds or 0:.2f}", style="bold" if one.chosen else "")
     console.print(table)
     for one in (one for one in model.tried if one.failed):
-        console.print(Line(f"{one.name} failed: {one.failed}", "yellow"))
+        console.print(line(f"{one.name} failed: {one.failed}", "yellow"))
     if losses := model.facts.get("losses"):
         console.print(f"loss {losses['train']:.8g} on the rows trained on, {losses['held_out']:.8g} on those held out")
-    console.print(Line(_kept(model, chosen, options)))
+    console.print(line(_kept(model, chosen, options)))
     rivals = [one for one in model.tried if not one.failed and one is not chosen]
     if not math.isfinite(chosen.scores[model.metric]):
         told = f"warning: {model.metric} is finite for no model: scale the target, or choose by another --metric"
@@ -322,7 +318,7 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
         console.print("warning: no model predicts better than the same answer for every row", style="yellow")
     elif chosen.name == "constant" and options.model == "auto":
         console.print("warning: it gives the same answer for every row; nothing else was fitted", style="yellow")
-    console.print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")
+    console.print(line(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)"))
 
 
 def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:

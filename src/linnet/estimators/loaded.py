@@ -6,7 +6,7 @@ the whole model about one made-up row. What is wrong is a FormatError, or an err
 
 import inspect
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,8 @@ def check_part(made: Any) -> None:
     if isinstance(made, Estimator):
         for name, hint in _TYPES.items():
             _need(fits(made.__dict__.get(name), hint) or name not in made.__dict__, made, name)
+        names = made.__dict__.get("feature_names_in_", np.empty(0, object))
+        _need(isinstance(names, np.ndarray) and fits(names.tolist(), list[str]), made, "feature_names_in_")
     for kind in type(made).__mro__:
         if kind.__name__ in _CHECKS:
             _CHECKS[kind.__name__](made)
@@ -124,7 +126,8 @@ def _network_model(made: Any) -> None:
         _need(all(alike) and network is not None, made, "members")
         _need(_coefficients(made._encoder) == network.inputs, made, "network")
         spread = made.__dict__.get("dispersion_")
-        _need(spread is None or spread.shape == (network.outputs,), made, "dispersion_")
+        _need(spread is None or (spread.shape == (network.outputs,) and (spread >= 0).all()), made, "dispersion_")
+        _classes(made, network.outputs, several=getattr(made, "_multilabel", False))
 
 
 def _linear(made: Any) -> None:
@@ -132,12 +135,23 @@ def _linear(made: Any) -> None:
         weights, biases = made._weights, made._biases
         _need(fits(weights, NDArray[np.float64]) and fits(biases, NDArray[np.float64]), made, "weights")
         _need(weights.shape == (_coefficients(made._encoder), *biases.shape) and biases.ndim == 1, made, "weights")
+        _classes(made, len(biases))
+        _need(fits(made.__dict__.get("_spectrum"), tuple[int, NDArray[np.float64]] | None), made, "rank_")
+        _need(made.__dict__.get("_products") is None, made, "rank_")
 
 
 def _perceptron(made: Any) -> None:
     if "coef_" in made.__dict__:
         _need(fits(made.coef_, NDArray[np.float64]) and fits(made.intercept_, NDArray[np.float64]), made, "coef_")
         _need(made.coef_.shape == (*made.intercept_.shape, _coefficients(made._encoder)), made, "coef_")
+        _classes(made, len(made.intercept_))
+
+
+def _classes(made: Any, outputs: int, *, several: bool = False) -> None:
+    """A classifier has a class for each output, or two for one."""
+    if isinstance(made, Classifier):
+        count = 2 if outputs == 1 and not several else outputs
+        _need(made.classes_.shape == (count,), made, "classes_")
 
 
 def _rebuilt(made: Any) -> None:
@@ -220,9 +234,16 @@ def _output_code(made: Any) -> None:
 
 
 def _reduction(made: Any) -> None:
-    if "learners_" in made.__dict__:
-        bases = {kind.__name__ for kind in type(made.learners_).__mro__}
-        _need("Learners" in bases and "classes_" in made.__dict__, made, "learners_")
+    if "learners_" not in made.__dict__:
+        return
+    bases = {kind.__name__ for kind in type(made.learners_).__mro__}
+    _need("Learners" in bases and made.classes_.ndim == 1 and len(made.classes_), made, "learners_")
+    classes, name = len(made.classes_), type(made).__name__
+    wanted = {"OneVsOneClassifier": classes * (classes - 1) // 2}
+    if name == "OneVsRestClassifier":
+        _need(fits(made.label_table_, bool) and fits(made.seed_, int), made, "label_table_")
+        wanted[name] = classes if made.label_table_ or classes > 2 else classes - 1
+    _need(made.learners_.count == wanted.get(name, made.learners_.count), made, "learners_")
 
 
 def _table_network(made: Any) -> None:
@@ -233,7 +254,8 @@ def _table_network(made: Any) -> None:
 def _column(made: "Column") -> None:
     from linnet.data.kinds import check_read
 
-    _need(0 <= made.bins <= _MOST_BINS and made.missing >= 0 and made.distinct >= 0, made, "bins")
+    least = 1 if made.kind == "text" and made.used else 0
+    _need(least <= made.bins <= _MOST_BINS and made.missing >= 0 and made.distinct >= 0, made, "bins")
     check_read(made)
 
 
@@ -254,6 +276,7 @@ def _table_model(made: "TableModel") -> None:
     if made.classes is not None:
         _need(made.classes.ndim == 1 and np.array_equal(made.classes, made.estimator.classes_), made, "classes")
     _need(made.threshold is None or (made.task == "two classes" and 0 <= made.threshold <= 1), made, "threshold")
+    _need(made.variance is None or made.variance >= 0, made, "variance")
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
@@ -300,7 +323,8 @@ def check_answers(model: Any, size: int) -> None:
         return  # a Sequential that has no parameters yet
     with np.errstate(all="ignore"):
         for method in _METHODS:
-            if hasattr(model, method) and getattr(model, "has_proba", True):
+            lacking = method == "predict_proba" and not getattr(model, "has_proba", True)
+            if hasattr(model, method) and not lacking:
                 _need(len(getattr(model, method)(x)) == 1, model, method)
 
 
@@ -353,7 +377,7 @@ def _table_row(model: "TableModel") -> Any:
         value: Any = {"number": 0, "boolean": False, "date": first}.get(column.kind, levels.get(column.name))
         if column.style:
             value = "0" if first is None else first.strftime(column.style)
-        elif column.kind == "number":
-            value = pa.scalar(0, pa.int64()).cast(type_)
+        elif pa.types.is_time(type_) or pa.types.is_duration(type_):
+            value = time(0) if pa.types.is_time(type_) else timedelta(0)
         found[column.name] = pa.array([value], type_)
     return pa.table({**found, **{name: pa.array([1.0]) for name in model.roles.shifts.values()}})

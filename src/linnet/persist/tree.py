@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError, FormatError
-from linnet.untrusted import fits
+from linnet.untrusted import as_text, fits
 
 Class = Callable[[str], type | None]  # the class of a name, or None
 
@@ -120,7 +120,9 @@ class Unpacker:
 
     def unpack(self, node: Any) -> Any:
         """Return the value; what is not of the forms above is a FormatError."""
-        if node is None or isinstance(node, bool | str | int | float):
+        if isinstance(node, str):
+            return as_text(node)
+        if node is None or isinstance(node, bool | int | float):
             return node
         if isinstance(node, list):
             return [self.unpack(item) for item in node]
@@ -134,7 +136,7 @@ class Unpacker:
                 if len(found := dict(pairs)) == len(pairs):
                     return found
             case ("dtype", "number"):
-                number = _plain(node["dtype"], "biufU").type(node["number"])
+                number = _plain(node["dtype"], "biufU").type(self.unpack(node["number"]))
                 if isinstance(number, np.generic):
                     return number
             case ("array",):
@@ -145,7 +147,8 @@ class Unpacker:
             case ("dtype", "items", "shape"):
                 return self._items(node["items"], node["shape"], _plain(node["dtype"], "OU"))
             case ("object", "state"):
-                return self._object(node["object"], {name: self.unpack(item) for name, item in node["state"].items()})
+                state = {as_text(name): self.unpack(item) for name, item in node["state"].items()}
+                return self._object(node["object"], state)
         keys = ", ".join(name[:20] for name in list(node)[:5])
         raise FormatError(f"the file holds something with {keys or 'nothing in it'}, which this version does not know")
 
