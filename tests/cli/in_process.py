@@ -16,9 +16,18 @@ class Said(NamedTuple):
     err: str
 
 
-def call(*words: object, cwd: Path) -> Said:
+class Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def call(*words: object, cwd: Path, terminal: bool = False) -> Said:
     """What `linnet words` says; an exception that the command lets out comes out of here."""
-    out, err, argv = io.TextIOWrapper(io.BytesIO(), "utf8", write_through=True), io.StringIO(), sys.argv
+    kind = Terminal if terminal else io.TextIOWrapper
+    out, err = (kind(io.BytesIO(), "utf8", write_through=True) for _ in range(2))
+    argv = sys.argv
     sys.argv = ["linnet", *map(str, words)]
     try:
         with (
@@ -36,5 +45,4 @@ def call(*words: object, cwd: Path) -> Said:
     finally:
         sys.argv = argv
     assert isinstance(code, int)
-    out.seek(0)
-    return Said(code, out.read(), err.getvalue())
+    return Said(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]

@@ -1,11 +1,13 @@
 """`linnet train --checkpoint`, killed at several moments, and `--resume`: the model of a run that was left alone."""
 
+import io
+import json
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -46,14 +48,6 @@ def run(folder: Path, *words: str, code: int = 0) -> str:
     return errors if code else said
 
 
-def content(path: Path) -> tuple[Any, ...]:
-    """All of the network in a model file but the time its training took."""
-    network = linnet.load(path).estimator
-    weights = [array.tobytes() for member in network.members_ for block in member for array in block]
-    history = {name: values for name, values in network.history_.items() if name != "seconds"}
-    return weights, history, network.stop_reason_, linnet.load(path).predict_proba(TABLE).tobytes()
-
-
 def killed(folder: Path, words: tuple[str, ...], writes: int, delay: float) -> bool:
     """Kill the command so long after so many checkpoints were written; whether it had not come to its end by then."""
     path, seen = folder / "run.ckpt", set[int]()
@@ -85,11 +79,39 @@ def test_killed_and_resumed(folder: Path) -> None:
     assert epochs[-1] > 0
     said = run(folder, *WORDS, "--resume", "run.ckpt", "-o", "resumed.linnet")
     assert "mlp is kept" in said
-    assert content(folder / "resumed.linnet") == content(folder / "whole.linnet")
+    whole = (folder / "whole.linnet").read_bytes()
+    assert (folder / "resumed.linnet").read_bytes() == whole
     assert linnet.load(folder / "resumed.linnet").estimator.checkpoint is None
     run(folder, *WORDS, "--resume", "run.ckpt", "-o", "again.linnet")  # a run that is over
-    assert content(folder / "again.linnet") == content(folder / "whole.linnet")
+    assert (folder / "again.linnet").read_bytes() == whole
     assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize("model", ["auto", "perceptron", "sequential"])
+def test_the_same_run_gives_the_same_file(folder: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the files are called, on any number of threads; what was asked for is in it."""
+    csv.write_csv(TABLE.drop_columns(["colour"]), folder / "numbers.csv")
+    words = ("--target", "sold", "--model", model, "--seed", "3")
+    words += () if model == "perceptron" else ("--epochs", "2", "--hidden", "4,3")
+    said = call("train", "numbers.csv", *words, "--threads", "1", "-o", "one.linnet", "--json", cwd=folder)
+    assert said.code == 0, said.err
+    other = folder / model
+    other.mkdir()
+    (other / "renamed.csv").write_bytes((folder / "numbers.csv").read_bytes())
+    more = ("--threads", "2", "--report", "page.html", *(("--checkpoint", "run.ckpt") if model == "auto" else ()))
+    assert call("train", "renamed.csv", *words, *more, cwd=other).code == 0
+    one = (folder / "one.linnet").read_bytes()
+    assert (other / "model.linnet").read_bytes() == one
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "numbers.csv").read_bytes())))
+    assert call("train", "-", *words, "-o", "piped.linnet", cwd=folder).code == 0
+    assert (folder / "piped.linnet").read_bytes() == one
+    assert not any(text in one for text in (b"numbers.csv", b"renamed", b"thread", b"second", b"--target"))
+    command = json.loads(said.out)["command"]  # made of the settings in the file
+    assert call(*shlex.split(command)[1:], "-o", "repeated.linnet", cwd=folder).code == 0
+    assert (folder / "repeated.linnet").read_bytes() == one
+    assert f"<code>{command.replace('numbers', 'renamed')}</code>" in (other / "page.html").read_text()
+    assert call("report", "one.linnet", "numbers.csv", "-o", "later.html", cwd=folder).code == 0
+    assert f"<code>{command.replace('numbers.csv', 'DATA')}</code>" in (folder / "later.html").read_text()
 
 
 def test_what_is_refused(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Tables in every form that linear models may be given, sound and broken, in fit and in predict."""
 
+import copy
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ import scipy.sparse
 
 import linnet
 from linnet.errors import DataError
+from linnet.multiclass import OneVsRestClassifier
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -87,7 +89,40 @@ def cut(array: str) -> Any:
     return out
 
 
+def with_part(format: str, part: str, change: Any) -> Any:
+    """A matrix in a format, with one of its parts changed."""
+    out = scipy.sparse.csr_array(X).asformat(format)
+    changed = change(getattr(out, part))
+    if part != "_dict":
+        object.__setattr__(out, part, changed)
+    return out
+
+
+def put(place: int, value: Any) -> Any:
+    def change(array: Any) -> Any:
+        array = copy.deepcopy(array)
+        array[place] = value
+        return array
+
+    return change
+
+
 BROKEN: dict[str, Any] = {
+    "coo, row too large": lambda: with_part("coo", "row", put(3, 10**6)),
+    "coo, negative row": lambda: with_part("coo", "row", put(3, -5)),
+    "coo, column too large": lambda: with_part("coo", "col", put(3, 3)),
+    "coo, negative column": lambda: with_part("coo", "col", put(3, -1)),
+    "coo, columns cut off": lambda: with_part("coo", "col", lambda each: each[:-3]),
+    "coo, values cut off": lambda: with_part("coo", "data", lambda each: each[:-3]),
+    "lil, column too large": lambda: with_part("lil", "rows", put(2, [0, 1, 10**6])),
+    "lil, negative column": lambda: with_part("lil", "rows", put(2, [-1, 1, 2])),
+    "lil, more values than columns": lambda: with_part("lil", "data", put(2, [1.0] * 1000)),
+    "lil, fewer rows": lambda: with_part("lil", "rows", lambda each: each[:-3]),
+    "dok, row too large": lambda: with_part("dok", "_dict", lambda each: each.update({(10**6, 0): 1.0})),
+    "dok, negative column": lambda: with_part("dok", "_dict", lambda each: each.update({(0, -7): 1.0})),
+    "dia, more diagonals than values": lambda: with_part("dia", "offsets", lambda each: np.arange(10**4)),
+    "bsr, column too large": lambda: with_part("bsr", "indices", put(0, 10**6)),
+    "bsr, row ends far away": lambda: with_part("bsr", "indptr", put(2, 10**6)),
     "column too large": lambda: changed("indices", 3, 99),
     "column far too large": lambda: changed("indices", 3, 2**30),
     "negative column": lambda: changed("indices", 3, -1),
@@ -107,13 +142,31 @@ BROKEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_sparse_matrices(case: str) -> None:
-    model = linnet.Ridge().fit(X, Y)
+    model, rest = linnet.Ridge().fit(X, Y), OneVsRestClassifier(linnet.LogisticRegression())
     for call in (
         lambda: linnet.LogisticRegression().fit(BROKEN[case](), Y > 0),
+        lambda: linnet.MLPRegressor(hidden_layer_sizes=(2,), max_iter=1).fit(BROKEN[case](), Y),
+        lambda: linnet.ThresholdClassifier(linnet.LogisticRegression()).fit(BROKEN[case](), Y > 0),
+        lambda: rest.fit(BROKEN[case](), Y > 0),
+        lambda: rest.fit(X, Y > 0).predict(BROKEN[case]()),
         lambda: model.predict(BROKEN[case]()),
         lambda: model.inference(BROKEN[case](), Y),
     ):
         with pytest.raises(DataError, match="X is a broken sparse matrix: "):
+            call()
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_sparse_targets(case: str) -> None:
+    labels = (X > 0).astype(int)
+    model = OneVsRestClassifier(linnet.LogisticRegression()).fit(X, labels)
+    for call in (
+        lambda: linnet.MLPClassifier((2,), max_iter=1).fit(X, BROKEN[case]()),
+        lambda: OneVsRestClassifier(linnet.LogisticRegression()).fit(X, BROKEN[case]()),
+        lambda: model.score(X, BROKEN[case]()),
+        lambda: linnet.evaluate.f1_score(BROKEN[case](), labels, average="macro"),
+    ):
+        with pytest.raises(DataError, match="is a broken sparse matrix: "):
             call()
 
 

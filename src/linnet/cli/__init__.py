@@ -3,6 +3,7 @@
 import atexit
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,7 @@ from linnet.cli.inspect import inspect
 from linnet.cli.play import play
 from linnet.cli.predict import predict
 from linnet.cli.report import report
+from linnet.cli.terminal import guarded
 from linnet.cli.train import train
 from linnet.errors import LinnetError
 
@@ -76,18 +78,19 @@ def _line(message: object) -> str:
 def main() -> None:
     """Run the command line; an error that linnet raises on purpose, or of a file, is one line, not a traceback."""
     warnings.showwarning = _notes()
-    try:
-        app()
-    except BrokenPipeError:  # whoever read the output has seen enough
-        sys.exit(1)
-    except SystemExit as end:
-        if end.code == _INTERRUPTED:
-            print("interrupted", file=sys.stderr)
-        raise
-    except (LinnetError, OSError) as error:
-        what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-        print(f"error: {_line(what)}", file=sys.stderr)
-        sys.exit(2)
+    with guarded():
+        try:
+            app()
+        except BrokenPipeError:  # whoever read the output has seen enough
+            sys.exit(1)
+        except SystemExit as end:
+            if end.code == _INTERRUPTED:
+                print("interrupted", file=sys.stderr)
+            raise
+        except (LinnetError, OSError) as error:
+            what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+            print(f"error: {_line(what)}", file=sys.stderr)
+            sys.exit(2)
 
 
 def command() -> None:
@@ -97,6 +100,10 @@ def command() -> None:
         main()
     except SystemExit as end:
         code = end.code
+    except Exception:  # a mistake of ours, which may tell of the data
+        with guarded():
+            traceback.print_exc()
+        code = 1
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

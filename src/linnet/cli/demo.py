@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from linnet.cli import terminal
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def demo(
 
     Examples: `linnet demo`, `linnet demo --epochs 100 --seed 7 --out curves.png`
     """
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = terminal.console()
     live = console.is_terminal and not as_json
     _check_out(out)
     with console.status("Loading handwritten digits") if live else contextlib.nullcontext():

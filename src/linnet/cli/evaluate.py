@@ -8,6 +8,7 @@ import typer
 
 from linnet.checks import check_number
 from linnet.cli.reading import character, read_known, read_model
+from linnet.cli.terminal import console
 from linnet.cli.writing import json_text
 from linnet.errors import ConfigError, DataWarning, hearing
 
@@ -77,7 +78,6 @@ def _known(rows: "dict[str, Interval]", name: str) -> float:
 
 def _show(task: str, count: int, rows: "dict[str, Interval]", level: float) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title=f"{task}, {count:,} rows", title_justify="left")
@@ -86,4 +86,4 @@ def _show(task: str, count: int, rows: "dict[str, Interval]", level: float) -> N
         table.add_column(name, justify="right")
     for name, one in rows.items():
         table.add_row(name, *(f"{number:.4g}" for number in (one.value, one.low, one.high)))
-    Console(highlight=False).print(table)
+    console().print(table)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linnet.cli.reading import character, check_columns, progress
+from linnet.cli import terminal
+from linnet.cli.terminal import line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,13 +27,10 @@ def inspect(
 
     Examples: `linnet inspect data.csv --target price`, `cat data.csv | linnet inspect - --json`
     """
-    from rich.console import Console
-
     from linnet.data.leaks import leaks
     from linnet.data.schema import Schema
     from linnet.data.sources import open_source
 
-    console = Console(highlight=False)
     with progress(not as_json) as tell:
         source = open_source(data, delimiter=character(delimiter))
         table = source.read(tell)
@@ -44,23 +43,20 @@ def inspect(
         return
     name = data[0] if len(data) == 1 else f"{len(data)} files"
     name = "standard input" if name == "-" else Path(name).name
-    _print(console, name, schema, source.notices, suspects)
+    _print(terminal.console(), name, schema, source.notices, suspects)
 
 
 def _print(console: "Console", name: str, schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:
-    from rich.markup import escape
-    from rich.text import Text
-
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(_table(console, name, schema))
     if schema.target is not None:
-        shown = f"[bold]Target[/] {escape(schema.target.name)}: [bold]{schema.task}[/] ({escape(schema.reason)})"
-        console.print(shown, soft_wrap=True)
+        target = line("").append("Target", "bold").append_text(line(f" {schema.target.name}: "))
+        console.print(target.append(str(schema.task), "bold").append_text(line(f" ({schema.reason})")), soft_wrap=True)
     for leak in suspects:
-        console.print(Text(f"Leak suspect: {leak}", style="yellow"), soft_wrap=True)
+        console.print(line(f"Leak suspect: {leak}", "yellow"), soft_wrap=True)
     for notice in (*notices, *schema.notices[:20]):
-        console.print(Text(f"Notice: {notice}"), soft_wrap=True)
+        console.print(line(f"Notice: {notice}"), soft_wrap=True)
     if len(schema.notices) > 20:
         console.print(f"Notice: {len(schema.notices) - 20} more columns are left out, see the table", soft_wrap=True)
 
@@ -68,11 +64,10 @@ def _print(console: "Console", name: str, schema: "Schema", notices: list[str], 
 def _table(console: "Console", name: str, schema: "Schema") -> "Table":
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     columns = [*schema.columns, *([] if schema.target is None else [schema.target])]
     table = Table(
-        title=Text(f"{name}: {schema.rows:,} rows, {len(columns):,} columns"),
+        title=line(f"{name}: {schema.rows:,} rows, {len(columns):,} columns"),
         title_justify="left",
         box=box.ROUNDED if console.is_terminal else box.SIMPLE_HEAD,
     )
@@ -85,18 +80,14 @@ def _table(console: "Console", name: str, schema: "Schema") -> "Table":
     for column in columns:
         is_target = column is schema.target
         table.add_row(
-            Text(column.name, style="bold" if column.used else "dim"),
+            line(column.name, "bold" if column.used else "dim"),
             "target" if is_target else column.kind,
             f"{column.missing / max(1, schema.rows):.1%}" if column.missing else "-",
             f"{'≈' if column.estimated else ''}{column.distinct:,}",
-            Text(", ".join(_printable(text) for text in column.examples), style="dim"),
-            Text(column.note if column.used else f"left out: {column.note}"),
+            line(", ".join(" ".join(text.split()) for text in column.examples), "dim"),
+            line(column.note if column.used else f"left out: {column.note}"),
         )
     return table
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _print_json(schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:

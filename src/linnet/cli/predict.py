@@ -12,7 +12,7 @@ import typer
 
 from linnet.checks import check_number, check_seed
 from linnet.cli.reading import character, progress, read_model
-from linnet.cli.writing import check_out, json_text
+from linnet.cli.writing import check_out, for_spreadsheets, formulas, json_text
 from linnet.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ def predict(
     level: Annotated[float, typer.Option(help="The probability that limits hold.")] = 0.95,
     keep: Annotated[list[str] | None, typer.Option(help="Column to pass on; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    spreadsheet: Annotated[
+        bool, typer.Option(help="In CSV, an apostrophe before texts that a spreadsheet would run as formulas.")
+    ] = False,
     delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON; with --out.")] = False,
 ) -> None:
@@ -53,6 +56,10 @@ def predict(
     kept = keep or []
     unseen: Counter[str] = Counter()
     rare: Counter[str] = Counter()
+    of_formulas: Counter[str] = Counter()
+    as_csv = out is None or out.suffix.lower() == ".csv"
+    if spreadsheet and not as_csv:
+        raise ConfigError(f"--spreadsheet is for CSV, and {out} is none: leave it out")
     rows = 0
     with progress(out is not None and not as_json, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
@@ -71,13 +78,18 @@ def predict(
             unseen.update(read.unseen)
             rare.update(read.rare)
             rows += len(table)
-            write(pa.table({**{name: table[name] for name in kept}, **answers}))
+            found_rows = pa.table({**{name: table[name] for name in kept}, **answers})
+            of_formulas.update(formulas(found_rows) if as_csv else {})
+            write(for_spreadsheets(found_rows) if spreadsheet else found_rows)
     if as_json:
         print(json_text({"file": str(out), "rows": rows, "never_seen": {**rare, **unseen}}))
         return
     for counts, what in ((unseen, "it has no effect"), (rare, "it counts as one of the rare levels")):
         for name, count in counts.items():
             print(f"note: {count:,} rows have a level of {name!r} never seen in training: {what}", file=sys.stderr)
+    for name, count in of_formulas.items() if not spreadsheet else ():
+        what = "a spreadsheet would run as formulas: --spreadsheet writes them as texts"
+        print(f"note: {count:,} texts of {name!r} begin with =, +, - or @, which {what}", file=sys.stderr)
     if out is not None:
         print(f"{rows:,} rows written to {out}", file=sys.stderr)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from linnet.cli.terminal import console, is_terminal
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -32,12 +34,11 @@ def character(delimiter: str | None) -> str | None:
 @contextmanager
 def progress(wanted: bool, then: str = "Looking at columns") -> Iterator[Callable[[float], None]]:
     """A bar on standard error that is told how far reading is; on a terminal only, and only if it takes long."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal))
+    live = wanted and is_terminal(errors=True)
+    bar = Progress(*columns, console=console(errors=True), transient=True, disable=not live)
     task = bar.add_task("Reading", total=1.0)
     began = perf_counter()
 

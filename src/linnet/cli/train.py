@@ -1,18 +1,21 @@
 """`linnet train`: a table in, a model file and a report out."""
 
 import math
-import sys
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linnet.cli import terminal
 from linnet.cli.reading import character, check_columns, progress, read_some
+from linnet.cli.terminal import line
 from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
+    import click
     from rich.console import Console
 
     from linnet.estimators.table_model import TableModel, Tried
@@ -20,9 +23,11 @@ if TYPE_CHECKING:
 
 Text = str | None
 _MOST_HELD = 1 << 28  # bytes of a table; of a larger one only some rows are held
+_CHANGE_NOTHING = ("data", "threads", "checkpoint", "resume", "out", "report", "as_json")
 
 
 def train(
+    context: typer.Context,
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
@@ -75,14 +80,13 @@ def train(
     `--model sequential` is one network on columns of numbers as they are, for just so many epochs: what `Sequential`
     and the playground train, to the same bytes.
     """
-    from rich.console import Console
-
     from linnet.data.leaks import leaks
     from linnet.data.schema import Schema
     from linnet.estimators.table_model import Roles
     from linnet.estimators.table_training import Options
     from linnet.estimators.table_training import train as train_table
     from linnet.estimators.table_whole import Whole
+    from linnet.fit import progress as bars
 
     if checkpoint is not None and resume is not None:
         raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
@@ -91,7 +95,8 @@ def train(
     if Path(valid).resolve() in {Path(name).resolve() for name in data}:
         raise ConfigError(f"--valid {valid}: these rows are learned from, so they say nothing about others")
     check_out(out, report, run, data=[*data, *held_out_file])
-    console = Console(highlight=False, quiet=as_json)
+    console = terminal.console(quiet=as_json)
+    bars.console = terminal.console
     roles = Roles(target, exposure, offset, weights)
     if both := [name for name in drop or () if name in roles.names]:
         raise ConfigError(f"--drop {both[0]}: the column has a task, so it is not learned from anyway")
@@ -118,7 +123,7 @@ def train(
         class_weight=_class_weight(class_weight),
         seed=seed,
         threads=threads,
-        verbose=int(sys.stderr.isatty() and not as_json),
+        verbose=int(terminal.is_terminal(errors=True) and not as_json),
         checkpoint=None if run is None else str(run),
         resume=resume is not None,
     )
@@ -158,22 +163,44 @@ def train(
     if whole is not None:
         _say_notices(console, whole.notices)
         notices += whole.notices
-    found.facts |= {"files": [Path(name).name if name != "-" else "-" for name in data], "notices": notices}
-    found.facts["command"] = _command()
+    found.facts["settings"] = _settings(context.command.params, context.params)
     found.save(out)
     _say_result(console, found, out, options)
     if report is not None:
         with console.status("writing the report"):
-            _write_report(report, found, training, held, notices)
-        console.print(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)")
+            _write_report(report, found, training, held, data, notices)
+        console.print(line(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)"))
     if as_json:
-        print(json_text(_as_json(found, out)))
+        print(json_text({**_as_json(found, out), **_of_the_run(found, data, notices)}))
 
 
-def _write_report(path: Path, model: "TableModel", training: Any, held: Any, notices: list[str]) -> None:
+def _settings(known: "list[click.Parameter]", given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given and change the result, by name; the data themselves are no part of a model."""
+    settings = {
+        option.name: given[option.name]
+        for option in known
+        if option.name and option.name not in _CHANGE_NOTHING and given[option.name] not in (None, [], option.default)
+    }
+    if not _is_number(str(settings.get("valid", 0))):
+        settings["valid"] = "FILE"
+    return settings
+
+
+def _of_the_run(model: "TableModel", data: list[str], notices: list[str]) -> dict[str, Any]:
+    """What is known of a run besides its model."""
+    from linnet.report.facts import command_of
+
+    names = [Path(name).name if name != "-" else "-" for name in data]
+    return {"files": names, "command": command_of(model.facts["settings"], data), "notices": notices}
+
+
+def _write_report(
+    path: Path, model: "TableModel", training: Any, held: Any, data: list[str], notices: list[str]
+) -> None:
     from linnet.report import facts_of, write_report
 
-    write_report(path, facts_of(model, held, training=training, notices=notices))
+    known = _of_the_run(model, data, notices)
+    write_report(path, facts_of(model, held, training=training, **known))
 
 
 def _is_number(text: str) -> bool:
@@ -240,22 +267,14 @@ def _class_weight(given: Text) -> Any:
         raise ConfigError(f"--class-weight must be balanced or class=weight,class=weight, got {given!r}") from None
 
 
-def _command() -> str:
-    import shlex
-
-    return "linnet " + shlex.join(sys.argv[1:])
-
-
 def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices: list[str], suspects: Any) -> None:
-    from rich.text import Text as Line
-
     name = Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
     console.soft_wrap = True
-    console.print(Line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
-    console.print(Line(f"task: {schema.task} ({schema.reason})"))
+    console.print(line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
+    console.print(line(f"task: {schema.task} ({schema.reason})"))
     _say_notices(console, notices)
     for suspect in suspects:
-        console.print(Line(f"warning: {suspect}", "yellow"))
+        console.print(line(f"warning: {suspect}", "yellow"))
 
 
 def _say_what_begins(console: "Console", name: str) -> None:
@@ -265,16 +284,13 @@ def _say_what_begins(console: "Console", name: str) -> None:
 
 
 def _say_notices(console: "Console", notices: list[str]) -> None:
-    from rich.text import Text as Line
-
     for notice in notices:
-        console.print(Line(f"note: {notice}", "dim"))
+        console.print(line(f"note: {notice}", "dim"))
 
 
 def _say_result(console: "Console", model: "TableModel", out: Path, options: "Options") -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text as Line
 
     if not console.is_terminal:
         console.width = max(console.width, 120)
@@ -287,13 +303,13 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
     table.add_column("seconds", justify="right")
     for one in (one for one in model.tried if not one.failed):
         values = [f"{one.scores[name]:.4g}" if name in one.scores else "" for name in shown]
-        table.add_row(one.name, *values, f"{one.seconds:.2f}", style="bold" if one.chosen else "")
+        table.add_row(one.name, *values, f"{one.seconds or 0:.2f}", style="bold" if one.chosen else "")
     console.print(table)
     for one in (one for one in model.tried if one.failed):
-        console.print(Line(f"{one.name} failed: {one.failed}", "yellow"))
+        console.print(line(f"{one.name} failed: {one.failed}", "yellow"))
     if losses := model.facts.get("losses"):
         console.print(f"loss {losses['train']:.8g} on the rows trained on, {losses['held_out']:.8g} on those held out")
-    console.print(Line(_kept(model, chosen, options)))
+    console.print(line(_kept(model, chosen, options)))
     rivals = [one for one in model.tried if not one.failed and one is not chosen]
     if not math.isfinite(chosen.scores[model.metric]):
         told = f"warning: {model.metric} is finite for no model: scale the target, or choose by another --metric"
@@ -302,7 +318,7 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
         console.print("warning: no model predicts better than the same answer for every row", style="yellow")
     elif chosen.name == "constant" and options.model == "auto":
         console.print("warning: it gives the same answer for every row; nothing else was fitted", style="yellow")
-    console.print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")
+    console.print(line(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)"))
 
 
 def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:

@@ -2,11 +2,19 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from linnet.cli.terminal import shown_json
 from linnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FORMULA = r"^[=+\-@\t\r\n]"
+_NUMBER = r"^[-+](\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 
 
 def check_out(*paths: Path | None, data: Sequence[str] = ()) -> None:
@@ -26,8 +34,52 @@ def check_out(*paths: Path | None, data: Sequence[str] = ()) -> None:
 
 
 def json_text(facts: Any, *, indent: int | None = 2) -> str:
-    """Facts as JSON, which has no NaN and no infinity: null in their place."""
-    return json.dumps(_finite(facts), indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+    """Facts as JSON, which has no NaN and no infinity: null in their place. Control characters are escapes."""
+    return shown_json(json.dumps(_finite(facts), indent=indent, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def formulas(table: "pa.Table") -> dict[str, int]:
+    """How many cells of each column, and its name, a spreadsheet would run as formulas: texts that begin with =, +, -,
+    @ or white space of lines, and are no numbers.
+    """
+    import pyarrow.compute as pc
+
+    found = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        count = int(_is_formula(name)) + (pc.sum(_formulas(column)).as_py() or 0 if _is_text(column) else 0)
+        if count:
+            found[name] = count
+    return found
+
+
+def for_spreadsheets(table: "pa.Table") -> "pa.Table":
+    """The table with an apostrophe before each such cell and name, by which spreadsheets know a text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in table.columns:
+        if _is_text(column):
+            column = pc.if_else(_formulas(column), pc.binary_join_element_wise("'", column, ""), column)
+        columns.append(column)
+    return pa.table(columns, [f"'{name}" if _is_formula(name) else name for name in table.column_names])
+
+
+def _is_formula(text: str) -> bool:
+    return bool(re.match(_FORMULA, text) and not re.match(_NUMBER, text))
+
+
+def _formulas(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    import pyarrow.compute as pc
+
+    begins = pc.match_substring_regex(column, _FORMULA)
+    return pc.and_not(begins, pc.match_substring_regex(column, _NUMBER))
+
+
+def _is_text(column: "pa.ChunkedArray") -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _finite(value: Any) -> Any:

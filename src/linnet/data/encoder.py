@@ -20,6 +20,7 @@ from linnet.data.frames import (
     numbers,
     parts_of,
 )
+from linnet.data.sparse import as_csr, as_dense, is_sparse
 from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
 from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
@@ -78,7 +79,8 @@ class Encoder:
             if gaps == "fill" and len(frame):
                 encoder = encoder._with_gaps_of(frame, name)
             return encoder, encoder._encode_frame(frame, name).columns
-        if (matrix := _as_sparse(x, name)) is not None:
+        if is_sparse(x):
+            matrix = as_csr(x, name)
             encoder = cls(gaps, narrow, "sparse", matrix.shape[1])
             return encoder, encoder._encode_sparse(matrix, name)
         table = as_table(x, name=name, gaps=gaps == "keep", narrow=narrow)
@@ -102,8 +104,8 @@ class Encoder:
             return self._encode_frame(frame, name)
         if self.levels or self.marked:
             raise DataError(f"{name} must be a data frame with the columns {', '.join(self.names or ())}")
-        if (matrix := _as_sparse(x, name)) is not None:
-            return Encoded(self, self._encode_sparse(matrix, name))
+        if is_sparse(x):
+            return Encoded(self, self._encode_sparse(as_csr(x, name), name))
         table = as_table(x, columns=self.width, name=name, gaps=self.gaps == "keep", narrow=self.narrow)
         return Encoded(self, Columns(len(table), tables=(table,)))
 
@@ -360,24 +362,4 @@ class Encoded:
 
 def _one_row(row: Any) -> NDArray[np.float64]:
     """A row of numbers, also one that is a table or a sparse matrix of its own."""
-    return np.asarray(row.toarray() if hasattr(row, "toarray") else row, np.float64).reshape(-1)
-
-
-def _as_sparse(given: object, name: str) -> "scipy.sparse.csr_array[Any] | None":
-    """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is."""
-    if not (hasattr(given, "tocsr") and scipy.sparse.issparse(given)):
-        return None
-    x: Any = given
-    if x.ndim != 2:
-        raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
-    if x.dtype.kind == "c":
-        raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
-    kinds = {"csc": scipy.sparse.csc_array, "bsr": scipy.sparse.bsr_array}
-    try:
-        matrix = kinds.get(x.format, scipy.sparse.csr_array)(x)
-        matrix.check_format(full_check=True)
-        if (np.diff(matrix.indptr) < 0).any():
-            raise ValueError("indptr must not fall")
-    except ValueError as error:
-        raise DataError(f"{name} is a broken sparse matrix: {error}") from None
-    return scipy.sparse.csr_array(matrix)
+    return np.asarray(as_dense(row, "a row"), np.float64).reshape(-1)

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from linnet.errors import FormatError
+
 Kind = Literal["number", "category", "boolean", "date", "text", "identifier", "constant", "empty"]
 
 OTHER = "(other)"  # the level of all rare levels together
@@ -93,6 +95,18 @@ def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
     if pa.types.is_nested(type_):
         return Column(kind="text", used=False, note="holds lists or objects", **base)
     return _number(base, column, target)
+
+
+def check_read(column: Column) -> None:
+    """Raise a FormatError for what no column can have been read as; it may come from a file."""
+    styles = {"number": _NUMBER_STYLES, "date": _DATE_STYLES}.get(column.kind, ())
+    parts = ("year", "month", "weekday", "hour", "days")
+    if column.style and not (column.style in styles and column.type == "string"):
+        raise FormatError(f"column {column.name!r} is read as {column.style[:60]!r}, which linnet does not know")
+    if not {*column.parts} <= {*parts} or (
+        column.kind == "date" and not re.fullmatch(r"\d{4}-\d\d-\d\d", column.start)
+    ):
+        raise FormatError(f"column {column.name!r} has parts of dates that linnet does not know")
 
 
 def is_time(type_: pa.DataType) -> bool:

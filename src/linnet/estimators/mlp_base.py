@@ -8,11 +8,11 @@ import numpy as np
 from linnet.checks import check_number, check_whole
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError, DataError, FitError, FitWarning, known_as, unknown_name, warn
+from linnet.errors import ConfigError, DataError, FitError, FitWarning, FormatError, known_as, unknown_name, warn
 from linnet.estimators.base import metadata
 from linnet.estimators.mlp_prepare import PreparedNetwork, Run
 from linnet.estimators.mlp_settings import FOR_EVER, check_patience, is_adaptive, make_optimizer
-from linnet.estimators.written import written
+from linnet.estimators.written import plain, written
 from linnet.fit.checkpoint import Checkpoint, Saved, checkpointed, resumed
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.full_batch import FullBatch, minimise
@@ -98,6 +98,10 @@ class MultilayerPerceptron(PreparedNetwork):
         if saved is not None:
             training = run.going_on(resumed(saved, training))
             for record in saved.history:
+                if run.monitor not in (None, *record.numbers):
+                    raise FormatError(
+                        f"the checkpoint has no {run.monitor} of epoch {record.epoch}, which the run watches"
+                    )
                 self._note(record, run)
         records = self._records(training, run, saved)
         verbose = int(self._params["verbose"])
@@ -263,7 +267,7 @@ class MultilayerPerceptron(PreparedNetwork):
             "class": type(self).__name__,
             "params": {name: written(value) for name, value in self._params.items()},
             "seed": self._seed,
-            "classes": None if classes is None else written(classes),
+            "classes": None if classes is None else plain(written(classes)),
             "columns": self._encoder.coefficient_names,
             "metrics": self._metrics_given,
             "earlier": {

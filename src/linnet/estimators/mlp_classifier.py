@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number, check_random
 from linnet.data.rows import Rows
+from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_values, class_weights
 from linnet.errors import ConfigError, DataError
@@ -208,7 +209,7 @@ class MLPClassifier(Classifier, MultilayerPerceptron):
         return "accuracy"
 
     def _targets(self, y: object, rows: int, name: str, *, fresh: bool) -> tuple[Head, int, dict[str, Any]]:
-        target = y.toarray() if hasattr(y, "toarray") else one_target(y)
+        target = as_dense(y, name) if hasattr(y, "toarray") else one_target(y)
         if fresh:
             self._multilabel = target.ndim == 2
         if self._multilabel:

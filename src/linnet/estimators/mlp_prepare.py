@@ -17,7 +17,7 @@ from linnet.estimators.base import Classifier, inherited
 from linnet.estimators.linear_model import shift_names
 from linnet.estimators.mlp_fitted import FittedNetwork
 from linnet.estimators.mlp_settings import batch_size, check_values, make_network
-from linnet.estimators.written import written
+from linnet.estimators.written import plain, written
 from linnet.evaluate.metrics import MetricLike, NamedMetric, as_metrics, several_metrics
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.full_batch import FullBatch
@@ -125,7 +125,7 @@ class PreparedNetwork(FittedNetwork):
             rows, validation = self._hold_out(rows)
         if eval_metric is not None and validation is None and not preset:
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
-        self._metrics_given = written(eval_metric)
+        self._metrics_given = plain(written(eval_metric))
         self._shifts = shift_names(offset, exposure)
         wanted = several_metrics(eval_metric)
         if early and not wanted:

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from linnet.errors import FormatError
+from linnet.estimators.loaded import check_answers, check_part
+from linnet.estimators.saved import Saved
+from linnet.fit.loop import OptimizerState
 from linnet.fit.optimizers import OPTIMIZERS
 from linnet.persist.blocks import read_blocks, write_blocks
-from linnet.persist.tree import Packer, Unpacker
+from linnet.persist.tree import Packer, Unpacker, state_of
 
 # What may be in a model file, by module.
 _CLASSES = {
@@ -43,15 +46,16 @@ _CLASSES = {
     "multiclass.one_vs_rest": ("OneVsRestClassifier",),
     "multiclass.output_code": ("OutputCodeClassifier",),
 }
-_EMPTY = ("OptimizerState",)  # twice as large as a model, and needed for training only
-_WITHOUT = ("_metadata_request",)  # how scikit-learn's meta-estimators are to call a model is not part of it
+# Attributes that are not part of a model: how scikit-learn's meta-estimators are to call it, and what of its training
+# changes no result, so that the same run gives the same bytes on any number of threads and under any path.
+_NOT_KEPT = ("_metadata_request", "threads", "n_jobs", "verbose", "checkpoint", "seconds")
 _HOME = {name: module for module, names in _CLASSES.items() for name in names}
 assert len(_HOME) == sum(map(len, _CLASSES.values())), "two classes of one name"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file; a file that is there already is replaced once the new one is whole."""
-    packer = Packer(_name, empty=_EMPTY, without=_WITHOUT)
+    packer = Packer(_name, _state)
     content = packer.pack(model, type(model).__name__)
     write_blocks(Path(path), content, packer.arrays)
 
@@ -61,11 +65,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     path = Path(path)
     content, arrays = read_blocks(path)
     try:
-        return Unpacker(arrays, _class).unpack(content)
+        model = Unpacker(arrays, _class, check_part).unpack(content)
+        if not isinstance(model, Saved):
+            raise FormatError(f"it holds no model, but a value of type {type(model).__name__}")
+        check_answers(model, path.stat().st_size)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
-        raise FormatError(f"{path} is not a model as this version of linnet writes it: {error!r}") from error
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} is not a model as this version of linnet writes it: {error!r:.300}") from error
+    return model
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """What is kept of an object."""
+    if isinstance(value, OptimizerState):
+        return {}  # twice as large as a model, and needed for training only
+    state = {name: item for name, item in state_of(value).items() if name not in _NOT_KEPT}
+    if isinstance(history := state.get("history_"), dict):
+        state["history_"] = {name: numbers for name, numbers in history.items() if name != "seconds"}
+    return state
 
 
 def _name(known: type) -> str | None:

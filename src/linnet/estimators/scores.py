@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
+from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_array, as_values, as_weights
 from linnet.errors import DataWarning, known_as, warn
@@ -12,7 +13,7 @@ from linnet.evaluate.metrics import r2
 
 def accuracy(y: object, predicted: Array, sample_weight: object = None) -> float:
     """The share of rows whose class is predicted; of several labels all must be."""
-    target: Array = y.toarray() if hasattr(y, "toarray") else as_array(y, "y")
+    target: Array = as_array(as_dense(y), "y")
     if target.ndim == 2 and target.shape[1] == 1 and predicted.ndim == 1:
         target = target[:, 0]
     alike = target.shape == predicted.shape and len(target) > 0 and is_text(target) == is_text(predicted)

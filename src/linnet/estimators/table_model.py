@@ -62,10 +62,10 @@ class Tried:
 
     name: str
     what: str  # in words
-    seconds: float
     scores: dict[str, float]  # by metric, of the held-out rows
     chosen: bool = False
     failed: str = ""  # why, if it did
+    seconds: float | None = None  # that it took; not in model files, which are the same for the same run
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class TableModel(Saved):
     tried: tuple[Tried, ...] = ()
     metric: str = ""  # that chose
     variance: float | None = None  # of numbers around what is predicted, on the held-out rows
-    facts: dict[str, Any] = field(default_factory=dict)  # files, rows, command, versions
+    facts: dict[str, Any] = field(default_factory=dict)  # rows, seed, settings
 
     @property
     def needed(self) -> tuple[str, ...]:

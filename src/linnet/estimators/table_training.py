@@ -143,21 +143,21 @@ def train(
             model = replace(blank, estimator=estimator)
             _set_threshold(model, valid, options)
             answers = Answers.of(model, valid)
-            seconds, scores = time.perf_counter() - started, answers.scores(wanted)
+            seconds, scores = _passed(started), answers.scores(wanted)
             model.measure(answers.said, answers.y, answers.weights)
         except ConfigError:  # an option is wrong, whatever the other candidates do
             raise
         except LinnetError as error:
             if options.model != "auto" or (options.checkpoint is not None and candidate is network):
                 raise
-            tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed=str(error)))
+            tried.append(Tried(candidate.name, candidate.what, {}, failed=str(error), seconds=_passed(started)))
             continue
         except KeyboardInterrupt:  # keeps the best so far
             if best is None:
                 raise
-            tried.append(Tried(candidate.name, candidate.what, time.perf_counter() - started, {}, failed="interrupted"))
+            tried.append(Tried(candidate.name, candidate.what, {}, failed="interrupted", seconds=_passed(started)))
             break
-        tried.append(Tried(candidate.name, candidate.what, seconds, scores))
+        tried.append(Tried(candidate.name, candidate.what, scores, seconds=seconds))
         value = scores.get(chooser.name, float("nan")) * (1 if chooser.higher else -1)
         value = value if np.isfinite(value) else -np.inf
         if best is None or value > best[0]:
@@ -172,6 +172,11 @@ def train(
         losses = [model.estimator.mean_loss(rows.x, rows.y) for rows in (best[2], held_out)]
         model.facts["losses"] = dict(zip(("train", "held_out"), losses, strict=True))
     return model, best[2], valid
+
+
+def _passed(started: float) -> float:
+    """Seconds since then."""
+    return time.perf_counter() - started
 
 
 def _check_held(valid: "pa.Table", schema: Schema, roles: Roles, classes: Array | None) -> None:

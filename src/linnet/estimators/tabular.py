@@ -20,7 +20,7 @@ from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.estimators.mlp_settings import batch_size, check_patience, make_network, make_optimizer
-from linnet.estimators.written import written
+from linnet.estimators.written import plain, written
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.ensemble import Ensemble
 from linnet.fit.loop import Plan, Training
@@ -100,7 +100,7 @@ def with_preset(params: Mapping[str, Any], defaults: Mapping[str, Any], chosen: 
 
 def at_default(params: Mapping[str, Any], defaults: Mapping[str, Any], name: str) -> bool:
     """Whether a parameter has its default value, as a tuple, a list or an array."""
-    return bool(written(params[name]) == written(defaults[name]))
+    return bool(plain(written(params[name])) == plain(written(defaults[name])))
 
 
 def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:

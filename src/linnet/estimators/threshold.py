@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_random
+from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
@@ -130,7 +131,7 @@ class ThresholdClassifier(Classifier):
         if y is None:
             raise DataError("ThresholdClassifier requires y to be passed, but the target y is None")
         check_classification_targets(y)
-        X, y = indexable(X, one_target(y))
+        X, y = indexable(check_sparse(X, "X") if is_sparse(X) else X, one_target(y))
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise DataError("ThresholdClassifier needs at least 2 classes, and y has one class only")

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from linnet.errors import ConfigError
 from linnet.fit.checkpoint import Checkpoint
 from linnet.fit.optimizers import OPTIMIZERS
 from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
@@ -17,17 +16,22 @@ from linnet.model.activations import Activation
 
 _SCHEDULES = (Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine)
 _CLASSES: list[type] = [*OPTIMIZERS.values(), *_SCHEDULES, Activation, Checkpoint]
+_NUMBERS = "biuf"  # kinds of NumPy's types
 _OBJECTS = {each.__name__: each for each in _CLASSES}
 
 
 def written(value: Any) -> Any:
     """A parameter as JSON can say it; of what it cannot, such as a function, the name."""
+    if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+        return {"number": value.item(), "dtype": value.dtype.str}  # first: a float64 is a float, too
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, list):
         return [written(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [written(item) for item in value]}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str if value.dtype.kind in _NUMBERS else "|O"}
     if isinstance(value, Mapping):
         return {"dict": [[written(key), written(item)] for key, item in value.items()]}
     if isinstance(value, os.PathLike):
@@ -58,18 +62,50 @@ def _code(code: CodeType) -> tuple[Any, ...]:
     return code.co_code, code.co_names, constants
 
 
+def plain(value: Any) -> Any:
+    """What was written with lists in place of tuples and arrays, and numbers of Python: for comparison."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for tag in ("tuple", "array", "number"):
+        if tag in value:
+            return plain(value[tag])
+    return {key: plain(item) for key, item in value.items()}
+
+
+def _number_type(name: str) -> np.dtype[Any]:
+    dtype = np.dtype(name)
+    if dtype.kind not in _NUMBERS:
+        raise TypeError(name)
+    return dtype
+
+
+class UnknownObject(Exception):
+    """A parameter was something that no file can hold."""
+
+
 def read_back(value: Any, name: str) -> Any:
-    """The parameter again."""
+    """The parameter again; what cannot be one is an error of Python."""
     if isinstance(value, list):
         return [read_back(item, name) for item in value]
     if not isinstance(value, dict):
         return value
+    if "tuple" in value:
+        return tuple(read_back(item, name) for item in value["tuple"])
+    if "number" in value:
+        return _number_type(value["dtype"]).type(value["number"])
+    if "array" in value:
+        array = np.array(value["array"])
+        return array if value["dtype"] == "|O" else array.astype(_number_type(value["dtype"]))
     if "dict" in value:
         return {read_back(key, name): read_back(item, name) for key, item in value["dict"]}
     if "object" in value and value["object"] in _OBJECTS:
         parts = {part: read_back(item, name) for part, item in value["with"].items()}
         return _OBJECTS[value["object"]](**parts)
-    raise ConfigError(
+    if value.keys() != {"unknown", "digest"}:
+        raise TypeError(name)
+    raise UnknownObject(
         f"{name} was {value.get('unknown')}, which no file can hold: give the model with its parameters, as in "
         "resume(path, X, y, model=MLPRegressor(...))"
     )

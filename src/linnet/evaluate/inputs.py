@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.sparse import as_dense
 from linnet.data.table import Array, check_finite, check_unmasked
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
@@ -271,7 +272,7 @@ def as_probabilities(y_proba: object, rows: int, name: str = "y_proba") -> Float
 
 def dense(y: object) -> Any:
     """Return y, a sparse matrix as a dense one."""
-    return y.toarray() if hasattr(y, "toarray") else y
+    return as_dense(y)
 
 
 def is_indicator(y_true: object) -> bool:

@@ -15,15 +15,14 @@ for one training or an ensemble of them. The file is data only: a line of JSON a
 import json
 import os
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, overload
+from typing import Any, TypeVar, get_type_hints, overload
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 import linnet
 from linnet._native import isa
@@ -35,8 +34,11 @@ from linnet.fit.ensemble import Ensemble
 from linnet.fit.fingerprint import Digests, Settings, check_data, check_settings, digests_of, settings_of
 from linnet.fit.loop import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
 from linnet.fit.stopping import Seen
+from linnet.untrusted import LONGEST_JSON, fits, parse_json, read_tensors, split_tensors
 
 _KIND = "linnet checkpoint 3"
+_DATA = tuple[str, list[int], str]  # type, shape and digest of an array
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,12 @@ def checkpointed(
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
     """Read the newest checkpoint. Damage is a warning where the previous one is whole, and else a FormatError."""
     path = Path(path).resolve()
+    content = generations.read(path, _KIND)
     try:
-        return _unpacked(generations.read(path, _KIND))
-    except (SafetensorError, ValueError, TypeError, LookupError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"{path} is not a checkpoint as this version of linnet writes it: {error!r}") from error
+        return _unpacked(content)
+    except (FormatError, UnicodeError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        why = error if isinstance(error, FormatError) else f"{error!r:.300}"
+        raise FormatError(f"{path} is not a checkpoint as this version of linnet writes it: {why}") from None
 
 
 @overload
@@ -139,6 +141,13 @@ def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
             CheckpointWarning,
             stacklevel=2,
         )
+    for member, (theta, state, _) in zip(training.members, saved.snapshots, strict=True):
+        slots = len(member.state().arrays)
+        if (theta.shape, theta.dtype) != (member.theta.shape, member.theta.dtype) or len(state.arrays) != slots:
+            raise FormatError(
+                f"the checkpoint has {theta.size} parameters of type {theta.dtype} and {len(state.arrays)} arrays of the "
+                f"optimizer, where the run has {member.theta.size} of type {member.theta.dtype} and {slots}"
+            )
     members = [
         Training(member.network, theta, member.rows, member.plan, member.validation, state, memory)
         for member, (theta, state, memory) in zip(training.members, saved.snapshots, strict=True)
@@ -248,25 +257,74 @@ def _packed(saved: Saved) -> list[bytes]:
     return [json.dumps(facts).encode() + b"\n", save(arrays)]
 
 
-def _unpacked(content: bytes) -> Saved:
-    line, _, rest = content.partition(b"\n")
-    facts, arrays = json.loads(line), load(rest)
-    snapshots = tuple(_snapshot(member, kept, arrays) for member, kept in enumerate(facts["members"]))
+def _unpacked(content: memoryview) -> Saved:
+    """The checkpoint, every part of which has its type and size; else a FormatError, or an error of Python."""
+    end = bytes(content[:LONGEST_JSON]).find(b"\n")
+    if end < 0:
+        raise FormatError("there is no end of its first line")
+    facts = parse_json(str(content[:end], "utf-8"), nan=True)
+    arrays = read_tensors(*split_tensors(content[end + 1 :]))
+    settings, data, names, members = (facts[name] for name in ("settings", "data", "numbers", "members"))
+    _need(fits(settings, dict[str, str | bool | int | float | None]), "settings")
+    _need(fits(data, dict[str, dict[str, Any]]) and all(fits(one, _DATA) for one in _values(data)), "data")
+    _need(fits(facts["model"], dict[str, Any]) and fits(facts["build"], str), "model")
+    _need(fits(names, list[str]) and len({*names}) == len(names), "numbers")
+    _need(fits(members, list[dict[str, Any]]) and members and len(members) == settings.get("members"), "members")
+    snapshots = tuple(_snapshot(member, kept, arrays) for member, kept in enumerate(members))
+    _need(len({(one.theta.shape, one.theta.dtype) for one in snapshots}) == 1, "theta")
+    table = arrays.pop("history")
+    _need(table.dtype == np.float64 and table.ndim == 2 and table.shape[1] == 3 + len(names), "history")
+    _need(not len(table) or np.isfinite(table[:, 0]).all(), "history")
+    _need(not arrays, "arrays")
     history = tuple(
-        Epoch(int(epoch), dict(zip(facts["numbers"], numbers, strict=True)), rate, seconds)
-        for epoch, rate, seconds, *numbers in arrays["history"].tolist()
+        Epoch(int(epoch), dict(zip(names, numbers, strict=True)), rate, seconds)
+        for epoch, rate, seconds, *numbers in table.tolist()
     )
-    return Saved(snapshots, history, facts["settings"], facts["data"], facts["model"], facts["build"])
+    done = [one.state.epochs - one.memory.first for one in snapshots]
+    _need(min(done) >= 0 and max(done) == len(history), "epochs")
+    _need(not history or "loss" in names, "numbers")
+    return Saved(snapshots, history, settings, data, facts["model"], facts["build"])
 
 
-def _snapshot(member: int, kept: Mapping[str, Any], arrays: Mapping[str, Any]) -> Snapshot:
-    memory = {**kept["memory"], "best_theta": arrays.get(f"{member} best_theta")}
+def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> Snapshot:
+    """One member's; what it takes is no longer among the arrays."""
+    theta, best = arrays.pop(f"{member} theta"), arrays.pop(f"{member} best_theta", None)
+    slots = []
+    while (slot := arrays.pop(f"{member} state {len(slots)}", None)) is not None:
+        slots.append(slot)
+    _need(theta.dtype in (np.float32, np.float64) and theta.ndim == 1, "theta")
+    alike = [one is None or (one.shape, one.dtype) == (theta.shape, theta.dtype) for one in (best, *slots)]
+    _need(all(alike), "arrays of the optimizer")
+    memory = {**kept["memory"], "best_theta": best}
     for name in ("stopping", "plateau"):
-        memory[name] = Seen(**memory[name])
-    memory["last"] = None if memory["last"] is None else Epoch(**memory["last"])
-    count = sum(name.startswith(f"{member} state ") for name in arrays)
-    slots = tuple(arrays[f"{member} state {index}"] for index in range(count))
-    return Snapshot(arrays[f"{member} theta"], OptimizerState(slots, **kept["state"]), Memory(**memory))
+        memory[name] = _made(Seen, memory[name])
+        _need(memory[name].waited >= 0, name)
+    memory["last"] = None if memory["last"] is None else _made(Epoch, memory["last"])
+    state, whole = _made(OptimizerState, {"arrays": tuple(slots), **kept["state"]}), _made(Memory, memory)
+    counts = state.updates, state.epochs, whole.first, whole.best_epoch, whole.cooldown
+    _need(all(0 <= count < 2**53 for count in counts) and 0 < state.slowdown < np.inf, "counts")
+    _need((whole.last is None) == (state.epochs == whole.first), "last")
+    _need(whole.last is None or "loss" in whole.last.numbers, "last")
+    return Snapshot(theta, state, whole)
+
+
+def _made(known: type[_Kind], values: Any) -> _Kind:
+    """An object of a dataclass whose every field is given and has its type."""
+    hints = get_type_hints(known)
+    _need(fits(values, dict[str, Any]) and values.keys() == hints.keys(), known.__name__)
+    for name, value in values.items():
+        _need(fits(value, hints[name]), f"{name} of {known.__name__}")
+    return known(**values)
+
+
+def _values(digests: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
+    """Type, shape and digest of all arrays, as one tuple each."""
+    return ((one.get("type"), one.get("shape"), one.get("sha256")) for one in digests.values())
+
+
+def _need(condition: object, what: str) -> None:
+    if not condition:
+        raise FormatError(f"its {what} cannot be so")
 
 
 def _refuse_to_overwrite(path: Path) -> None:

@@ -28,7 +28,7 @@ def write(path: Path, kind: str, parts: Sequence[bytes], *, rotate: bool = True)
     write_whole(path, [*head, *parts], keep=previous(path) if rotate else None)
 
 
-def read(path: Path, kind: str) -> bytes:
+def read(path: Path, kind: str) -> memoryview:
     """Return what was written, from the newest whole generation; passing over a damaged one is a warning."""
     try:
         return read_one(path, kind)
@@ -44,13 +44,14 @@ def read(path: Path, kind: str) -> bytes:
         return content
 
 
-def read_one(path: Path, kind: str) -> bytes:
+def read_one(path: Path, kind: str) -> memoryview:
     """Return what was written to this very file, or raise a FormatError that says what is wrong with it."""
-    content = path.read_bytes()
-    if not content.startswith(_first_line(kind)):
+    content, first = path.read_bytes(), _first_line(kind)
+    if not content.startswith(first):
         raise FormatError(f"{path} is damaged or no {kind}: it starts with {content[:32]!r}")
-    digest, _, body = content[len(_first_line(kind)) :].partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
+    end = len(first) + 64
+    body = memoryview(content)[end + 1 :]  # no copy: a file may be large
+    if content[end : end + 1] != b"\n" or hashlib.sha256(body).hexdigest().encode() != content[len(first) : end]:
         raise FormatError(f"{path} is damaged or cut short: its content does not match its digest")
     return body
 

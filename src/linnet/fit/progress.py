@@ -2,15 +2,22 @@
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from linnet.fit.loop import Epoch, Slice
 from linnet.fit.newton import Watch, unwatched
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 Verbose = Literal["auto", 0, 1, 2]
+
+console: "Callable[[], Console] | None" = (
+    None  # that bars are drawn on, if not rich's own: the command line has another
+)
 
 
 def follow(records: Iterator[Slice | Epoch], epochs: int, verbose: Verbose) -> Iterator[Slice | Epoch]:
@@ -44,7 +51,7 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         TextColumn("{task.fields[numbers]}"),
     )
-    with Progress(*columns, refresh_per_second=10) as bar:
+    with Progress(*columns, console=console and console(), refresh_per_second=10) as bar:
         task = bar.add_task("train", total=epochs, numbers="", done=0)
         shown, done, numbers = perf_counter(), 0, ""
         for record in records:
@@ -77,7 +84,7 @@ def watching(verbose: int, tolerance: float) -> Iterator[Watch]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = BarColumn(bar_width=16), TimeElapsedColumn(), TextColumn("{task.description}")
-    with Progress(*columns, refresh_per_second=10) as bar:
+    with Progress(*columns, console=console and console(), refresh_per_second=10) as bar:
         task = bar.add_task("", total=1.0)
         first = 0.0
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import empty
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.base import Classifier, check_fitted, takes_weights, weighed_if
@@ -209,7 +210,7 @@ class Reduction(Classifier):
 def as_rows(X: Any) -> Any:
     """Return a table of which some rows can be taken: an array, a data frame, or a sparse matrix by rows."""
     if hasattr(X, "tocsr"):
-        return X.tocsr()
+        return (check_sparse(X, "X") if is_sparse(X) else X).tocsr()
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise DataError(f"X must have rows and columns, got shape {tuple(X.shape)}: Reshape your data")

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_random
 from linnet.data.row_keys import row_draws
+from linnet.data.sparse import as_dense
 from linnet.data.table import check_unmasked
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
@@ -63,8 +64,9 @@ class OneVsRestClassifier(Reduction):
             raise unknown_name("tie_break", self.tie_break, TIE_BREAKS)
         self.seed_ = int(check_random(self.random_state).randint(2**31))
         check_unmasked(y, "y")
+        given = as_dense(y)
         try:
-            table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+            table = np.asarray(given)
         except ValueError:  # rows of different lengths
             raise DataError(
                 "y has a list of labels in each row: make a column of zeros and ones of each label, as scikit-learn's "

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 import linnet
-from linnet.errors import FormatError
+from linnet.errors import ConfigError, FormatError
 from linnet.files import write_whole
+from linnet.untrusted import check_json_size, fits, parse_json, read_tensors, split_tensors
 
 FORMAT, VERSION = "linnet model", 1
 _NONE = "0" * 64
@@ -44,8 +44,14 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
         "content": content,
     }
     # one text, since safetensors keeps several in no order
-    file = bytearray(save(whole, {"linnet": json.dumps(facts, allow_nan=False, separators=(",", ":"))}))
-    end = _header_end(file, path)
+    text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
+    file = bytearray(save(whole, {"linnet": text}))
+    end = 8 + int.from_bytes(file[:8], "little")
+    try:
+        check_json_size(text)
+        check_json_size(str(file[8:end], "utf-8"), header=True)
+    except FormatError as error:
+        raise ConfigError(f"{path} cannot be written, as it could not be read: {error}") from None
     digest = hashlib.sha256(file[:end]).hexdigest()
     start = _digest_place(bytes(file[:end]), path)
     file[start : start + 64] = digest.encode()
@@ -54,44 +60,45 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
 
 def read_blocks(path: Path) -> tuple[Any, Arrays]:
     """Read a file, or raise a FormatError that says what is wrong with it."""
-    file = path.read_bytes()
-    end = _header_end(file, path)
-    header = file[:end]
+    file = memoryview(path.read_bytes())
     try:
-        facts = json.loads(json.loads(header[8:])["__metadata__"]["linnet"])
+        header, content = split_tensors(file)
+        facts = parse_json(header.pop("__metadata__")["linnet"])
         kind, version, writer = facts["format"], facts["version"], facts["written_by"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        raise FormatError(f"{path} is damaged or no {FORMAT}") from None
+        digests, made = facts["blocks"], facts["content"]
+    except (FormatError, LookupError, TypeError, AttributeError) as error:
+        why = f": {error}" if isinstance(error, FormatError) else ""
+        raise FormatError(f"{path} is damaged or no {FORMAT}{why}") from None
     if kind != FORMAT:
-        raise FormatError(f"{path} is a {kind!r}, not a {FORMAT}")
-    start = _digest_place(header, path)
-    blank = header[:start] + _NONE.encode() + header[start + 64 :]
-    if hashlib.sha256(blank).hexdigest().encode() != header[start : start + 64]:
+        raise FormatError(f"{path} is a {str(kind)[:60]!r}, not a {FORMAT}")
+    head = bytes(file[: len(file) - len(content)])
+    start = _digest_place(head, path)
+    blank = hashlib.sha256(head[:start])
+    blank.update(_NONE.encode())
+    blank.update(head[start + 64 :])
+    if blank.hexdigest().encode() != head[start : start + 64]:
         raise FormatError(f"{path} is damaged: its header does not match its digest")
+    if not fits(version, int) or version < 1:
+        raise FormatError(f"{path} is damaged: its format has the version {str(version)[:60]}")
     if version > VERSION:
         raise FormatError(
-            f"{path} has format version {version}, written by {writer}; this is linnet "
+            f"{path} has format version {version}, written by {str(writer)[:60]}; this is linnet "
             f"{linnet.__version__}, which reads versions up to {VERSION}: install a newer linnet"
         )
+    if not isinstance(digests, dict) or digests.keys() != header.keys():
+        raise FormatError(f"{path} is damaged: its digests are not those of its arrays")
     try:
-        arrays: Arrays = load(file)
-    except SafetensorError as error:
+        arrays = read_tensors(header, content)
+    except FormatError as error:
         raise FormatError(f"{path} is damaged or cut short: {error}") from None
-    for name, digest in facts["blocks"].items():
+    for name, digest in digests.items():
         if _digest(arrays[name]) != digest:
-            raise FormatError(f"{path} is damaged: array {name!r} does not match its digest")
-    return facts["content"], {name: array.copy() for name, array in arrays.items()}
+            raise FormatError(f"{path} is damaged: array {name[:60]!r} does not match its digest")
+    return made, arrays
 
 
 def _digest(array: NDArray[Any]) -> str:
     return hashlib.sha256(array.tobytes()).hexdigest()
-
-
-def _header_end(file: bytes | bytearray, path: Path) -> int:
-    end = 8 + int.from_bytes(file[:8], "little")
-    if len(file) < 8 or end > len(file) or file[8:9] != b"{":
-        raise FormatError(f"{path} is damaged or no {FORMAT}")
-    return end
 
 
 def _digest_place(header: bytes, path: Path) -> int:

@@ -183,7 +183,7 @@ def table_model(session: Session) -> TableModel:
         estimator=estimator,
         classes=np.array(found.classes, dtype=object) if found.classes else None,
         threshold=state.threshold if task == "two classes" and state.threshold != 0.5 else None,
-        tried=(Tried("playground", "trained by hand in the playground", 0.0, {"loss": test}, chosen=True),),
+        tried=(Tried("playground", "trained by hand in the playground", {"loss": test}, chosen=True),),
         metric="loss",
         facts={"rows": len(session.train_part), "held_out": len(session.test_part), "seed": state.seed},
     )

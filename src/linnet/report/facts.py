@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,22 +67,30 @@ def facts_of(
     held_out: "pa.Table",
     *,
     training: Examples | None = None,
+    files: Sequence[str] = (),
     command: str = "",
     notices: Sequence[str] = (),
     progress: Told = lambda done: None,
 ) -> Facts:
     """Measure a model on rows that it was not trained on.
 
-    `training`: the rows it was trained on, for the intervals of coefficients. `progress` is told which part is done.
+    `training`: the rows it was trained on, for the intervals of coefficients; `files`: where they came from, which a
+    model file does not say. `command`: if not to be told by the settings that the model was trained with. `progress` is
+    told which part is done.
     """
     with hearing(DataWarning) as said:
         answers = Answers.of(model, held_out)
     with hearing(DataWarning):  # the same again, of shuffled rows
-        return _measured(answers, training, command, (*notices, *said), progress)
+        return _measured(answers, training, files, command, (*notices, *said), progress)
 
 
 def _measured(
-    answers: Answers, training: Examples | None, command: str, notices: Sequence[str], progress: Told
+    answers: Answers,
+    training: Examples | None,
+    files: Sequence[str],
+    command: str,
+    notices: Sequence[str],
+    progress: Told,
 ) -> Facts:
     model = answers.model
     assert model.schema.target is not None
@@ -108,7 +117,7 @@ def _measured(
         model=chosen.name if chosen else type(model.estimator).__name__,
         what=chosen.what if chosen else "",
         estimator=repr(model.estimator) if hasattr(model.estimator, "get_params") else type(model.estimator).__name__,
-        files=tuple(str(name) for name in known.get("files", ())),
+        files=tuple(files),
         rows=known.get("rows"),
         held_out=len(answers.y),
         seed=seed,
@@ -128,9 +137,23 @@ def _measured(
         dependence=dependence,
         images=weight_images(model),
         notices=tuple(dict.fromkeys((*notices, *model.schema.notices))),
-        command=command or str(known.get("command", "")),
+        command=command or command_of(known.get("settings"), files),
         versions=known.get("versions") or versions(),
     )
+
+
+def command_of(settings: Mapping[str, Any] | None, files: Sequence[str] = ()) -> str:
+    """The command that trains with these settings; "" of a model that no command has trained.
+
+    `files` stand for the data; where they are not known, DATA does.
+    """
+    if settings is None:
+        return ""
+    words = ["linnet", "train", *(files or ["DATA"])]
+    for name, value in settings.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += [f"--{name.replace('_', '-')}", str(one)]
+    return shlex.join(words)
 
 
 def versions() -> dict[str, str]:

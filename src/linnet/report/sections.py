@@ -161,7 +161,9 @@ def candidates(facts: Facts) -> tuple[str, str, Safe] | None:
     for one in facts.tried:
         what = join([one.what, tag("br"), "failed: ", cut(one.failed, 200)]) if one.failed else one.what
         scores = [number(one.scores.get(metric)) for metric in names]
-        rows.append((one.name, tag("span", what, class_="wide"), *scores, f"{one.seconds:.2f}"))
+        rows.append(
+            (one.name, tag("span", what, class_="wide"), *scores, "–" if one.seconds is None else f"{one.seconds:.2f}")
+        )
     listed = table(
         ("Model", "What it is", *(words(metric) for metric in names), "Seconds"),
         rows,

@@ -1,0 +1,82 @@
+"""Sparse matrices of SciPy by rows, looked through first: SciPy's own conversions trust every index they are given."""
+
+from typing import Any
+
+import numpy as np
+import scipy
+
+from linnet.errors import DataError
+
+_COMPRESSED = ("csr", "csc", "bsr")
+
+
+def is_sparse(given: object) -> bool:
+    """Whether it is a sparse matrix or array of SciPy's."""
+    return hasattr(given, "tocsr") and scipy.sparse.issparse(given)
+
+
+def as_csr(given: object, name: str) -> "scipy.sparse.csr_array[Any]":
+    """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is by rows already."""
+    return scipy.sparse.csr_array(_sound(given, name))
+
+
+def check_sparse(given: object, name: str) -> Any:
+    """Return the matrix as it is; a DataError if it is broken."""
+    _sound(given, name)
+    return given
+
+
+def _sound(x: Any, name: str) -> Any:
+    """The same matrix, with indices of the types that SciPy has for them."""
+    if x.ndim != 2:
+        raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
+    if x.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
+    try:
+        return _checked(x)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise DataError(f"{name} is a broken sparse matrix: {error}") from None
+
+
+def as_dense(y: object, name: str = "y") -> Any:
+    """A sparse matrix as an array; anything else as it is."""
+    if is_sparse(y):
+        return as_csr(y, name).toarray()
+    return y.toarray() if hasattr(y, "toarray") else y
+
+
+def _checked(x: Any) -> Any:
+    """The matrix; a ValueError if its conversion would read or write beyond its arrays."""
+    rows, columns = x.shape
+    if x.format in _COMPRESSED:
+        matrix: Any = getattr(scipy.sparse, f"{x.format}_array")(x)
+        matrix.check_format(full_check=True)
+        if (np.diff(matrix.indptr) < 0).any():
+            raise ValueError("indptr must not fall")
+        return matrix
+    if x.format == "coo":
+        _check_indices(x.row, rows, len(x.data), "row")
+        _check_indices(x.col, columns, len(x.data), "column")
+    elif x.format == "dok":
+        for row, column in x.keys():
+            if not (0 <= row < rows and 0 <= column < columns):
+                raise ValueError(f"an entry in row {row}, column {column} of {rows} x {columns}")
+    elif x.format == "lil":
+        lengths = [len(each) for each in x.rows]
+        if len(lengths) != rows or lengths != [len(each) for each in x.data]:
+            raise ValueError("there are not as many columns as entries in every row")
+        _check_indices(
+            np.array([index for each in x.rows for index in each], np.int64), columns, sum(lengths), "column"
+        )
+    elif x.format == "dia" and (x.data.ndim != 2 or x.offsets.shape != x.data.shape[:1]):
+        raise ValueError(f"{x.data.shape} entries for {len(x.offsets)} diagonals")
+    return x
+
+
+def _check_indices(indices: Any, size: int, entries: int, what: str) -> None:
+    if indices.shape != (entries,) or indices.dtype.kind not in "iu":
+        raise ValueError(f"{indices.shape} {what} indices of type {indices.dtype} for {entries} entries")
+    wrong = (indices < 0) | (indices >= size)
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise ValueError(f"entry {place} is in {what} {indices[place]}, and there are {size}")

@@ -1,0 +1,161 @@
+"""Reading what may be made up: JSON, arrays in safetensors form and values of stated types, or a FormatError.
+
+What is read takes a few times the memory of the text it is read from, whatever that text claims.
+"""
+
+import json
+import math
+import types
+import typing
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import FormatError
+
+LONGEST_JSON = 100_000_000  # bytes, as safetensors has it for its headers
+_FEW_CONTAINERS = 100_000  # lists and objects that any text may have
+_BYTES_PER_CONTAINER = 16  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
+_BYTES_IN_HEADER = 40  # likewise in a header, which also has a digest of 64 signs for each array
+_TENSOR = {"dtype", "shape", "data_offsets"}
+_DTYPES = {
+    **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
+    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+    "BOOL": np.dtype(np.bool_),
+}
+
+
+def parse_json(text: str, *, nan: bool = False, header: bool = False) -> Any:
+    """Read JSON without repeated keys, without NaN unless it is allowed, and with few lists for its length."""
+    check_json_size(text, header=header)
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=float if nan else _no_constant)
+    except RecursionError:
+        raise FormatError("lists within lists, too deep") from None
+    except ValueError as error:
+        raise error if isinstance(error, FormatError) else FormatError(f"no JSON: {error}") from None
+
+
+def check_json_size(text: str, *, header: bool = False) -> None:
+    """Refuse a text that would take far more memory once it is read."""
+    if len(text) > LONGEST_JSON:
+        raise FormatError(f"{len(text):,} characters of JSON, and {LONGEST_JSON:,} are the most")
+    most = _FEW_CONTAINERS + len(text) // (_BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)
+    if text.count("[") + text.count("{") > most and (found := _containers(text)) > most:
+        raise FormatError(f"{found:,} lists and objects in {len(text):,} characters of JSON, and {most:,} are the most")
+
+
+def _containers(text: str) -> int:
+    """How many lists and objects begin, not counting signs within strings."""
+    plain = np.frombuffer(text.encode().replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
+    inside = np.cumsum(plain == ord('"'), dtype=np.uint8) % 2 == 1
+    return int((((plain == ord("[")) | (plain == ord("{"))) & ~inside).sum())
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise FormatError(f"the key {counts.most_common(1)[0][0][:60]!r} occurs twice")
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise FormatError(f"{name} is no number of JSON")
+
+
+def as_text(text: str) -> str:
+    """Return a text; half a character of UTF-16, which JSON can say, is a FormatError."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise FormatError(f"the text {text[:60]!r} has half a character: {error.reason}") from None
+    return text
+
+
+def split_tensors(content: memoryview) -> tuple[dict[str, Any], memoryview]:
+    """The header of arrays in safetensors form, as JSON, and the bytes behind it."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    if len(content) < 8 or end > len(content) or content[8:9] != b"{":
+        raise FormatError("it does not begin as safetensors do")
+    if end > LONGEST_JSON:
+        raise FormatError(f"a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")
+    try:
+        header = str(content[8:end], "utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"its header is not UTF-8: {error}") from None
+    found = parse_json(header, header=True)
+    assert isinstance(found, dict)  # it begins with {
+    return found, content[end:]
+
+
+def read_tensors(header: Mapping[str, Any], content: memoryview) -> dict[str, NDArray[Any]]:
+    """The arrays that a header describes: they follow each other, and leave no byte out."""
+    places: list[tuple[int, int, str, np.dtype[Any], list[int]]] = []
+    for name, told in header.items():
+        if not isinstance(told, dict) or told.keys() != _TENSOR or str(told["dtype"]) not in _DTYPES:
+            raise FormatError(f"array {name[:60]!r} is not described by a known dtype, its shape and its place")
+        shape, offsets = told["shape"], told["data_offsets"]
+        if not (_are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2 and len(shape) <= 32):
+            raise FormatError(f"array {name[:60]!r} has no shape or no place in the file")
+        places.append((offsets[0], offsets[1], name, _DTYPES[told["dtype"]], shape))
+    arrays, done = {}, 0
+    for start, end, name, dtype, shape in sorted(places, key=lambda place: place[:2]):
+        count = math.prod(shape)
+        if start != done or end != start + count * dtype.itemsize or end > len(content):
+            raise FormatError(f"array {name[:60]!r} is cut short, or lies across another one")
+        try:
+            arrays[name] = np.frombuffer(content, dtype, count, start if count else 0).reshape(shape).copy()
+        except ValueError as error:  # a shape without entries, and with sizes that NumPy cannot have
+            raise FormatError(f"array {name[:60]!r}: {error}") from None
+        done = end
+    if done != len(content):
+        raise FormatError(f"{len(content) - done:,} bytes are left over")
+    return {name: arrays[name] for name in header}
+
+
+def _are_sizes(values: object) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**63 for value in values)
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Whether a value is of the type that an annotation says; a whole number is a number, and no file has functions."""
+    if hint is Any:
+        return True
+    if hint is None or hint is types.NoneType:
+        return value is None
+    if hint is int or hint is float:
+        kinds: tuple[type, ...] = (int, np.integer) if hint is int else (int, float, np.integer, np.floating)
+        return isinstance(value, kinds) and not isinstance(value, bool)
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None:
+        return isinstance(hint, type) and isinstance(value, hint)
+    if origin is typing.Union or origin is types.UnionType:
+        return any(fits(value, one) for one in inside)
+    if origin is typing.Literal:
+        return any(type(value) is type(one) and value == one for one in inside)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and _has_type(value.dtype, inside)
+    if origin is tuple and not (len(inside) == 2 and inside[1] is Ellipsis):
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(inside)
+            and all(fits(item, one) for item, one in zip(value, inside, strict=True))
+        )
+    if origin in (tuple, list, Sequence, Collection):
+        kinds = (list, tuple) if origin in (Sequence, Collection) else (origin,)
+        return isinstance(value, kinds) and all(fits(item, inside[0]) for item in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, dict) and all(fits(k, inside[0]) and fits(v, inside[1]) for k, v in value.items())
+    return origin is not Callable and isinstance(value, origin)
+
+
+def _has_type(dtype: np.dtype[Any], inside: tuple[Any, ...]) -> bool:
+    """Whether an array's type is that of NDArray[...]; any, if that says no more than so."""
+    scalar = (typing.get_args(inside[-1]) or (Any,))[0]
+    scalar = typing.get_origin(scalar) or scalar
+    return scalar is Any or not isinstance(scalar, type) or issubclass(dtype.type, scalar)

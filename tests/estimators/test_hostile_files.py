@@ -1,0 +1,272 @@
+"""Made-up model files and checkpoints, whose digests are right: a FormatError or a model that answers, in the memory of a
+few times the file. A longer search: `LINNET_SEARCH=1`, which draws other changes, and more of them.
+"""
+
+import copy
+import json
+import os
+import random
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+import linnet
+from linnet import Checkpoint, Dense, Dropout, Sequential
+from linnet.data.schema import Schema
+from linnet.errors import ConfigError, DataError, FitError, FormatError, LinnetError
+from linnet.estimators.table_model import Roles
+from linnet.estimators.table_training import Options, train
+from linnet.fit.checkpoint import read_checkpoint
+from linnet.persist.blocks import read_blocks, write_blocks
+
+from .hostile_files import changed, changed_arrays, forge, forge_checkpoint, forge_text, places_of
+from .test_model_file import ARRAY, ROWS, TABLE, WORDS
+from .test_same_file import EVERY, RESUMED
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SEARCH = bool(os.environ.get("LINNET_SEARCH"))
+KIND = "linnet checkpoint 3"
+TRIES = 4000 if SEARCH else 45  # of each kind of model
+RESUMES = 2000 if SEARCH else 40  # of each kind of run
+MODELS = ("logistic", "perceptron", "mlp, stopped early", "tabular", "one versus one", "code", "tree", "threshold")
+
+
+def rng_of(name: str) -> random.Random:
+    return random.Random(None if SEARCH else name)
+
+
+def table_model() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    columns = {name: TABLE[name].tolist() for name in TABLE.columns}
+    columns["many"] = [f"l{int(each)}" for each in rng.exponential(12, ROWS)]
+    columns["price"] = [f"$1,{each:03d}.50" for each in range(ROWS)]
+    columns["day"] = [f"{1 + each % 28:02d}.{1 + each % 12:02d}.2020" for each in range(ROWS)]
+    columns["text"] = [f"some words here {each} and there {7 * each}" for each in range(ROWS)]
+    table = pa.table({**columns, "word": WORDS.tolist()})
+    schema = Schema.of(table, "word", text=["text"])
+    return train(table, schema, Roles("word"), Options(model="mlp", params={"max_iter": 2}))[0], table
+
+
+def sequential_model() -> tuple[Any, Any]:
+    model = Sequential([Dense(6, "relu", input_dim=3), Dropout(0.2), Dense(3, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy", ["accuracy"])
+    model.fit(ARRAY, np.unique(WORDS, return_inverse=True)[1], epochs=1, verbose=0)
+    return model, ARRAY
+
+
+def fitted_model(name: str) -> tuple[Any, Any]:
+    if name in ("table", "sequential"):
+        return table_model() if name == "table" else sequential_model()
+    model, x, y = copy.deepcopy(EVERY[name])
+    return model.fit(x, y), x
+
+
+def memory_of(action: Callable[[], Any]) -> int:
+    """Most bytes in use while something is tried."""
+    tracemalloc.start()
+    try:
+        action()
+    except FormatError:
+        pass
+    finally:
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("name", [*MODELS, "table", "sequential"])
+def test_any_change_to_a_model_file_is_refused_or_gives_a_model(name: str, tmp_path: Path) -> None:
+    path, rng = tmp_path / "a.linnet", rng_of(name)
+    model, x = fitted_model(name)
+    model.save(path)
+    content, arrays = read_blocks(path)
+    refused = 0
+    for _ in range(TRIES):
+        other, others = content, arrays
+        parts = [holder for holder, _ in rng.sample(places_of(content), 3)]
+        try:
+            for _ in range(rng.choice([1, 1, 2])):
+                if rng.random() < 0.3:
+                    others = changed_arrays(others, rng)
+                else:
+                    other = changed(other, rng, parts)
+            write_blocks(path, other, others)
+        except (ValueError, RecursionError):  # what cannot be written
+            continue
+        try:
+            read = linnet.load(path)
+        except FormatError:
+            refused += 1
+            continue
+        try:
+            for method in ("predict", "predict_proba", "decision_function", "sample"):
+                if hasattr(read, method) and getattr(read, "has_proba", True):
+                    getattr(read, method)(x)
+            read.save(tmp_path / "b.linnet")
+        except ValueError as error:  # of other rows than it takes now, or a model that is not fitted any more
+            assert isinstance(error, LinnetError) or "is not fitted yet" in str(error)
+    assert refused > TRIES / 3
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_any_change_to_a_checkpoint_is_refused_or_goes_on(name: str, tmp_path: Path) -> None:
+    path, rng = tmp_path / "run.ckpt", rng_of(name)
+    model, x, y, how = copy.deepcopy(RESUMED[name])
+    model.set_params(max_iter=4, random_state=0, checkpoint=Checkpoint(path, epochs=1))
+    for record in model.fit_stream(x, y, **how):
+        if record.epoch == 2:
+            break
+    *_, line, rest = path.read_bytes().split(b"\n", 3)
+    facts, arrays = json.loads(line), load_arrays(rest)
+    refused = 0
+    for _ in range(RESUMES):
+        other, others = facts, arrays
+        parts = [holder for holder, _ in rng.sample(places_of(facts), 3)]
+        for file in tmp_path.iterdir():
+            file.unlink()
+        try:
+            for _ in range(rng.choice([1, 1, 2])):
+                if rng.random() < 0.25:
+                    others = changed_arrays(others, rng)
+                else:
+                    other = changed(other, rng, parts)
+            whole = {key: np.ascontiguousarray(array) for key, array in others.items()}
+            forge_checkpoint(path, KIND, other, save_arrays(whole))
+        except (ValueError, RecursionError):
+            continue
+        try:
+            linnet.resume(path, x, y, **how)
+        except FormatError:
+            refused += 1
+        except (ConfigError, DataError, FitError):  # of another run, or with parameters that lead nowhere
+            pass
+    assert refused > RESUMES / 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(5, 1.5, True, None, "x", [], [1], {"tuple": []}, {"dict": []}, {"number": 1, "dtype": "<f8"}),
+        {"items": ["a"], "shape": [1], "dtype": "<U400000000"},
+        {"items": ["a"], "shape": [1], "dtype": "|S2000000000"},
+        [{"items": ["a"], "shape": [1], "dtype": f"<U{100_000 + each}"} for each in range(50)],
+        {"object": "Encoder", "state": {"kind": "array", "width": 2**62}},
+        {"object": "Dense", "state": {}},
+        {"object": "LogisticRegression", "state": {"predict": 1}},
+        {"object": "LogisticRegression", "state": {"__class__": 1}},
+        {"object": "Ridge", "state": {"n_features_in_": 10**12, "_encoder": None}},
+    ],
+)
+def test_what_is_no_model_is_refused_in_little_memory(content: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.linnet"
+    forge(path, {"content": content})
+    with pytest.raises(FormatError):
+        linnet.load(path)
+    assert memory_of(lambda: linnet.load(path)) < 2**20
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("[" + "[]," * 200_000 + "0]", 8),  # an empty list takes twenty times its text
+        ("[" + "{}," * 200_000 + "0]", 8),
+        ('[{"tuple":' + "[[]]},{" * 90_000 + "}]", 8),
+        ("{" + ",".join(f'"k{each}":0' for each in range(50_000)) + "}", 25),
+        ("[" + "0.5," * 200_000 + "0]", 25),
+        ("[" * 100_000 + "]" * 100_000, 8),
+        ("[" * 900 + "]" * 900, 400),
+        ("1" * 5000, 100),
+        ('{"object":"Ridge","state":{"alpha":1,"alpha":2}}', 400),
+        ("[1,2", 400),
+        ("NaN", 400),
+        ('"\\ud800"', 400),
+    ],
+)
+def test_texts_made_to_be_large_in_memory(text: str, part: int, tmp_path: Path) -> None:
+    """Lists of lists, keys without end, repeated keys: `part` is how many times its size a file may take."""
+    path = tmp_path / "a.linnet"
+    facts = (
+        f'{{"format":"linnet model","version":1,"written_by":"x","sha256":"{"0" * 64}","blocks":{{}},"content":{text}}}'
+    )
+    size = forge_text(path, json.dumps({"__metadata__": {"linnet": facts}}))
+    with pytest.raises(FormatError):
+        linnet.load(path)
+    assert memory_of(lambda: linnet.load(path)) < part * size
+    body = tmp_path / "run.ckpt"
+    forge_checkpoint(body, KIND, None, save_arrays({}), raw=text.encode())
+    with pytest.raises(FormatError):
+        read_checkpoint(body)
+    assert memory_of(lambda: read_checkpoint(body)) < part * body.stat().st_size + 2**14
+
+
+def described(dtype: Any = "F64", shape: Any = (2,), place: Any = (0, 16), **more: Any) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": place, **more}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"a": described(shape=[2**40], place=[0, 2**43])},
+        {"a": described(shape=[2**32, 2**32, 0], place=[0, 0])},
+        {"a": described(shape=[2**62, 0], place=[0, 0])},
+        {"a": described(shape=[-1, -2])},
+        {"a": described(shape=[2.0])},
+        {"a": described(shape=[True, 2])},
+        {"a": described(shape=2)},
+        {"a": described(shape=[1] * 70)},
+        {"a": described("BF16")},
+        {"a": described(["F64"])},
+        {"a": described(place=[16, 0])},
+        {"a": described(place=[0, 8])},
+        {"a": described(place=[-16, 0])},
+        {"a": described(place=[8, 24])},
+        {"a": described(place=[0])},
+        {"a": described(extra=1)},
+        {"a": described(), "b": described()},  # one place for two
+        {"a": described(), "b": described(place=[8, 24])},
+        {"a": None},
+        {"a": described(shape=[1], place=[0, 8])},  # bytes are left over
+    ],
+)
+def test_arrays_that_are_not_where_they_are_said_to_be(header: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.linnet"
+    forge(path, {"content": None, "blocks": dict.fromkeys(header, "0")}, header, bytes(16))
+    with pytest.raises(FormatError, match="is damaged or cut short"):
+        linnet.load(path)
+    assert memory_of(lambda: linnet.load(path)) < 2**17
+    forge(path, {"content": None}, header, bytes(16))
+    with pytest.raises(FormatError, match="its digests are not those of its arrays"):
+        linnet.load(path)
+
+
+def test_reading_takes_little_more_than_the_arrays(tmp_path: Path) -> None:
+    path, values = tmp_path / "a.linnet", np.random.default_rng(0).normal(size=(2000, 400))
+    model = linnet.LinearRegression().fit(values[:, :30], values[:, 100:])
+    model.coef_ = np.ascontiguousarray(np.tile(model.coef_, 1))
+    model.save(path)
+    assert memory_of(lambda: linnet.load(path)) < 3 * path.stat().st_size + 2**20
+
+
+def test_texts_of_very_different_lengths_keep_their_file_small(tmp_path: Path) -> None:
+    """Padded to the longest they would take far more memory than their file, so they come back unpadded."""
+    names = np.array(["x" * 20_000, "y", "z"])[np.arange(ROWS) % 3]
+    model = linnet.LogisticRegression().fit(ARRAY, names)
+    model.save(tmp_path / "a.linnet")
+    read = linnet.load(tmp_path / "a.linnet")
+    assert read.classes_.tolist() == model.classes_.tolist()
+    assert read.predict(ARRAY).tolist() == model.predict(ARRAY).tolist()
+    few = np.unique(np.array(["x" * 4000, "y", "z"]))[1:]  # wide, and of no long text any more
+    labels = few[np.arange(ROWS) % 2]
+    linnet.LogisticRegression().fit(ARRAY, labels).save(tmp_path / "b.linnet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert linnet.load(tmp_path / "b.linnet").classes_.tolist() == ["y", "z"]
