@@ -370,6 +370,7 @@ def test_an_object_that_computes_refuses_a_second_call() -> None:
     objective.set_theta(np.linspace(-1, 1, 15))
     alone = objective.sums(x, None, values, None, None, 0, 60, theta)
     calls |= {
+        "use_threads": lambda: objective.use_threads(1),
         "set_theta": lambda: objective.set_theta(np.zeros(15)),
         "sums": lambda: objective.sums(x, None, values, None, None, 0, 60, None),
         "predict": lambda: objective.predict(x, 0, 60, True, out),
