@@ -175,9 +175,11 @@ bool Binaries::sums(const double* theta, const Sides& sides, double* loss, doubl
     return static_cast<int>(std::lower_bound(work.begin(), work.end(), work.back() * t / members) - work.begin());
   };
   Interrupt interrupt(interrupted);
-  team_.run(members, [&](int rank) {
-    const int p0 = rank == 0 ? 0 : cut(rank), p1 = rank + 1 == members ? sides.problems : cut(rank + 1);
+  team_.share(members, members, [&](int rank, std::int64_t part) {
+    const int t = static_cast<int>(part);
+    const int p0 = t == 0 ? 0 : cut(t), p1 = t + 1 == members ? sides.problems : cut(t + 1);
     if (p0 < p1) pass(scratch_[rank], theta, sides, p0, p1, loss, gradient, curvature, rank, interrupt);
+    return true;
   });
   return !interrupt.happened();
 }
@@ -187,13 +189,14 @@ bool Binaries::solve(const double* curvature, const double* gradient, double* st
   Interrupt interrupt(interrupted);
   const std::ptrdiff_t n = size();
   const auto wide = static_cast<double>(n);
-  team_.run(members_for(problems * wide * wide * (4 + wide / 3), threads_), [&](int rank) {
+  const int members = members_for(problems * wide * wide * (4 + wide / 3), threads_);
+  team_.share(members, members, [&](int rank, std::int64_t which) {
     std::vector<double> h(n * n), scale(n);
     std::vector<std::uint8_t> kept(n);
     Interrupt unasked(nullptr);
-    const Part part = part_of(problems, 1, rank, team_.size());
+    const Part part = part_of(problems, 1, static_cast<int>(which), members);
     for (int p = part.first; p < part.last; ++p) {
-      if (interrupt.in_vain(rank)) return;
+      if (interrupt.in_vain(rank)) return false;
       const double* from = curvature + p * n * n;
       for (std::ptrdiff_t i = 0; i < n; ++i) scale[i] = from[i * (n + 1)] > 0 ? 1 / std::sqrt(from[i * (n + 1)]) : 0.0;
       for (std::ptrdiff_t i = 0; i < n; ++i)
@@ -204,6 +207,7 @@ bool Binaries::solve(const double* curvature, const double* gradient, double* st
       cholesky_solve(h.data(), n, kept.data(), x, 1);
       for (std::ptrdiff_t i = 0; i < n; ++i) x[i] *= scale[i];
     }
+    return true;
   });
   return !interrupt.happened();
 }
@@ -215,30 +219,29 @@ bool Binaries::dots(const double* theta, const std::int64_t* row, const std::int
   Interrupt interrupt(interrupted);
   const int most = static_cast<int>(std::min<std::int64_t>(threads_, std::max<std::int64_t>(blocks, 1)));
   const double work = static_cast<double>(count) * (dense + 4 * columns_.entries_per_row);
-  team_.run(members_for(work, most), [&](int rank) {
+  team_.share(members_for(work, most), blocks, [&](int rank, std::int64_t b) {
     Scratch& s = scratch_[rank];
-    for (std::int64_t b = rank; b < blocks; b += team_.size()) {
-      if (interrupt.in_vain(rank)) return;
-      const std::int64_t first = b * block_rows_;
-      const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, count - first));
-      pack_tables(s.x.get(), ld_, columns_, center_.data(), BlockRows{first, row}, 0, rows);
-      for (int r = 0; r < rows; ++r) {
-        const double* weights = theta + problem[first + r] * size();
-        Vec<double> sum[parts] = {};
-        for (int p = 0; p < whole; ++p)
-          sum[p % parts] = fma(load(s.x.get() + (p * ld_ + r) * V), load(weights + p * V), sum[p % parts]);
-        double part[parts * V];
-        for (int q = 0; q < parts; ++q) store(part + q * V, sum[q]);
-        for (int c = whole * V; c < dense; ++c) {
-          double& to = part[c % (parts * V)];
-          to = fused(s.x[(std::ptrdiff_t{whole} * ld_ + r) * V + c % V], weights[c], to);
-        }
-        for (int half = parts * V / 2; half >= 1; half /= 2)
-          for (int lane = 0; lane < half; ++lane) part[lane] += part[lane + half];
-        z[first + r] = part[0] + weights[columns_.cols()];
-        if (columns_.sparse_cols) z[first + r] += columns_.entries_dot(row[first + r], weights + dense);
+    if (interrupt.in_vain(rank)) return false;
+    const std::int64_t first = b * block_rows_;
+    const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, count - first));
+    pack_tables(s.x.get(), ld_, columns_, center_.data(), BlockRows{first, row}, 0, rows);
+    for (int r = 0; r < rows; ++r) {
+      const double* weights = theta + problem[first + r] * size();
+      Vec<double> sum[parts] = {};
+      for (int p = 0; p < whole; ++p)
+        sum[p % parts] = fma(load(s.x.get() + (p * ld_ + r) * V), load(weights + p * V), sum[p % parts]);
+      double part[parts * V];
+      for (int q = 0; q < parts; ++q) store(part + q * V, sum[q]);
+      for (int c = whole * V; c < dense; ++c) {
+        double& to = part[c % (parts * V)];
+        to = fused(s.x[(std::ptrdiff_t{whole} * ld_ + r) * V + c % V], weights[c], to);
       }
+      for (int half = parts * V / 2; half >= 1; half /= 2)
+        for (int lane = 0; lane < half; ++lane) part[lane] += part[lane + half];
+      z[first + r] = part[0] + weights[columns_.cols()];
+      if (columns_.sparse_cols) z[first + r] += columns_.entries_dot(row[first + r], weights + dense);
     }
+    return true;
   });
   return !interrupt.happened();
 }

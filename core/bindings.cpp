@@ -110,6 +110,13 @@ void bind(nb::module_& m, const char* objective_name, const char* trainer_name) 
           },
           nb::arg("network"), nb::arg("threads"))
       .def(
+          "use_threads",
+          [](PyObjective<T>& py, int threads) {
+            const InUse::Turn turn(py.in_use);
+            py.objective.use(counted("threads", threads, 1, most_threads));
+          },
+          nb::arg("threads"))
+      .def(
           "set_theta",
           [](PyObjective<T>& py, Vector<T> theta) {
             const InUse::Turn turn(py.in_use);
@@ -374,7 +381,7 @@ NB_MODULE(LINNET_MODULE, m) {
         const auto parts =
             static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, counted("threads", threads, 1, most_threads)));
         std::vector<Cell> found(parts);
-        Team().run(parts, [&](int part) {
+        Team().share(parts, parts, [&](int, std::int64_t part) {
           const std::int64_t first = d.rows * part / parts, count = d.rows * (part + 1) / parts - first;
           auto look = [&](const auto* data) {
             return first_nonfinite(data + first * d.row_stride, count, d.cols, d.row_stride, d.col_stride);
@@ -383,6 +390,7 @@ NB_MODULE(LINNET_MODULE, m) {
                                                   : look(static_cast<const double*>(d.data));
           if (cell.row >= 0) cell.row += first;
           found[part] = cell;
+          return true;
         });
         for (const Cell& cell : found)
           if (cell.row >= 0) return std::make_tuple(cell.row, cell.col);

@@ -99,11 +99,12 @@ class Changes {
   // Calls work(first, last) for chunks of so many entries.
   template <class Work>
   void by_chunks(std::ptrdiff_t size, Work&& work) {
-    const auto chunks = static_cast<int>((size + chunk - 1) / chunk);
-    const int members = members_for(static_cast<double>(size) * count_, std::min(threads_, chunks));
-    team_.run(members, [&](int rank) {
-      const Part mine = part_of(chunks, 1, rank, team_.size());
-      for (int c = mine.first; c < mine.last; ++c) work(c * chunk, std::min(size, (c + 1) * chunk));
+    const std::ptrdiff_t chunks = (size + chunk - 1) / chunk, together = 8;
+    const int members = members_for(static_cast<double>(size) * count_, threads_);
+    team_.share(members, (chunks + together - 1) / together, [&](int, std::int64_t some) {
+      for (std::ptrdiff_t c = some * together; c < std::min(chunks, (some + 1) * together); ++c)
+        work(c * chunk, std::min(size, (c + 1) * chunk));
+      return true;
     });
   }
 

@@ -1,8 +1,6 @@
 // How linear.cpp and linear_products.cpp go over the rows: in blocks, by threads, into strands.
 #pragma once
 
-#include <atomic>
-
 #include "linear.hpp"
 #include "product.hpp"
 
@@ -95,25 +93,22 @@ bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
   const auto strands = static_cast<std::int64_t>(strands_.size());
   const int threads = static_cast<int>(std::min<std::int64_t>(members_, strands));
   Interrupt interrupt(interrupted);
-  std::atomic<bool> stop{false};
-  team_.run(threads, [&](int rank) {
-    for (std::int64_t s = rank; s < strands; s += threads) {
-      for (std::int64_t b = blocks * s / strands; b < blocks * (s + 1) / strands; ++b) {
-        if (b % every) continue;
-        if (stop.load(std::memory_order_relaxed)) return;
-        if (rank == 0 && interrupt.due()) stop = true;
-        const std::int64_t first = b * block_rows_;
-        const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
-        const std::int64_t next = std::min(all, first + every * std::int64_t{block_rows_});
-        scratch_[rank].ahead =
-            index.empty() ? memory_of(columns_, next, std::min<std::int64_t>(all, next + block_rows_)) : Ahead{};
-        pack(scratch_[rank].x.get(), ld_, columns_, center_.data(), {first, index.empty() ? nullptr : index.data()},
-             rows);
-        work(scratch_[rank], strands_[s], first, rows);
-      }
+  team_.share(threads, strands, [&](int rank, std::int64_t s) {
+    for (std::int64_t b = blocks * s / strands; b < blocks * (s + 1) / strands; ++b) {
+      if (b % every) continue;
+      if (interrupt.in_vain(rank)) return false;
+      const std::int64_t first = b * block_rows_;
+      const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
+      const std::int64_t next = std::min(all, first + every * std::int64_t{block_rows_});
+      scratch_[rank].ahead =
+          index.empty() ? memory_of(columns_, next, std::min<std::int64_t>(all, next + block_rows_)) : Ahead{};
+      pack(scratch_[rank].x.get(), ld_, columns_, center_.data(), {first, index.empty() ? nullptr : index.data()},
+           rows);
+      work(scratch_[rank], strands_[s], first, rows);
     }
+    return true;
   });
-  return !stop;
+  return !interrupt.happened();
 }
 
 }  // namespace linnet

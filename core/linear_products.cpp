@@ -36,11 +36,12 @@ bool Linear::scatter(double* out, const Interrupted& interrupted) {
   if (cuts_.empty()) cut_columns();
   const int K = outputs_;
   Interrupt interrupt(interrupted);
-  team_.run(static_cast<int>(cuts_.size()) - 1, [&](int rank) {
-    const int c0 = cuts_[rank], c1 = cuts_[rank + 1];
+  const int parts = static_cast<int>(cuts_.size()) - 1;
+  team_.share(parts, parts, [&](int rank, std::int64_t part) {
+    const int c0 = cuts_[part], c1 = cuts_[part + 1];
     std::fill(out + std::ptrdiff_t{c0} * K, out + std::ptrdiff_t{c1} * K, 0.0);
     for (std::int64_t r = 0; r < columns_.rows; ++r) {
-      if (r % 1024 == 0 && interrupt.in_vain(rank)) return;
+      if (r % 1024 == 0 && interrupt.in_vain(rank)) return false;
       const double* slope = slopes_.get() + r * K;
       auto put_all = [&](auto&& put) {
         columns_.with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
@@ -67,6 +68,7 @@ bool Linear::scatter(double* out, const Interrupted& interrupted) {
         });
       }
     }
+    return true;
   });
   return !interrupt.happened();
 }

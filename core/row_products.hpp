@@ -37,12 +37,14 @@ class RowProducts {
     auto cut = [&](int part) { return std::lower_bound(start, start + rows_, start[0] + all * part / parts) - start; };
     std::vector<std::int32_t> next(parts * cols);  // first the number of entries, then where the next of them goes
     auto over_rows = [&](auto&& work) {
-      team_.run(parts, [&](int part) {
+      team_.share(parts, parts, [&](int, std::int64_t which) {
+        const int part = static_cast<int>(which);
         const std::int64_t last = part + 1 == parts ? rows_ : cut(part + 1);
         for (std::int64_t r = cut(part); r < last; ++r)
           x.with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
             for (std::int64_t e = 0; e < count; ++e) work(r, column[e], value[e], &next[part * cols + column[e]]);
           });
+        return true;
       });
     };
     over_rows([](std::int64_t, auto, auto, std::int32_t* to) { ++*to; });
@@ -86,30 +88,29 @@ class RowProducts {
     const std::ptrdiff_t pairs_size = outputs == 1 ? 2 * size * threads : 0;
     if (sums_.size() != pairs_size + size * strands) sums_ = Buffer<double>(pairs_size + size * strands, false);
     Interrupt interrupt(interrupted);
-    team_.run(threads, [&](int rank) {
+    team_.share(threads, strands, [&](int rank, std::int64_t s) {
       std::vector<double> t(outputs);
-      for (int s = rank; s < strands; s += threads) {
-        auto cut = [&](int at) {  // the first column of a strand
-          return std::lower_bound(start_.begin(), start_.end(), std::int64_t{start_.back()} * at / strands) -
-                 start_.begin();
-        };
-        auto each_column = [&](auto&& add) {
-          for (std::int64_t c = cut(s), last = cut(s + 1); c < last; ++c) {
-            if (c % 1024 == 0 && interrupt.in_vain(rank)) break;
-            add(entries_.get() + start_[c], start_[c + 1] - start_[c], scale_[c]);
-          }
-        };
-        double* z = sums_.get() + pairs_size + s * size;
-        if (outputs == 1) {
-          double* pairs = sums_.get() + 2 * size * rank;
-          for (std::int64_t r = 0; r < rows_; ++r) pairs[2 * r] = u[r], pairs[2 * r + 1] = 0;
-          each_column([&](auto... column) { add_column(column..., pairs); });
-          for (std::int64_t r = 0; r < rows_; ++r) z[r] = pairs[2 * r + 1];
-        } else {
-          std::fill_n(z, size, 0.0);
-          each_column([&](auto... column) { add_column(column..., u, outputs, t.data(), z); });
+      auto cut = [&](std::int64_t at) {  // the first column of a strand
+        return std::lower_bound(start_.begin(), start_.end(), std::int64_t{start_.back()} * at / strands) -
+               start_.begin();
+      };
+      auto each_column = [&](auto&& add) {
+        for (std::int64_t c = cut(s), last = cut(s + 1); c < last; ++c) {
+          if (c % 1024 == 0 && interrupt.in_vain(rank)) break;
+          add(entries_.get() + start_[c], start_[c + 1] - start_[c], scale_[c]);
         }
+      };
+      double* z = sums_.get() + pairs_size + s * size;
+      if (outputs == 1) {
+        double* pairs = sums_.get() + 2 * size * rank;
+        for (std::int64_t r = 0; r < rows_; ++r) pairs[2 * r] = u[r], pairs[2 * r + 1] = 0;
+        each_column([&](auto... column) { add_column(column..., pairs); });
+        for (std::int64_t r = 0; r < rows_; ++r) z[r] = pairs[2 * r + 1];
+      } else {
+        std::fill_n(z, size, 0.0);
+        each_column([&](auto... column) { add_column(column..., u, outputs, t.data(), z); });
       }
+      return !interrupt.happened();
     });
     for (std::int64_t r = 0; r < rows_; ++r)
       for (int k = 0; k < outputs; ++k) out[r * outputs + k] = diagonal_[r] * u[r * outputs + k];

@@ -5,7 +5,7 @@
 //
 // Where others want the cores as well, that is the wrong way: who spins keeps from running whom it waits for, and who
 // gives way stands at the end of the queue. A thread that was away for long when it gave way has met such others, and
-// for a while all teams of the process go to sleep at once: a sleeper that is woken goes first.
+// for a while all teams of the process go to sleep soon: a sleeper that is woken goes first.
 #pragma once
 
 #include <unistd.h>
@@ -62,7 +62,7 @@ class Crowd {
   void note() {
     const std::int64_t last = length_.load(std::memory_order_relaxed);
     const bool soon = now() - until_.load(std::memory_order_relaxed) < last;
-    const std::int64_t length = soon ? std::min<std::int64_t>(2 * last, 640000) : 10000;
+    const std::int64_t length = soon ? std::min<std::int64_t>(2 * last, 80000) : 10000;
     length_.store(length, std::memory_order_relaxed);
     until_.store(now() + length, std::memory_order_relaxed);
     here_.store(true, std::memory_order_relaxed);
@@ -105,14 +105,21 @@ class alignas(cache_line) Awaited {
 
   template <class Enough>
   void wait_until(Enough&& enough) {
-    for (int spin = crowd.here() ? 450 : 0; spin < 500; ++spin) {
-      if (enough(load())) return;
+    static thread_local int crowded_spins = most_spins;  // fewer where they were in vain
+    const bool crowded = crowd.here();
+    const int spins = crowded ? crowded_spins : most_spins;
+    for (int spin = 0; spin < spins; ++spin) {
+      if (enough(load())) {
+        if (crowded && spin > 0) crowded_spins = std::min(2 * spins, most_spins);
+        return;
+      }
       spin_pause();
     }
+    if (crowded) crowded_spins = std::max(spins / 2, 50);
     if (!crowd.still_here()) {
       for (int turn = 0; turn < 2000; ++turn) {
         if (enough(load())) return;
-        if (!Crowd::give_way() || enough(load())) continue;  // the one waited for may have run here
+        if (!Crowd::give_way()) continue;
         crowd.note();
         break;
       }
@@ -139,6 +146,7 @@ class alignas(cache_line) Awaited {
   static_assert(sizeof(std::atomic<Number>) == sizeof(Number) && (sizeof(Number) == 4 || sizeof(Number) == 8));
 #endif
 
+  static constexpr int most_spins = 500;
   std::atomic<Number> value_{0};
   std::atomic<std::uint32_t> sleepers_{0};
 };
@@ -152,16 +160,24 @@ class Team {
   // Runs work(rank) on `size` members, rank 0 on the calling thread. Work must not throw.
   template <class Work>
   void run(int size, Work&& work) {
-    size_ = size;
-    if (size == 1) return work(0);
-    if (!crew_ || crew_->process != getpid() || crew_->members() < size) recruit(size);
-    Crew& crew = *crew_;
-    crew.job = [&work](int rank) { work(rank); };
-    arrived_.reset(0);
-    crew.finished.reset(0);
-    crew.call(size);
+    if (!begin(size, false, work)) return work(0);
     work(0);
-    crew.finished.wait_until([=](std::uint32_t members) { return members == static_cast<std::uint32_t>(size - 1); });
+    crew_->wait_for(static_cast<std::uint32_t>(size - 1));
+  }
+
+  // Calls work(rank, item) for items 0 to count - 1, each once: a member takes the next one when it is done with the
+  // last. So a member that comes late, from a core that others want, is not waited for, unless it has an item in hand.
+  // False from work: no more items are handed out. Work must not throw, nor wait for other members.
+  template <class Work>
+  void share(int size, std::int64_t count, Work&& work) {
+    std::atomic<std::int64_t> next{0};
+    auto take = [&](int rank) {
+      for (std::int64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+        if (!work(rank, item)) next.store(count, std::memory_order_relaxed);
+    };
+    if (!begin(static_cast<int>(std::min<std::int64_t>(size, count)), true, take)) return take(0);
+    take(0);
+    crew_->wait_for(crew_->close());
   }
 
   // Waits until every member is here. What a member wrote before is seen by all after.
@@ -193,11 +209,28 @@ class Team {
 
     int members() const { return static_cast<int>(threads.size()) + 1; }
 
-    // Begins a round for the members of rank below `size`; 0 sends all home.
-    void call(int size) {
-      const std::uint32_t number = round.load() / most + 1;
-      round.store(number * most + static_cast<std::uint32_t>(size));
+    // Begins a round for the members of rank below `size`; 0 sends all home. `open`: it may end without some of them.
+    void call(int size, bool open = false) {
+      const std::uint32_t number = round.load() / (2 * most) + 1;
+      const std::uint32_t word = (number * 2 + open) * most + static_cast<std::uint32_t>(size);
+      entered.store(std::uint64_t{word} << 32, std::memory_order_relaxed);
+      round.store(word);
       round.wake_all();
+    }
+
+    // Ends an open round: nobody enters it any more. Returns how many have.
+    std::uint32_t close() { return static_cast<std::uint32_t>(entered.exchange(0)); }
+
+    void wait_for(std::uint32_t members) {
+      finished.wait_until([=](std::uint32_t now) { return now == members; });
+    }
+
+    // Whether a member may take part in the open round it has read of.
+    bool enter(std::uint32_t word) {
+      std::uint64_t now = entered.load();
+      while (now >> 32 == word)
+        if (entered.compare_exchange_weak(now, now + 1)) return true;
+      return false;
     }
 
     void serve(int rank) {
@@ -208,8 +241,10 @@ class Team {
         if (size == 0) return;
         // A round does not wait for those it does not want, so all they may look at is the word they have read.
         if (rank >= size) continue;
+        if (seen / most % 2 == 1 && !enter(seen)) continue;
         job(rank);
-        if (finished.add(1) + 2 == seen % most) finished.wake_all();
+        finished.add(1);
+        finished.wake_all();
       }
     }
 
@@ -217,10 +252,25 @@ class Team {
 
     const pid_t process;
     std::function<void(int)> job;
-    Awaited<std::uint32_t> round;     // its number * most + its size
+    Awaited<std::uint32_t> round;     // (its number * 2 + whether it is open) * most + its size
     Awaited<std::uint32_t> finished;  // members besides the caller
+    // Of an open round: its word, and how many members are in it; 0: it is closed.
+    alignas(cache_line) std::atomic<std::uint64_t> entered{0};
     std::vector<std::thread> threads;
   };
+
+  // Calls the members; false: the caller is the only one.
+  template <class Work>
+  bool begin(int size, bool open, Work& work) {
+    size_ = size;
+    if (size <= 1) return false;
+    if (!crew_ || crew_->process != getpid() || crew_->members() < size) recruit(size);
+    crew_->job = [&work](int rank) { work(rank); };
+    arrived_.reset(0);
+    crew_->finished.reset(0);
+    crew_->call(size, open);
+    return true;
+  }
 
   void recruit(int size) {
     dismiss();

@@ -14,7 +14,7 @@ import pytest
 
 from linnet import config
 from linnet._native import core
-from linnet.fit import loop
+from linnet.fit import loop, objective
 
 SEARCH = bool(os.environ.get("LINNET_SEARCH"))
 
@@ -49,7 +49,8 @@ class _AllThreads:
 def teams_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As many threads work as are asked for, more than there are cores and however little there is to do."""
     monkeypatch.setattr(config, "_most_members", lambda: 1024)
-    monkeypatch.setattr(loop, "ThreadChoice", _AllThreads)
+    for module in (loop, objective):
+        monkeypatch.setattr(module, "ThreadChoice", _AllThreads)
     core.set_teams_of_any_size(True)
     yield
     core.set_teams_of_any_size(False)

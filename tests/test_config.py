@@ -39,8 +39,8 @@ def test_a_container_limits_the_cores(
         ("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "200000 100000", "cpu.max": "max 100000"}, 2),
         ("0::/a/b\n", {"a/b/cpu.max": "max 100000", "other/cpu.max": "100000 100000"}, 8),
         ("0::/gone\n", {"cpu.max": "300000 100000"}, 3),  # a container sees its own group as the root
-        ("3:cpu,cpuacct:/a\n", {"cpu,cpuacct/a/cpu.cfs_quota_us": "250000", "cpu,cpuacct/a/cpu.cfs_period_us": "1000"}, 8),
-        ("3:cpu,cpuacct:/a\n", {"cpu,cpuacct/a/cpu.cfs_quota_us": "5000", "cpu,cpuacct/a/cpu.cfs_period_us": "1000"}, 5),
+        ("3:cpu,time:/a\n", {"cpu,time/a/cpu.cfs_quota_us": "250000", "cpu,time/a/cpu.cfs_period_us": "1000"}, 8),
+        ("3:cpu,time:/a\n", {"cpu,time/a/cpu.cfs_quota_us": "5000", "cpu,time/a/cpu.cfs_period_us": "1000"}, 5),
         ("3:cpu:/host\n", {"cpu/cpu.cfs_quota_us": "2000", "cpu/cpu.cfs_period_us": "1000"}, 2),
         ("3:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1000"}, 8),
         ("4:memory:/m\n", {"memory/m/cpu.max": "100000 100000"}, 8),

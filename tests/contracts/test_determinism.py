@@ -173,7 +173,7 @@ def test_other_threads_in_every_slice_change_nothing(shape: str, monkeypatch: py
         taken.append(next(turns))
         return taken[-1]
 
-    monkeypatch.setattr(loop.ThreadChoice, "take", take)
+    monkeypatch.setattr("linnet.fit.loop.ThreadChoice.take", take)
     assert result(network, plan, "float32", 200) == one
     assert set(taken) == {1, 2, 3}
 

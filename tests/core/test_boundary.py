@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linnet._native import core
+from linnet import _native
 from linnet.fit.optimizers import Adam
 from linnet.model.heads import Categorical
 from linnet.model.network import Layer, Network
 
+core: Any = _native.core  # families and activations have no names for a type checker
 NETWORK = Network(4, (Layer(3),), Categorical())
 BEYOND = 2**31 + 5
 
 
-def columns(*tables: Any) -> core.Columns:
+def columns(*tables: Any) -> Any:
     return core.Columns(len(tables[0]), list(tables), None, 0, [], [])
 
 
@@ -30,19 +31,19 @@ def repeated(rows: int, cols: int, dtype: str = "float32") -> Any:
     return np.broadcast_to(np.zeros((1, 1), dtype), (rows, cols))
 
 
-def trainer_on(x: Any, labels: Any, *, batch: int = 16, threads: int = 1) -> core.TrainerF32:
+def trainer_on(x: Any, labels: Any, *, batch: int = 16, threads: int = 1) -> Any:
     trainer = core.TrainerF32(NETWORK.to_core(), Adam(0.05).to_core(), batch, 3, threads)
     trainer.write(0, np.linspace(-1, 1, NETWORK.size, dtype=np.float32))
     trainer.set_data(columns(x), labels, None, None, None, True, 1.0)
     return trainer
 
 
-def epoch(trainer: core.TrainerF32, number: int, seconds: float = 60) -> Any:
+def epoch(trainer: Any, number: int, seconds: float = 60) -> Any:
     trainer.begin_epoch(number)
     return trainer.run(np.full(trainer.steps, 0.05), seconds, 1)
 
 
-def theta_of(trainer: core.TrainerF32) -> bytes:
+def theta_of(trainer: Any) -> bytes:
     theta = np.empty(NETWORK.size, np.float32)
     trainer.read(0, theta)
     return theta.tobytes()
@@ -370,6 +371,7 @@ def test_an_object_that_computes_refuses_a_second_call() -> None:
     objective.set_theta(np.linspace(-1, 1, 15))
     alone = objective.sums(x, None, values, None, None, 0, 60, theta)
     calls |= {
+        "use_threads": lambda: objective.use_threads(1),
         "set_theta": lambda: objective.set_theta(np.zeros(15)),
         "sums": lambda: objective.sums(x, None, values, None, None, 0, 60, None),
         "predict": lambda: objective.predict(x, 0, 60, True, out),
@@ -386,7 +388,8 @@ def test_an_object_that_computes_refuses_a_second_call() -> None:
         trainer.read(0, end)
         return end.tobytes()
 
-    refused.clear(), calls.clear()
+    refused.clear()
+    calls.clear()
     trainer = core.TrainerF64(network, Adam(0.05).to_core(), 30, 3, 1)
     expected = trained()
     trainer = core.TrainerF64(network, Adam(0.05).to_core(), 30, 3, 1)

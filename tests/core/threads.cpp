@@ -276,6 +276,9 @@ void predictions() {
         std::vector<double> grad(net.parameters());
         const Batch<T> batch{&data.x, data.targets(Family::categorical), data.weights.data(), nullptr, nullptr, 0, 0};
         const Sums sums = objective.sums(batch, rows, grad.data());
+        objective.use(1);
+        const Bytes before = bytes_of(grad);
+        expect(objective.sums(batch, rows, grad.data()).loss == sums.loss && bytes_of(grad) == before, "fewer threads");
         return bytes_of(mean) + bytes_of(grad) + std::to_string(sums.loss);
       };
       const std::string what =

@@ -26,6 +26,7 @@ from linnet.playground.server import Server
 from .served import Page, ask, good_headers, serving
 
 LONG = 30  # seconds: a test that would wait longer has failed
+COMMAND = [sys.executable, "-m", "linnet", "play", "--no-browser", "--port", "0"]
 
 
 @pytest.fixture(scope="module")
@@ -143,15 +144,14 @@ def test_many_that_ask_for_nothing_do_not_silence_the_page(descriptors: int, tmp
         pytest.skip("may not open so many files here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
     process = subprocess.Popen(
-        [sys.executable, "-m", "linnet", "play", "--no-browser", "--port", "0"],
+        ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *COMMAND],
         env={**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard)),
     )
     opened: list[socket.socket] = []
-    attack = threading.Thread(target=lambda: flood())
+    attack: threading.Thread | None = None
     try:
         assert process.stdout is not None
         address = urlsplit(process.stdout.readline().split()[1])
@@ -185,6 +185,7 @@ def test_many_that_ask_for_nothing_do_not_silence_the_page(descriptors: int, tmp
                     connection.sendall(beginnings[count % len(beginnings)])
 
         assert status() == 303
+        attack = threading.Thread(target=flood)
         attack.start()
         assert {status() for _ in range(20)} == {303}  # while they come
         attack.join()
@@ -196,7 +197,7 @@ def test_many_that_ask_for_nothing_do_not_silence_the_page(descriptors: int, tmp
     finally:
         process.kill()
         process.wait()
-        if attack.ident is not None:
+        if attack is not None:
             attack.join()
         for connection in opened:
             connection.close()

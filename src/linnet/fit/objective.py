@@ -10,6 +10,7 @@ any number of threads may predict with the same parameters at once.
 
 import threading
 from collections.abc import Iterator, Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from linnet._native import core
 from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.fit.threads import most_threads
+from linnet.fit.threads import ThreadChoice, most_threads
 from linnet.model.network import Network, Theta
 
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
@@ -46,7 +47,9 @@ class Objective:
         self.dtype = np.dtype(dtype)
         kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
         native = network.to_core()
-        self._core = kind(native, most_threads(native, min(rows, _CHUNK), threads))
+        self._most_threads = most_threads(native, min(rows, _CHUNK), threads)
+        self._core = kind(native, self._most_threads)
+        self._choice = ThreadChoice(self._most_threads)
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> Sums:
         """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""
@@ -57,7 +60,10 @@ class Objective:
         columns = as_columns(rows.x)
         native = columns.to_core()
         for first, count in self._slices(columns, 3):
+            threads, began = self._choice.take(), perf_counter()
+            self._core.use_threads(threads)
             sums = self._core.sums(native, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
+            self._choice.record(threads, perf_counter() - began, count)
             loss, weight = loss + sums[0], weight + sums[1]
             if total is not None and part is not None:
                 total += part
@@ -75,6 +81,7 @@ class Objective:
         out = np.empty((len(x), self.network.outputs), self.dtype)
         columns = as_columns(x)
         native = columns.to_core()
+        self._core.use_threads(self._most_threads)  # there is no later pass that a trial could pay for
         for first, count in self._slices(columns, 1):
             self._core.predict(native, first, count, mean, out[first : first + count])
         return out

@@ -49,6 +49,7 @@ class Patient(H11Protocol):
     _for_reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
         super().connection_made(transport)
         self._wait()
         # not before what came along with the new ones has been read
@@ -60,16 +61,19 @@ class Patient(H11Protocol):
             each.give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
         self._go_on()
         self._is_read()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """Take what has come; a whole request ends the wait."""
         super().data_received(data)
         if self.since is not None and self._has_request() and not self.transport.is_closing():
             self._go_on()
 
     def on_response_complete(self) -> None:
+        """Wait for the next request."""
         answered = self._has_request()  # an answer may come before the end of a request that is refused
         super().on_response_complete()
         if answered or self.since is None:
@@ -78,14 +82,17 @@ class Patient(H11Protocol):
                 self._wait()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Become a socket, which looks after itself by pings."""
         self._go_on()
         super().handle_websocket_upgrade(event)
 
     def pause_writing(self) -> None:
+        """Begin to wait for somebody who reads."""
         super().pause_writing()
         self._for_reader = self.loop.call_later(self.patience, self.give_up)
 
     def resume_writing(self) -> None:
+        """Go on: somebody reads."""
         super().resume_writing()
         self._is_read()
 
