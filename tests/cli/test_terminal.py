@@ -1,4 +1,4 @@
-"""What names and cells hold reaches the terminal as text: nothing in it is a command to the terminal or a spreadsheet."""
+"""What names and cells hold reaches the terminal as text: none of it is a command to the terminal or a spreadsheet."""
 
 import csv
 import io
@@ -128,7 +128,7 @@ def test_formulas_are_texts_if_asked_for(folder: Path) -> None:
     assert changed["'=name"].to_pylist() == [-1.5] * len(TEXTS)
     assert formulas(table) == {"text": few, "=name": 1}
     assert formulas(changed) == {}
-    rows = {"x": np.arange(100.0), "id": ["=1+1"] * 50 + ["b"] * 50, "y": ["+yes", "-no"] * 50}
+    rows = {"x": np.sin(np.arange(100.0)), "id": ["=1+1"] * 50 + ["b"] * 50, "y": ["+yes", "-no"] * 50}
     pyarrow_csv.write_csv(pa.table(rows), folder / "formulas.csv")
     words = ("train", "formulas.csv", "--target", "y", "--drop", "id", "--model", "constant", "-o", "f.linnet")
     assert call(*words, cwd=folder).code == 0

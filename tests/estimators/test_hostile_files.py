@@ -1,5 +1,5 @@
-"""Made-up model files and checkpoints, whose digests are right: a FormatError or a model that answers, in the memory of a
-few times the file. A longer search: `LINNET_SEARCH=1`, which draws other changes, and more of them.
+"""Made-up model files and checkpoints, whose digests are right: a FormatError or a model that answers, in the memory of
+a few times the file. A longer search: `LINNET_SEARCH=1`, which draws other changes, and more of them.
 """
 
 import copy
@@ -113,7 +113,7 @@ def test_any_change_to_a_model_file_is_refused_or_gives_a_model(name: str, tmp_p
                     getattr(read, method)(x)
             read.save(tmp_path / "b.linnet")
         except ValueError as error:  # of other rows than it takes now, or a model that is not fitted any more
-            assert isinstance(error, LinnetError) or "is not fitted yet" in str(error)
+            assert isinstance(error, LinnetError) or "is not fitted yet" in str(error)  # noqa: PT017 - or it answers
     assert refused > TRIES / 3
 
 

@@ -58,7 +58,7 @@ def _checked(x: Any) -> Any:
         _check_indices(x.row, rows, len(x.data), "row")
         _check_indices(x.col, columns, len(x.data), "column")
     elif x.format == "dok":
-        for row, column in x.keys():
+        for row, column in list(x.keys()):
             if not (0 <= row < rows and 0 <= column < columns):
                 raise ValueError(f"an entry in row {row}, column {column} of {rows} x {columns}")
     elif x.format == "lil":

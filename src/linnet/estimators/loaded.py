@@ -1,7 +1,7 @@
 """Whether what a file holds is a model: its parts have types and sizes that go together, and a row gets an answer.
 
-`check_part` sees each object as soon as it is read and looks at what native code and loops rely on; `check_answers` asks
-the whole model about one made-up row. What is wrong is a FormatError, or an error of Python that `load` makes one.
+`check_part` sees each object as soon as it is read and looks at what native code and loops rely on; `check_answers`
+asks the whole model about one made-up row. What is wrong is a FormatError, or an error of Python that `load` makes one.
 """
 
 import inspect

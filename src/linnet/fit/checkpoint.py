@@ -145,8 +145,8 @@ def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
         slots = len(member.state().arrays)
         if (theta.shape, theta.dtype) != (member.theta.shape, member.theta.dtype) or len(state.arrays) != slots:
             raise FormatError(
-                f"the checkpoint has {theta.size} parameters of type {theta.dtype} and {len(state.arrays)} arrays of the "
-                f"optimizer, where the run has {member.theta.size} of type {member.theta.dtype} and {slots}"
+                f"the checkpoint has {theta.size} parameters of type {theta.dtype} and {len(state.arrays)} arrays of "
+                f"the optimizer, where the run has {member.theta.size} of type {member.theta.dtype} and {slots}"
             )
     members = [
         Training(member.network, theta, member.rows, member.plan, member.validation, state, memory)

@@ -10,8 +10,8 @@
 | arrays of texts or objects | {"items": [...], "shape": [...], "dtype": "|O"} |
 | objects | {"object": name of the class, "state": {name: value}} |
 
-Reading makes objects of the classes it is given, and of no others: no code is looked up by a name from a file. Values of
-a dataclass must be of the types it says.
+Reading makes objects of the classes it is given, and of no others: no code is looked up by a name from a file. Values
+of a dataclass must be of the types it says.
 """
 
 import math
