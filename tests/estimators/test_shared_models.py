@@ -86,9 +86,9 @@ def frames(*, gaps: bool) -> list[Any]:
     return [*tables, *(pl.from_pandas(one.head(5)) for one in given), *(pa.table(one.head(1)) for one in given)]
 
 
-SMALL = {"hidden_layer_sizes": (64,), "max_iter": 2, "random_state": 0}
-WIDE = {"hidden_layer_sizes": (512, 256), "max_iter": 1, "random_state": 0}
-PRESET = {"preset": "tabular", "max_iter": 2, "random_state": 0}
+SMALL: dict[str, Any] = {"hidden_layer_sizes": (64,), "max_iter": 2, "random_state": 0}
+WIDE: dict[str, Any] = {"hidden_layer_sizes": (512, 256), "max_iter": 1, "random_state": 0}
+PRESET: dict[str, Any] = {"preset": "tabular", "max_iter": 2, "random_state": 0}
 
 
 def sequential(loss: str) -> linnet.Sequential:
