@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linnet.cli.reading import character, check_columns, progress
 from linnet.cli import terminal
+from linnet.cli.reading import character, check_columns, progress
 from linnet.cli.terminal import line
 
 if TYPE_CHECKING:
