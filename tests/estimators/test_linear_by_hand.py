@@ -11,7 +11,7 @@ import scipy.sparse
 
 import linnet
 from linnet import LogisticRegression, OneVsRestClassifier, Perceptron, ThresholdClassifier
-from linnet.errors import DataError, FitWarning
+from linnet.errors import DataError, FitWarning, FormatError
 from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
 from linnet.multiclass import LabelTreeClassifier, OneVsOneClassifier, OutputCodeClassifier
 from linnet.multiclass.learners import StackedLogistic
@@ -246,3 +246,14 @@ def test_a_threshold_stands_on_what_was_set() -> None:
     tuned = ThresholdClassifier(LogisticRegression()).fit(X, TWO)
     tuned.estimator_.intercept_[:] = 50
     assert tuned.predict(X).all()
+
+
+@pytest.mark.parametrize("name", ["least squares", "two targets", "counts", "four classes", "perceptron"])
+@pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((2, 5)), [1.0, "a"], {}, np.full((4, 4), np.nan)], ids=str)
+def test_files_whose_coefficients_cannot_be_are_refused(name: str, wrong: Any, tmp_path: Path) -> None:
+    for attribute in ("coef_", "intercept_"):
+        model = fitted(name, "dense")
+        setattr(model, attribute, wrong)
+        model.save(tmp_path / "model")
+        with pytest.raises(FormatError, match="model"):
+            linnet.load(tmp_path / "model")

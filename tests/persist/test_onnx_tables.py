@@ -19,7 +19,7 @@ from linnet.estimators.table_training import Options, train
 
 onnx = pytest.importorskip("onnx", reason="the test group has onnx")
 runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
-pytestmark = pytest.mark.filterwarnings("ignore:X has rows with", "ignore:Maximum iterations")
+pytestmark = pytest.mark.filterwarnings("ignore:(X|the table) has rows with", "ignore:Maximum iterations")
 
 RNG = np.random.default_rng(0)
 ROWS = 500

@@ -362,4 +362,6 @@ class Encoded:
 
 def _one_row(row: Any) -> NDArray[np.float64]:
     """A row of numbers, also one that is a table or a sparse matrix of its own."""
+    if hasattr(row, "toarray") and row.ndim == 1:  # a row of a sparse array
+        row = row.reshape(1, -1)
     return np.asarray(as_dense(row, "a row"), np.float64).reshape(-1)

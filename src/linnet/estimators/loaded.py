@@ -133,10 +133,8 @@ def _network_model(made: Any) -> None:
 
 
 def _linear(made: Any) -> None:
-    if "_weights" in made.__dict__:
-        weights, biases = made._weights, made._biases
-        _need(fits(weights, NDArray[np.float64]) and fits(biases, NDArray[np.float64]), made, "weights")
-        _need(weights.shape == (_coefficients(made._encoder), *biases.shape) and biases.ndim == 1, made, "weights")
+    if "coef_" in made.__dict__:
+        _, biases = made._parameters()  # which checks them, as users may set them by hand
         _classes(made, len(biases))
         _need(fits(made.__dict__.get("_spectrum"), tuple[int, NDArray[np.float64]] | None), made, "rank_")
         _need(made.__dict__.get("_products") is None, made, "rank_")
@@ -144,9 +142,8 @@ def _linear(made: Any) -> None:
 
 def _perceptron(made: Any) -> None:
     if "coef_" in made.__dict__:
-        _need(fits(made.coef_, NDArray[np.float64]) and fits(made.intercept_, NDArray[np.float64]), made, "coef_")
-        _need(made.coef_.shape == (*made.intercept_.shape, _coefficients(made._encoder)), made, "coef_")
-        _classes(made, len(made.intercept_))
+        _, biases = made._parameters()
+        _classes(made, len(biases))
 
 
 def _classes(made: Any, outputs: int, *, several: bool = False) -> None:
@@ -209,7 +206,7 @@ def _constant(made: Any) -> None:
 
 
 def _stacked(made: Any) -> None:
-    _need(made.weights.shape == (_coefficients(made.encoder), *made.biases.shape), made, "weights")
+    _need(made.coef.shape == (*made.biases.shape, _coefficients(made.encoder)), made, "coef")
     _need(made.biases.ndim == 1 and made.iterations.shape == made.biases.shape, made, "biases")
 
 
