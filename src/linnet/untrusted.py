@@ -80,7 +80,7 @@ def as_text(text: str) -> str:
 def split_tensors(content: memoryview) -> tuple[dict[str, Any], memoryview]:
     """The header of arrays in safetensors form, as JSON, and the bytes behind it."""
     end = 8 + int.from_bytes(content[:8], "little")
-    if len(content) < 8 or end > len(content) or content[8:9] != b"{":
+    if len(content) < 8 or end > len(content) or bytes(content[8:9]) != b"{":
         raise FormatError("it does not begin as safetensors do")
     if end > LONGEST_JSON:
         raise FormatError(f"a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")
@@ -148,7 +148,7 @@ def fits(value: object, hint: Any) -> bool:
         )
     if origin in (tuple, list, Sequence, Collection):
         kinds = (list, tuple) if origin in (Sequence, Collection) else (origin,)
-        return isinstance(value, kinds) and all(fits(item, inside[0]) for item in value)
+        return isinstance(value, kinds) and all(fits(item, inside[0]) for item in value)  # type: ignore[attr-defined]
     if origin in (dict, Mapping):
         return isinstance(value, dict) and all(fits(k, inside[0]) and fits(v, inside[1]) for k, v in value.items())
     return origin is not Callable and isinstance(value, origin)

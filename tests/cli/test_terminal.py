@@ -5,6 +5,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ TARGET = f"target {''.join(PAYLOADS)}MARK"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
     rows = 5 * len(NAMES)
-    table = {name: rng.normal(size=rows) for name in NAMES}
+    table: dict[str, Any] = {name: rng.normal(size=rows) for name in NAMES}
     table["level"] = [NAMES[row % len(NAMES)] for row in range(rows)]
     table["constant" + PAYLOADS[0]] = [NAMES[0]] * rows
     table[TARGET] = rng.choice([f"yes{PAYLOADS[10]}MARK", f"no{PAYLOADS[18]}MARK"], rows)
@@ -95,7 +96,7 @@ def test_the_guard_is_all_that_prints_go_through(monkeypatch: pytest.MonkeyPatch
     with guarded():
         print("a\x1b[31m\tb\x9bü\ud800\n\u202e")
         assert not __import__("sys").stdout.isatty()
-    assert stream.buffer.getvalue() == rb"a\x1b[31m" + b"\tb" + rb"\x9b\xfc\ud800" + b"\n" + rb"\u202e" + b"\n"  # type: ignore[attr-defined]
+    assert stream.buffer.getvalue() == rb"a\x1b[31m" + b"\tb" + rb"\x9b\xfc\ud800" + b"\n" + rb"\u202e" + b"\n"
     assert isinstance(Guard(stream).buffer, io.BytesIO)
     assert shown("plain\ttext\nof two lines ü 日本 👩\u200d🔬") == "plain\ttext\nof two lines ü 日本 👩\u200d🔬"
 

@@ -91,7 +91,7 @@ def test_killed_and_resumed(folder: Path) -> None:
 def test_the_same_run_gives_the_same_file(folder: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the files are called, on any number of threads; what was asked for is in it."""
     csv.write_csv(TABLE.drop_columns(["colour"]), folder / "numbers.csv")
-    words = ("--target", "sold", "--model", model, "--seed", "3")
+    words: tuple[str, ...] = ("--target", "sold", "--model", model, "--seed", "3")
     words += () if model == "perceptron" else ("--epochs", "2", "--hidden", "4,3")
     said = call("train", "numbers.csv", *words, "--threads", "1", "-o", "one.linnet", "--json", cwd=folder)
     assert said.code == 0, said.err

@@ -107,7 +107,8 @@ def changed_arrays(arrays: dict[str, Any], rng: random.Random) -> dict[str, Any]
         lambda: np.array(1.0),
     ]
     with np.errstate(all="ignore"):
-        arrays[name] = rng.choice(choices)()
+        made: Any = rng.choice(choices)
+        arrays[name] = made()
     if rng.random() < 0.05:
         del arrays[name]
     return arrays

@@ -91,7 +91,8 @@ def cut(array: str) -> Any:
 
 def with_part(format: str, part: str, change: Any) -> Any:
     """A matrix in a format, with one of its parts changed."""
-    out = scipy.sparse.csr_array(X).asformat(format)
+    out: Any = scipy.sparse.csr_array(X)
+    out = out.asformat(format)
     changed = change(getattr(out, part))
     if part != "_dict":
         object.__setattr__(out, part, changed)

@@ -33,10 +33,10 @@ EVERY["mlp, all options"][0].random_state = 3  # its generator would go on from 
 RESUMED: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "tuples, arrays and numbers of NumPy": (
         MLPClassifier(
-            np.array([8, 4]),
+            np.array([8, 4]),  # type: ignore[arg-type]
             activation=("tanh", "relu"),
             alpha=np.float64(0.25),
-            l1=np.float32(0.5),
+            l1=np.float32(0.5),  # type: ignore[arg-type]
             class_weight={"no": 2},
         ),
         TABLE,

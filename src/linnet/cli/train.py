@@ -1,7 +1,7 @@
 """`linnet train`: a table in, a model file and a report out."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,6 @@ from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
-    import click
     from rich.console import Console
 
     from linnet.estimators.table_model import TableModel, Tried
@@ -174,7 +173,7 @@ def train(
         print(json_text({**_as_json(found, out), **_of_the_run(found, data, notices)}))
 
 
-def _settings(known: "list[click.Parameter]", given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(known: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given and change the result, by name; the data themselves are no part of a model."""
     settings = {
         option.name: given[option.name]

@@ -113,20 +113,21 @@ def _coefficients(encoder: Encoder | Preparer) -> int:
 
 
 def _network_model(made: Any) -> None:
-    network, theta = getattr(made, "_network", None), getattr(made, "_theta", None)
+    network: Any = getattr(made, "_network", None)
+    theta: Any = getattr(made, "_theta", None)
     if network is None and theta is None:
         return
     _need(isinstance(theta, np.ndarray) and theta.dtype in (np.float32, np.float64), made, "theta")
     _need(network is None or (isinstance(network, Network) and theta.shape == (network.size,)), made, "theta")
     if isinstance(made, Estimator):
-        members = made.__dict__.get("_members")
+        members: Any = made.__dict__.get("_members")
         _need(isinstance(members, list) and members and members[0] is theta, made, "members")
         _need(len({id(member) for member in members}) == len(members), made, "members")
         alike = [
             isinstance(one, np.ndarray) and (one.dtype, one.shape) == (theta.dtype, theta.shape) for one in members
         ]
         _need(all(alike) and network is not None, made, "members")
-        _need(_coefficients(made._encoder) == network.inputs, made, "network")
+        _need(_coefficients(made.__dict__["_encoder"]) == network.inputs, made, "network")
         spread = made.__dict__.get("dispersion_")
         _need(spread is None or (spread.shape == (network.outputs,) and (spread >= 0).all()), made, "dispersion_")
         _classes(made, network.outputs, several=getattr(made, "_multilabel", False))
@@ -150,7 +151,7 @@ def _classes(made: Any, outputs: int, *, several: bool = False) -> None:
     """A classifier has a class for each output, or two for one."""
     if isinstance(made, Classifier):
         count = 2 if outputs == 1 and not several else outputs
-        _need(made.classes_.shape == (count,), made, "classes_")
+        _need(made.__dict__["classes_"].shape == (count,), made, "classes_")
 
 
 def _rebuilt(made: Any) -> None:

@@ -289,7 +289,7 @@ def _unpacked(content: memoryview) -> Saved:
 def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> Snapshot:
     """One member's; what it takes is no longer among the arrays."""
     theta, best = arrays.pop(f"{member} theta"), arrays.pop(f"{member} best_theta", None)
-    slots = []
+    slots: list[Any] = []
     while (slot := arrays.pop(f"{member} state {len(slots)}", None)) is not None:
         slots.append(slot)
     _need(theta.dtype in (np.float32, np.float64) and theta.ndim == 1, "theta")
