@@ -371,10 +371,10 @@ def _table_row(model: "TableModel") -> Any:
     """A row of a table with all columns that prediction reads."""
     import pyarrow as pa
 
-    levels = _known_levels(_encoder_of(model.estimator))
+    levels, types = _known_levels(_encoder_of(model.estimator)), model.schema.types
     found = {}
     for column in model.schema.used:
-        type_ = model.schema.types[column.name]
+        type_ = types[column.name]
         first = datetime.fromisoformat(column.start) if column.kind == "date" else None
         value: Any = {"number": 0, "boolean": False, "date": first}.get(column.kind, levels.get(column.name))
         if column.style:
