@@ -99,7 +99,8 @@ def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
 
 def check_read(column: Column) -> None:
     """Raise a FormatError for what no column can have been read as; it may come from a file."""
-    styles = {"number": _NUMBER_STYLES, "date": _DATE_STYLES}.get(column.kind, ())
+    anything = (*_NUMBER_STYLES, *_DATE_STYLES)  # an identifier may be written as a number
+    styles = {"number": _NUMBER_STYLES, "date": _DATE_STYLES}.get(column.kind, anything)
     parts = ("year", "month", "weekday", "hour", "days")
     if column.style and not (column.style in styles and column.type == "string"):
         raise FormatError(f"column {column.name!r} is read as {column.style[:60]!r}, which linnet does not know")
