@@ -343,10 +343,10 @@ class Linnet(Peer):
 
     def setup(self, workload: Workload) -> None:
         """Build the model with the common initial weights."""
-        from linnet.fit.loop import OptimizerState
-        from linnet.fit.optimizers import SGD, Adam
-        from linnet.model.activations import Activation
-        from linnet.model.heads import Categorical
+        from linnet.fit.loop.optimizers import SGD, Adam
+        from linnet.fit.loop.training import OptimizerState
+        from linnet.heads import Categorical
+        from linnet.heads.activations import Activation
         from linnet.model.network import Layer, Network
 
         self.x, self.y = load(workload)
@@ -362,7 +362,7 @@ class Linnet(Peer):
     def epoch(self, order: Integers) -> float:
         """Train one epoch."""
         from linnet.data.rows import Rows
-        from linnet.fit.loop import Plan, Training
+        from linnet.fit.loop.training import Plan, Training
 
         self.epochs += 1
         if self.epochs <= CHECKED_EPOCHS:

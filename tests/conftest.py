@@ -14,7 +14,8 @@ import pytest
 
 from linnet import config
 from linnet._native import core
-from linnet.fit import loop, objective
+from linnet.fit import objective
+from linnet.fit.loop import training as loop
 
 SEARCH = bool(os.environ.get("LINNET_SEARCH"))
 

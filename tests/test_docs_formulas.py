@@ -11,15 +11,15 @@ import pytest
 import linnet
 from linnet import SGD, Adagrad, Adam, AdamW, Dense, MLPClassifier, MLPRegressor, RMSprop, Sequential, l1_l2
 from linnet.data.rows import Rows
-from linnet.estimators.table_network import TableNetwork
 from linnet.evaluate import binary_rates, fbeta_score, precision_score, recall_score
+from linnet.fit.loop.optimizers import OPTIMIZERS
 from linnet.fit.objective import Objective
-from linnet.fit.optimizers import OPTIMIZERS
-from linnet.model.activations import as_activation
-from linnet.model.heads import Bernoulli, Categorical, Normal, Poisson
+from linnet.heads import Bernoulli, Categorical, Normal, Poisson
+from linnet.heads.activations import as_activation
 from linnet.model.initialise import INITIALISERS, initial_theta
 from linnet.model.network import Layer, Network
 from linnet.playground.state import State
+from linnet.tables.network import TableNetwork
 
 from .formulas import assignments, evaluate, value
 
@@ -146,9 +146,14 @@ def test_whose_default_is_whose() -> None:
     x = np.random.default_rng(0).normal(size=(30, 200))
     for model in (MLPClassifier, MLPRegressor):
         assert model.__name__ in STARTS["glorot_uniform"][2]
-        for preset in (None, ("tabular", "hidden_layer_sizes", "dropout")):
+        for preset in (None, "tabular"):
             fitted = model(
-                hidden_layer_sizes=(100,), random_state=0, max_iter=1, learning_rate_init=1e-12, preset=preset
+                hidden_layer_sizes=(100,),
+                random_state=0,
+                max_iter=1,
+                learning_rate_init=1e-12,
+                preset=preset,
+                dropout=0.0,
             )
             weights = fitted.set_params(weight_decay=1e-9).fit(x, np.arange(30) % 2).coefs_[0]
             inputs, outputs = weights.shape

@@ -23,16 +23,16 @@ MODULES = (  # public modules, a page each
     "linnet.theory.likelihood",
     "linnet.theory.depth",
     "linnet.theory.certificate",
-    "linnet.model.heads",
-    "linnet.model.activations",
+    "linnet.heads",
+    "linnet.heads.activations",
     "linnet.model.initialise",
     "linnet.model.network",
     "linnet.fit.objective",
-    "linnet.fit.loop",
+    "linnet.fit.loop.training",
     "linnet.data.rows",
-    "linnet.data.sources",
-    "linnet.data.schema",
-    "linnet.data.leaks",
+    "linnet.tables.io.sources",
+    "linnet.tables.schema",
+    "linnet.tables.leaks",
     "linnet.playground.datasets",
     "linnet.report",
     "linnet.errors",
@@ -81,9 +81,9 @@ def reference(name: str) -> str:
 
 
 def documentation(value: Any) -> str:
-    """A docstring as HTML: Markdown, with examples as code."""
+    """A docstring as HTML: Markdown, with the sections of numpydoc as lists and examples as code."""
     lines, inside = list[str](), False
-    for line in (inspect.getdoc(value) or "").splitlines():
+    for line in as_lists(inspect.getdoc(value) or "").splitlines():
         example = line.lstrip().startswith(">>> ")
         if example and not inside:
             lines.append("```pycon")
@@ -92,6 +92,28 @@ def documentation(value: Any) -> str:
         inside = example or (inside and bool(line.strip()))
         lines.append(line)
     return render("\n".join([*lines, "```"] if inside else lines))
+
+
+def as_lists(text: str) -> str:
+    """The docstring with each section of numpydoc as a bold line, and what it lists as an item per name."""
+    head, *parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", text, flags=re.MULTILINE)
+    out = [head]
+    for title, content in zip(parts[::2], parts[1::2], strict=True):
+        listed = title not in ("Examples", "Notes")
+        out.append(f"**{title}**\n\n{_listed(content) if listed else content}")
+    return "".join(out)
+
+
+def _listed(content: str) -> str:
+    lines = []
+    for line in content.splitlines():
+        name, colon, kind = line.partition(" : ")
+        if line and not line[0].isspace():
+            names = ", ".join(f"`{each}`" for each in name.split(", "))
+            lines.append(f"- {names}{f' ({kind})' if colon else ''}:")
+        else:
+            lines.append(line and f"  {line.strip()}")
+    return "\n".join(lines) + "\n"
 
 
 def _entry(value: Any, name: str) -> str:

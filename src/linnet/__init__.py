@@ -3,35 +3,48 @@
 Names are loaded when they are first used, so that `import linnet` costs next to nothing.
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from linnet._lazy import lazily
+from linnet._moved import finder
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from linnet import config, errors, evaluate, multiclass, theory
     from linnet.config import get_threads, set_threads, show_config, threads
-    from linnet.estimators.layers import Dense, Dropout, Input, l1, l1_l2, l2
-    from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
+    from linnet.estimators.linear import (
+        GammaRegressor,
+        LinearRegression,
+        NegativeBinomialRegressor,
+        PoissonRegressor,
+        Ridge,
+        TweedieRegressor,
+    )
     from linnet.estimators.logistic import LogisticRegression
-    from linnet.estimators.mlp_classifier import MLPClassifier
-    from linnet.estimators.mlp_regressor import MLPRegressor
-    from linnet.estimators.model_file import load
+    from linnet.estimators.mlp.classifier import MLPClassifier
+    from linnet.estimators.mlp.regressor import MLPRegressor
+    from linnet.estimators.mlp.resume import resume
     from linnet.estimators.perceptron import Perceptron
-    from linnet.estimators.resume import resume
-    from linnet.estimators.sequential import History, Sequential
+    from linnet.estimators.sequential.layers import Dense, Dropout, Input, l1, l1_l2, l2
+    from linnet.estimators.sequential.sequential import History, Sequential
+    from linnet.estimators.tabular.classifier import TabularClassifier
+    from linnet.estimators.tabular.regressor import TabularRegressor
     from linnet.estimators.threshold import ThresholdClassifier
     from linnet.evaluate.metrics import NamedMetric
-    from linnet.fit.checkpoint import Checkpoint
-    from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
-    from linnet.fit.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
-    from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
-    from linnet.model.activations import LeakyReLU
+    from linnet.export.model_file import load
+    from linnet.fit.checkpoint.checkpoint import Checkpoint
+    from linnet.fit.loop.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+    from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
+    from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau
+    from linnet.heads.activations import LeakyReLU
     from linnet.multiclass.label_tree import LabelTreeClassifier
     from linnet.multiclass.one_vs_one import OneVsOneClassifier
     from linnet.multiclass.one_vs_rest import OneVsRestClassifier
     from linnet.multiclass.output_code import OutputCodeClassifier
+    from linnet.tables.model import TableModel
+    from linnet.tables.train import train
 
 __all__ = [
     "SGD",
@@ -56,6 +69,7 @@ __all__ = [
     "MLPClassifier",
     "MLPRegressor",
     "NamedMetric",
+    "NegativeBinomialRegressor",
     "OneVsOneClassifier",
     "OneVsRestClassifier",
     "Optimizer",
@@ -68,6 +82,9 @@ __all__ = [
     "Schedule",
     "Sequential",
     "StepDecay",
+    "TableModel",
+    "TabularClassifier",
+    "TabularRegressor",
     "ThresholdClassifier",
     "TweedieRegressor",
     "__version__",
@@ -85,32 +102,42 @@ __all__ = [
     "show_config",
     "theory",
     "threads",
+    "train",
 ]
 
 _MODULES = ("config", "errors", "evaluate", "multiclass", "theory")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
-    "estimators.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
-    "estimators.linear": ("GammaRegressor", "LinearRegression", "PoissonRegressor", "Ridge", "TweedieRegressor"),
+    "estimators.sequential.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),
+    "estimators.linear": (
+        *("GammaRegressor", "LinearRegression", "NegativeBinomialRegressor", "PoissonRegressor", "Ridge"),
+        "TweedieRegressor",
+    ),
     "estimators.logistic": ("LogisticRegression",),
-    "estimators.mlp_classifier": ("MLPClassifier",),
-    "estimators.mlp_regressor": ("MLPRegressor",),
-    "estimators.model_file": ("load",),
+    "estimators.mlp.classifier": ("MLPClassifier",),
+    "estimators.mlp.regressor": ("MLPRegressor",),
+    "export.model_file": ("load",),
     "estimators.perceptron": ("Perceptron",),
-    "estimators.resume": ("resume",),
-    "estimators.sequential": ("History", "Sequential"),
+    "estimators.mlp.resume": ("resume",),
+    "estimators.sequential.sequential": ("History", "Sequential"),
+    "estimators.tabular.classifier": ("TabularClassifier",),
+    "estimators.tabular.regressor": ("TabularRegressor",),
     "estimators.threshold": ("ThresholdClassifier",),
     "evaluate.metrics": ("NamedMetric",),
-    "fit.checkpoint": ("Checkpoint",),
-    "fit.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),
-    "fit.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "Schedule", "StepDecay"),
-    "fit.stopping": ("EarlyStopping", "ReduceLROnPlateau"),
-    "model.activations": ("LeakyReLU",),
+    "fit.checkpoint.checkpoint": ("Checkpoint",),
+    "fit.loop.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),
+    "fit.loop.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "Schedule", "StepDecay"),
+    "fit.loop.stopping": ("EarlyStopping", "ReduceLROnPlateau"),
+    "heads.activations": ("LeakyReLU",),
     "multiclass.label_tree": ("LabelTreeClassifier",),
     "multiclass.one_vs_one": ("OneVsOneClassifier",),
     "multiclass.one_vs_rest": ("OneVsRestClassifier",),
     "multiclass.output_code": ("OutputCodeClassifier",),
+    "tables.model": ("TableModel",),
+    "tables.train": ("train",),
 }
+
+sys.meta_path.append(finder)
 
 if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists
     __getattr__ = lazily(__name__, _NAMES, _MODULES)

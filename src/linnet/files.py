@@ -8,10 +8,21 @@ from contextlib import suppress
 from io import BufferedWriter
 from pathlib import Path
 
+from linnet.errors import ConfigError
+
 try:
     import fcntl
 except ImportError:  # a system without such locks
     fcntl = None  # type: ignore[assignment]
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path; a ConfigError if no file can be called so."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"no file can be called {os.fspath(path)!a}: {error.reason}: choose another name") from None
+    return Path(path)
 
 
 def write_whole(path: Path, parts: Iterable[bytes], *, keep: Path | None = None) -> None:

@@ -9,6 +9,7 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 from linnet.errors import FormatError
 
 LONGEST_JSON = 100_000_000  # bytes, as safetensors has it for its headers
-_FEW_CONTAINERS = 100_000  # lists and objects that any text may have
+_FEW = 100_000  # lists and objects, or keys, that any text may have
 _BYTES_PER_CONTAINER = 16  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
 _BYTES_IN_HEADER = 40  # likewise in a header, which also has a digest of 64 signs for each array
+_BYTES_PER_KEY = 30  # of a header, likewise: a key takes 300 bytes of memory
 _TENSOR = {"dtype", "shape", "data_offsets"}
 _DTYPES = {
     **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
@@ -43,16 +45,20 @@ def check_json_size(text: str, *, header: bool = False) -> None:
     """Refuse a text that would take far more memory once it is read."""
     if len(text) > LONGEST_JSON:
         raise FormatError(f"{len(text):,} characters of JSON, and {LONGEST_JSON:,} are the most")
-    most = _FEW_CONTAINERS + len(text) // (_BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)
-    if text.count("[") + text.count("{") > most and (found := _containers(text)) > most:
-        raise FormatError(f"{found:,} lists and objects in {len(text):,} characters of JSON, and {most:,} are the most")
+    limits = [("[{", "lists and objects", _BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)]
+    if header:
+        limits.append((":", "keys", _BYTES_PER_KEY))
+    for signs, what, each in limits:
+        most = _FEW + len(text) // each
+        if sum(map(text.count, signs)) > most and (found := _outside_strings(text, signs)) > most:
+            raise FormatError(f"{found:,} {what} in {len(text):,} characters of JSON, and {most:,} are the most")
 
 
-def _containers(text: str) -> int:
-    """How many lists and objects begin, not counting signs within strings."""
+def _outside_strings(text: str, signs: str) -> int:
+    """How many of these signs there are, not counting those within strings."""
     plain = np.frombuffer(text.encode().replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
     inside = np.cumsum(plain == ord('"'), dtype=np.uint8) % 2 == 1
-    return int((((plain == ord("[")) | (plain == ord("{"))) & ~inside).sum())
+    return sum(int(((plain == ord(sign)) & ~inside).sum()) for sign in signs)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -132,6 +138,8 @@ def fits(value: object, hint: Any) -> bool:
         kinds: tuple[type, ...] = (int, np.integer) if hint is int else (int, float, np.integer, np.floating)
         return isinstance(value, kinds) and not isinstance(value, bool)
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):  # files have its words
+        return isinstance(value, str) and value in list(hint)
     if origin is None:
         return isinstance(hint, type) and isinstance(value, hint)
     if origin is typing.Union or origin is types.UnionType:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import linnet
 from linnet.cli import main
-from linnet.estimators.sequential import Sequential
+from linnet.estimators.sequential.sequential import Sequential
 
 MODELS = ["Perceptron", "Softmax regression", "Neural net 64-64-10"]
 PLAIN = {
@@ -79,9 +79,11 @@ def test_the_demo_learns_and_says_so(tmp_path: Path) -> None:
     assert net > 96
     assert net > perceptron
     assert all(float(row[-1]) == pytest.approx(float(row[-2].rstrip("%")) / 100, abs=0.02) for row in rows)  # F1
-    assert out.splitlines()[-1] == "Learning curves: learning_curves.png"
-
-    assert list(tmp_path.iterdir()) == [tmp_path / "learning_curves.png"]
+    assert out.splitlines()[-2:] == ["Learning curves: learning_curves.png", "Report: diabetes_report.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["diabetes_report.html", "learning_curves.png"]
+    page = (tmp_path / "diabetes_report.html").read_text()
+    for word in ("progression after a year", "body mass index", "354 rows", "linnet.train(data"):
+        assert word in page
     width, height = png_size(tmp_path / "learning_curves.png")
     assert width >= 1200
     assert height >= 700
@@ -102,6 +104,12 @@ def test_json_has_the_same_table(linnet_demo: Any, tmp_path: Path) -> None:
         assert 0.5 < row["test_accuracy"] < 1
         assert 0.5 < row["macro_f1"] < 1
     assert "<svg" in (tmp_path / "curves.svg").read_text()
+    table = facts["table"]
+    assert (table["task"], table["metric"], table["report"]) == ("a number", "rmse", "diabetes_report.html")
+    by_name = {row["model"]: row["rmse"] for row in table["models"]}
+    (chosen,) = (row["model"] for row in table["models"] if row["chosen"])
+    assert by_name[chosen] == min(by_name.values()) < 0.8 * by_name["constant"]
+    assert (tmp_path / "diabetes_report.html").exists()
 
 
 def test_the_seed_decides(linnet_demo: Any) -> None:

@@ -12,7 +12,7 @@ import pyarrow.csv as csv
 import pytest
 
 import linnet
-from linnet.data.sources import open_source
+from linnet.tables.io.sources import open_source
 
 ROWS, TIMES = 100_000, 110
 MEGABYTES = 900  # of memory; the columns alone are 1,400 as numbers

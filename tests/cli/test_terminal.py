@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +97,7 @@ def test_the_guard_is_all_that_prints_go_through(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sys.stdout", stream)
     with guarded():
         print("a\x1b[31m\tb\x9bü\ud800\n\u202e")
-        assert not __import__("sys").stdout.isatty()
+        assert not sys.stdout.isatty()
     assert stream.buffer.getvalue() == rb"a\x1b[31m" + b"\tb" + rb"\x9b\xfc\ud800" + b"\n" + rb"\u202e" + b"\n"
     assert isinstance(Guard(stream).buffer, io.BytesIO)
     assert shown("plain\ttext\nof two lines ü 日本 👩\u200d🔬") == "plain\ttext\nof two lines ü 日本 👩\u200d🔬"
@@ -142,3 +144,18 @@ def test_formulas_are_texts_if_asked_for(folder: Path) -> None:
     assert (folder / "f.csv").read_text().splitlines()[1] == """"'=1+1","'+yes\""""
     said = call("predict", "f.linnet", "formulas.csv", "-o", "f.parquet", "--spreadsheet", cwd=folder)
     assert (said.code, "--spreadsheet is for CSV" in said.err) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
+def test_names_of_files_that_are_not_utf8(tmp_path: Path, suffix: str) -> None:
+    data, model, out = (os.fsdecode(name) for name in (b"d\xff.csv", b"m\xff.linnet", b"p\xff." + suffix.encode()))
+    pyarrow_csv.write_csv(pa.table({"x": np.sin(np.arange(50.0)), "y": ["no", "yes"] * 25}), tmp_path / "data.csv")
+    (tmp_path / "data.csv").rename(tmp_path / data)
+    said = call("train", data, "--target", "y", "--model", "constant", "-o", model, "--report", "r.html", cwd=tmp_path)
+    assert said.code == 0, said.err
+    assert r"saved m\udcff.linnet" in said.out
+    said = call("predict", model, data, "-o", out, cwd=tmp_path)
+    assert (said.code, said.err) == (0, "50 rows written to p\\udcff." + suffix + "\n")
+    assert (tmp_path / out).stat().st_size > 0
+    assert len(list(tmp_path.iterdir())) == 4

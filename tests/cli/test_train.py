@@ -15,7 +15,7 @@ import pytest
 
 import linnet
 from linnet.errors import DataWarning
-from linnet.estimators.table_model import TableModel
+from linnet.tables.model import TableModel
 
 RNG = np.random.default_rng(0)
 ROWS = 400

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import linnet
-from linnet.data.sources import open_source
 from linnet.errors import DataError, DataWarning
-from linnet.estimators.table_model import TableModel
+from linnet.tables.io.sources import open_source
+from linnet.tables.model import TableModel
 
 from ..data.damaged_tables import Case, damaged, large  # noqa: TID252 - of the reader's tests
 from .in_process import Said, call

@@ -15,7 +15,7 @@ import pyarrow.csv as csv
 import pytest
 
 import linnet
-from linnet.fit.checkpoint import read_checkpoint
+from linnet.fit.checkpoint.checkpoint import read_checkpoint
 
 from .in_process import call
 
@@ -122,10 +122,10 @@ def test_what_is_refused(folder: Path) -> None:
     renamed = TABLE.rename_columns(["size", "colour", "location", "sold"])
     csv.write_csv(renamed, folder / "renamed.csv")
     for given, reason in [
-        ((*resume, "--epochs", "3"), "max_iter was 2, now 3"),
-        ((*resume, "--hidden", "8"), "hidden_layer_sizes was"),
-        ((*resume, "--seed", "1"), "random_state was 0, now 1"),
-        ((*resume, "--class-weight", "balanced"), "class_weight was None, now 'balanced'"),
+        ((*resume, "--epochs", "3"), "--epochs was 2, now 3"),
+        ((*resume, "--hidden", "8"), "--hidden was"),
+        ((*resume, "--seed", "1"), "--seed was 0, now 1"),
+        ((*resume, "--class-weight", "balanced"), "--class-weight was None, now 'balanced'"),
         ((*resume, "--drop", "colour"), "now they lack 'colour=blue', 'colour=green', 'colour=red'"),
         ((*resume, "--valid", "0.3"), "cannot resume with other data"),
         (("train", "shorter.csv", *resume[2:]), "cannot resume with other data"),

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
-from linnet.model.activations import ACTIVATIONS, Activation
-from linnet.model.heads import (
+from linnet.heads import (
     Bernoulli,
     Categorical,
     Custom,
@@ -18,12 +17,14 @@ from linnet.model.heads import (
     Head,
     Huber,
     Laplace,
+    NegativeBinomial,
     Normal,
     Perceptron,
     Poisson,
     Quantile,
     Tweedie,
 )
+from linnet.heads.activations import ACTIVATIONS, Activation
 from linnet.model.network import Layer, Network
 
 Array = NDArray[Any]
@@ -68,6 +69,7 @@ HEADS = (
     HeadCase("huber", Huber(0.7), 3, "values"),
     HeadCase("quantile", Quantile(0.8), 3, "values"),
     HeadCase("custom", Custom(log_cosh), 3, "values"),
+    HeadCase("negative_binomial", NegativeBinomial(0.6), 2, "counts"),
 )
 SQUARED_OVER = tuple(
     HeadCase(f"normal-{name}", Normal(name), 3, "values") for name in ACTIVATIONS if name != "identity"

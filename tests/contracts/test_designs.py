@@ -9,10 +9,10 @@ import pytest
 
 from linnet.data.columns import Columns
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
+from linnet.fit.loop.optimizers import SGD, Adam
+from linnet.fit.loop.training import Plan, Training
 from linnet.fit.objective import Objective
-from linnet.fit.optimizers import SGD, Adam
-from linnet.model.activations import ACTIVATIONS
+from linnet.heads.activations import ACTIVATIONS
 from linnet.model.network import Network
 
 from .agreement import assert_agrees

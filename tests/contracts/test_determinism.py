@@ -10,11 +10,11 @@ import pytest
 
 from linnet.config import threads as use_threads
 from linnet.data.rows import Rows
-from linnet.fit import loop
-from linnet.fit.loop import OptimizerState, Plan, Slice, Training
+from linnet.fit.loop import training as loop
+from linnet.fit.loop.optimizers import SGD, Adam
+from linnet.fit.loop.schedules import Cosine, ExponentialDecay
+from linnet.fit.loop.training import OptimizerState, Plan, Slice, Training
 from linnet.fit.objective import Objective
-from linnet.fit.optimizers import SGD, Adam
-from linnet.fit.schedules import Cosine, ExponentialDecay
 from linnet.model.network import Network
 
 from .cases import DTYPES, HEADS, SHAPES, Array, make_network, make_rows, make_theta
@@ -173,7 +173,7 @@ def test_other_threads_in_every_slice_change_nothing(shape: str, monkeypatch: py
         taken.append(next(turns))
         return taken[-1]
 
-    monkeypatch.setattr("linnet.fit.loop.ThreadChoice.take", take)
+    monkeypatch.setattr("linnet.fit.loop.training.ThreadChoice.take", take)
     assert result(network, plan, "float32", 200) == one
     assert set(taken) == {1, 2, 3}
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
+from linnet.fit.loop.optimizers import SGD
+from linnet.fit.loop.training import Plan, Training
 from linnet.fit.objective import Objective
-from linnet.fit.optimizers import SGD
-from linnet.model.heads import Normal
+from linnet.heads import Normal
 from linnet.model.network import Layer, Network
 
 from .cases import DTYPES, HEADS, Array, make_network, make_rows, make_theta

@@ -8,9 +8,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
-from linnet.fit.optimizers import SGD
-from linnet.model.heads import Bernoulli, Categorical, Head, Normal, Perceptron, Poisson
+from linnet.fit.loop.optimizers import SGD
+from linnet.fit.loop.training import Plan, Training
+from linnet.heads import Bernoulli, Categorical, Head, Normal, Perceptron, Poisson
 from linnet.model.network import Layer, Network
 
 from .cases import Array, numbers

@@ -5,7 +5,7 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.fit.objective import Objective
-from linnet.model.activations import ACTIVATIONS, Activation, LeakyReLU
+from linnet.heads.activations import ACTIVATIONS, Activation, LeakyReLU
 from linnet.model.network import Layer, Network
 
 from .cases import ALL_HEADS, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of, table

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import log_softmax as plain_log_softmax
 
 from linnet.errors import ConfigError
-from linnet.model.activations import Activation
-from linnet.model.heads import HEADS as FAMILIES
-from linnet.model.heads import Categorical, Head, Tweedie, log_softmax
+from linnet.heads import HEADS as FAMILIES
+from linnet.heads import Categorical, NegativeBinomial, Poisson, Tweedie, log_softmax
+from linnet.heads.activations import Activation
 
 from .cases import HEADS, Array, HeadCase, assert_close, make_rows, numbers, seed_of
 from .twin import head_curvature, head_dz, head_loss, head_mean
@@ -95,6 +95,40 @@ def test_far_out(case: HeadCase, size: float) -> None:
             np.testing.assert_allclose(one, other.astype(np.float64), rtol=1e-13, atol=2e-16 * (1 + plain_t.max()))
 
 
+@pytest.mark.skipif(not WIDE, reason="NumPy's long double is no longer than a double here")
+@pytest.mark.parametrize("alpha", [1e-10, 1e-3, 1.0, 50.0, 1e6])
+def test_negative_binomial_keeps_its_digits_for_any_dispersion(alpha: float) -> None:
+    """From nearly Poisson to far beyond it: loss, slope and both curvatures against numbers of a wider range."""
+    head = NegativeBinomial(alpha)
+    edge = -np.log(alpha)  # where the formulas change
+    some = np.concatenate(
+        [[-1000, -700, -30, -2, 0, 1, 5, 25, 700, 1000], edge + np.array([-20, -1, -1e-9, 0, 1e-9, 2])]
+    )
+    z, t = (a.reshape(-1, 1) for a in np.meshgrid(some, [0.0, 1.0, 7.0, 1e5]))
+    with np.errstate(over="ignore", under="ignore"):
+        wide, a = z.astype(np.longdouble), np.longdouble(alpha)
+        mean = np.exp(wide)
+        exact = (
+            ((t + 1 / a) * np.where(wide > 40 + edge, wide + np.log(a), np.log1p(a * mean)) - t * wide)[:, 0],
+            (mean - t) / (1 + a * mean),
+            (t + 1 / a) * (a * mean) / (1 + a * mean) ** 2,
+            mean / (1 + a * mean),
+        )
+    actual = (head.loss(z, t), head.slope(z, t), head.curvature(z, t), head.curvature(z, t, expected=True))
+    for one, other, scale in zip(
+        actual, exact, (np.abs(t * z)[:, 0], np.minimum(t, 1 / alpha) + 0 * z, 0, 0), strict=True
+    ):
+        assert (np.abs(one - other) <= 2e-15 * (np.abs(other) + scale) + 1e-300).all()
+
+
+def test_negative_binomial_tends_to_poisson() -> None:
+    z, t = np.linspace(-20, 6, 53)[:, None], np.arange(53.0)[:, None] % 9
+    head = NegativeBinomial(1e-10)
+    for name in ("mean", "loss", "slope", "curvature"):
+        given = (z,) if name == "mean" else (z, t)
+        np.testing.assert_allclose(getattr(head, name)(*given), getattr(Poisson(), name)(*given), rtol=1e-6, atol=1e-13)
+
+
 def test_log_probabilities_keep_their_digits() -> None:
     z = np.array([[0.0, 1000.0, -1000.0], [1e-3, 0, 0], [-40.0, 0, -41.0], [5e5, 5e5, 5e5 - 2], [700.0, 0, -700.0]])
     log_p = log_softmax(z)
@@ -112,5 +146,5 @@ def test_curvature_of_a_sure_class_keeps_its_digits() -> None:
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family not in ("normal", "laplace")])
 def test_a_wrong_activation_is_refused_by_naming_the_right_one(family: str) -> None:
-    with pytest.raises(ConfigError, match=rf"needs activation='{Head(family).output.name}'"):
-        Head(family, Activation("relu"))
+    with pytest.raises(ConfigError, match=rf"needs activation='{FAMILIES[family].own_activation}'"):
+        FAMILIES[family].with_activation(Activation("relu"))

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse
 
 from linnet.data.columns import Columns
-from linnet.fit.linear import Problem, linear_output
-from linnet.model.heads import Head, Tweedie
+from linnet.fit.solvers.problem import Problem, linear_output
+from linnet.heads import Tweedie, head_named
 
 from .cases import HEADS, Array, HeadCase, assert_close, make_rows, seed_of
 from .twin import head_dz, head_loss
@@ -18,7 +18,7 @@ CURVED = [  # with second derivatives that are never negative; categorical heads
     case
     for case in HEADS
     if case.head.family not in ("laplace", "huber", "quantile", "perceptron", "custom")
-    and case.head.power <= 2
+    and case.head.parameter <= 2
     and str(case) != "categorical-soft"
 ]
 LAYOUTS = {  # dense columns, sparse columns, levels
@@ -180,7 +180,7 @@ def test_rows_without_weight_do_not_exist() -> None:
     values, weights = np.ones((40, 1)), np.ones(40)
     offset = np.zeros((40, 1))
     weights[7], offset[7] = 0, 1000.0
-    problem = Problem(columns, Head("poisson"), 1, values=values, weights=weights, offset=offset)
+    problem = Problem(columns, head_named("poisson"), 1, values=values, weights=weights, offset=offset)
     point = problem.at(np.zeros(2), curvature=True)
     assert point.value == 39
     assert np.isfinite(point.gradient).all()  # type: ignore[arg-type]
@@ -205,18 +205,18 @@ def test_other_products(layout: str) -> None:
     w, d = rng.random(700), rng.normal(size=(700, problem.outputs))
     size = columns.count + 1
     sandwich, product, quadratic = np.empty((size, size)), np.empty(problem.size), np.empty(700)
-    problem.core.sandwich(w, sandwich)
+    problem.sums.sandwich(w, sandwich)
     assert_close(sandwich, plain.x.T @ (w[:, None] * plain.x), 1e-12)
     w[rng.random(700) < 0.6] = 0
-    problem.core.sandwich(w, sandwich)
+    problem.sums.sandwich(w, sandwich)
     assert_close(sandwich, plain.x.T @ (w[:, None] * plain.x), 1e-12, "rows that are left out")
-    problem.core.sandwich(np.zeros(700), sandwich)
+    problem.sums.sandwich(np.zeros(700), sandwich)
     assert not sandwich.any()
-    problem.core.gradient(d, product)
+    problem.sums.gradient(d, product)
     assert_close(product, (plain.x.T @ d).ravel(), 1e-12)
     m = rng.normal(size=(size, size))
     m += m.T
-    problem.core.quadratic(m, quadratic)
+    problem.sums.quadratic(m, quadratic)
     assert_close(quadratic, np.einsum("ri,ij,rj->r", plain.x, m, plain.x), 1e-12)
     weights, biases = rng.normal(size=(columns.count, 2)), rng.normal(size=2)
     assert_close(linear_output(columns, weights, biases), x @ weights + biases, 1e-12)
@@ -242,9 +242,9 @@ def test_very_many_sparse_columns(outputs: int, rows_are: str) -> None:
         n, (table,), (matrix.indptr.astype(np.int64), indices, values), wide, codes=(codes,), levels=(levels,)
     )
     x = np.hstack([table, matrix.toarray(), (codes[:, None] == np.arange(levels)) * 1.0])
-    case = HeadCase("one", Head("bernoulli"), 1, "yes_no")
+    case = HeadCase("one", head_named("bernoulli"), 1, "yes_no")
     if outputs > 1:
-        case = HeadCase("many", Head("categorical"), outputs, "labels")
+        case = HeadCase("many", head_named("categorical"), outputs, "labels")
     results = set()
     for threads in (1, 2, 3, 8):
         problem = make_problem(case, columns, 1, threads=threads)
@@ -258,7 +258,7 @@ def test_very_many_sparse_columns(outputs: int, rows_are: str) -> None:
     np.testing.assert_array_equal(problem.at(theta).gradient, gradient, "after a look at part of the rows")
     assert part is not None
     d, product = rng.normal(size=(n, outputs)), np.empty(problem.size)
-    problem.core.gradient(d, product)
+    problem.sums.gradient(d, product)
     assert_close(product, (Plain(problem, x).x.T @ d).ravel(), 1e-12)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.fit.objective import Objective
-from linnet.model.activations import ACTIVATIONS
+from linnet.heads.activations import ACTIVATIONS
 
 from .agreement import assert_agrees
 from .cases import (

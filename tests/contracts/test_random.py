@@ -8,8 +8,8 @@ from scipy import stats
 
 from linnet._native import core
 from linnet.errors import ConfigError
-from linnet.fit.loop import Plan, Training
-from linnet.fit.optimizers import SGD
+from linnet.fit.loop.optimizers import SGD
+from linnet.fit.loop.training import Plan, Training
 from linnet.model.initialise import initial_theta
 
 from .cases import DTYPES, HEADS, Array, make_network, make_rows

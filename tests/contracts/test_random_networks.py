@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linnet.fit.loop import Plan
-from linnet.model.activations import ACTIVATIONS, Activation
+from linnet.fit.loop.training import Plan
+from linnet.heads.activations import ACTIVATIONS, Activation
 from linnet.model.network import Layer, Network
 
 from .agreement import assert_agrees

@@ -10,8 +10,8 @@ import pytest
 
 from linnet import _native
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
-from linnet.fit.optimizers import Adam
+from linnet.fit.loop.optimizers import Adam
+from linnet.fit.loop.training import Plan, Training
 
 from .cases import DTYPES, Array
 from .test_determinism import CASE, network_of

@@ -7,7 +7,7 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.fit.objective import Objective
-from linnet.model.heads import Bernoulli, Categorical, Head, Normal
+from linnet.heads import Bernoulli, Categorical, Head, Normal, head_named
 from linnet.model.network import Layer, Network
 
 from .cases import DTYPES, HEADS, SHAPES, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of
@@ -104,7 +104,7 @@ def at_z(head: Head, z: Array, t: Array, dtype: str) -> tuple[Array, Array]:
     ],
 )
 def test_far_out(family: str, z: float, t: float, loss: float, dz: float, dtype: str) -> None:
-    losses, slopes = at_z(Head(family), np.array([[z]]), np.array([[t]]), dtype)
+    losses, slopes = at_z(head_named(family), np.array([[z]]), np.array([[t]]), dtype)
     tolerance = 1e-6 if dtype == "float32" else 1e-14
     assert losses[0] == pytest.approx(loss, rel=tolerance, abs=0)
     assert slopes[0, 0] == pytest.approx(dz, rel=tolerance, abs=0)
@@ -167,7 +167,7 @@ def exact_loss(family: str, z: list[float], t: list[float]) -> float:
 )
 def test_losses_keep_their_digits(family: str, z: list[float], t: list[float], dtype: str) -> None:
     """A sure and right answer has a tiny loss, not none: e^-50 for z = 50 and t = 1."""
-    losses, _ = at_z(Head(family), np.array([z], float), np.array([t], float), dtype)
+    losses, _ = at_z(head_named(family), np.array([z], float), np.array([t], float), dtype)
     assert losses[0] == pytest.approx(exact_loss(family, z, t), rel=1e-6 if dtype == "float32" else 1e-14, abs=0)
 
 

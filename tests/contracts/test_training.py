@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
-from linnet.fit import optimizers
-from linnet.fit.loop import Plan, Training
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
-from linnet.fit.schedules import Cosine
+from linnet.fit.loop import optimizers
+from linnet.fit.loop.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.fit.loop.schedules import Cosine
+from linnet.fit.loop.training import Plan, Training
 from linnet.model.network import Network
 
 from .cases import (

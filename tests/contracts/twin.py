@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr, softmax
 
 from linnet.data.rows import Rows
-from linnet.model.heads import Head
+from linnet.heads import Head
 from linnet.model.network import Network
 from linnet.theory import graph
 
@@ -57,17 +57,17 @@ def activation(name: str, leak: float, z: Array) -> Any:
 
 def head_loss(head: Head, z: Array, t: Array) -> Any:
     """Loss of each row; z is what the head takes (after the activation where that is not the head's own)."""
-    a, b = 2 - head.power, 1 - head.power
+    a, b = 2 - head.parameter, 1 - head.parameter
     match head.family:
         case "normal":
             each = (z - t) ** 2 / 2
         case "laplace":
             each = np.abs(z - t)
         case "huber":
-            r, q = z - t, head.power
+            r, q = z - t, head.parameter
             each = np.where(np.abs(r) <= q, r**2 / 2, q * np.abs(r) - q**2 / 2)
         case "quantile":
-            each = np.where(z > t, (1 - head.power) * (z - t), head.power * (t - z))
+            each = np.where(z > t, (1 - head.parameter) * (z - t), head.parameter * (t - z))
         case "custom":
             each = np.log(np.cosh(z - t))
         case "bernoulli":
@@ -76,6 +76,9 @@ def head_loss(head: Head, z: Array, t: Array) -> Any:
             each = -t * (z - graph.logsumexp(z, keepdims=True))
         case "poisson":
             each = np.exp(z) - t * z
+        case "negative_binomial":
+            q, u = head.parameter, z + np.log(head.parameter)  # log(1 + e^u) in two forms: both keep digits
+            each = (t + 1 / q) * np.where(u > 0, u + np.log1p(np.exp(-u)), np.log1p(np.exp(u))) - t * z
         case "perceptron":
             each = np.where(t * z <= 0, -t * z, 0.0)
         case "gamma":
@@ -105,7 +108,7 @@ def head_mean(head: Head, z: Array) -> Array:
             return np.asarray(expit(z))
         case "categorical":
             return np.asarray(softmax(z, axis=1))
-        case "poisson" | "gamma" | "tweedie":
+        case "poisson" | "negative_binomial" | "gamma" | "tweedie":
             return np.exp(z)
     return z
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.fit.loop.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+from linnet.fit.loop.training import Plan
 from linnet.model.network import Network
 
 from .cases import table

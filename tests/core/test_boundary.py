@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from linnet import _native
-from linnet.fit.optimizers import Adam
-from linnet.model.heads import Categorical
+from linnet.fit.loop.optimizers import Adam
+from linnet.heads import Categorical
 from linnet.model.network import Layer, Network
 
 core: Any = _native.core  # families and activations have no names for a type checker

@@ -7,13 +7,13 @@
 #include <string>
 #include <thread>
 
-#include "binaries.hpp"
-#include "changes.hpp"
-#include "evaluate.hpp"
-#include "linear.hpp"
-#include "objective.hpp"
-#include "row_products.hpp"
-#include "train.hpp"
+#include "kernels/metric_counts.hpp"
+#include "kernels/row_products.hpp"
+#include "objective/binary_sums.hpp"
+#include "objective/lbfgs_history.hpp"
+#include "objective/linear_sums.hpp"
+#include "objective/network_sums.hpp"
+#include "train/trainer.hpp"
 
 using namespace linnet;
 
@@ -294,7 +294,7 @@ void linear_sums() {
   const Linear::Interrupted never = [] { return false; };
   for (const Kind kind : {Kind::dense, Kind::sparse, Kind::mixed}) {
     for (const int outputs : {1, 3}) {
-      for (const int cols : {40, 12000}) {  // the latter: more columns than strands keep sums of
+      for (const int cols : {40, 12000}) {  // the latter: more columns than partial sums keep sums of
         if (cols > 40 && kind != Kind::sparse) continue;
         const int rows = cols > 40 ? 400 : 2500;
         const Data<double> data(kind, rows, cols, outputs, 4);
@@ -307,9 +307,9 @@ void linear_sums() {
           for (int r = 0; r < rows; ++r) group[r] = r % 2;
           Bytes all;
           Linear::Sums sums;
-          const Answer answer{data.targets(outputs > 1 ? Family::categorical : Family::normal), data.weights.data(),
-                              data.offset.data()};
-          linear.sums({theta.data(), gradient.data(), nullptr, false, 1}, answer, sums, never);
+          const LinearTargets targets{data.targets(outputs > 1 ? Family::categorical : Family::normal),
+                                      data.weights.data(), data.offset.data()};
+          linear.sums({theta.data(), gradient.data(), nullptr, false, 1}, targets, sums, never);
           all += bytes_of(gradient);
           linear.gradient(data.values.data(), gradient.data(), never);
           linear.predict(theta.data(), z.data(), never);
@@ -318,7 +318,7 @@ void linear_sums() {
           if (cols == 40) {
             const std::ptrdiff_t wide = size / outputs;
             std::vector<double> curvature(size * size), sandwich(wide * wide), quadratic(rows);
-            linear.sums({theta.data(), gradient.data(), curvature.data(), true, 1}, answer, sums, never);
+            linear.sums({theta.data(), gradient.data(), curvature.data(), true, 1}, targets, sums, never);
             linear.sandwich(data.weights.data(), sandwich.data(), never);
             linear.quadratic(sandwich.data(), quadratic.data(), never);
             all += bytes_of(curvature) + bytes_of(sandwich) + bytes_of(quadratic);

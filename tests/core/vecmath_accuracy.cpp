@@ -1,11 +1,9 @@
-// The largest error of every function of core/vecmath.hpp, in units of the last place, against the C library in the
-// next wider type. Prints "name type max_ulp" lines; exits with 1 if a bound is exceeded or a special value (infinity,
-// NaN, signed zero, overflow) is wrong. With an argument, prints a checksum of all results instead of the errors:
-// builds that differ only in vector width must agree on it.
+// The largest error of every function of core/base/vecmath.hpp, in units of the last place, against the C library in
+// the next wider type. Prints "name type max_ulp" lines; exits with 1 if a bound is exceeded or a special value
+// (infinity, NaN, signed zero, overflow) is wrong. With an argument, prints a checksum of all results instead of the
+// errors: builds that differ only in vector width must agree on it.
 //
 //   g++ -std=c++20 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -march=x86-64-v3 vecmath_accuracy.cpp
-#include "../../core/vecmath.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,6 +12,8 @@
 #include <limits>
 #include <type_traits>
 #include <vector>
+
+#include "base/vecmath.hpp"
 
 namespace {
 

@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from linnet.data import kinds
 from linnet.data.encoder import Encoder
-from linnet.data.schema import Schema
 from linnet.errors import DataError
+from linnet.tables import kinds
+from linnet.tables.schema import Schema
 
 
 def test_rare_levels_are_told_from_levels_never_seen() -> None:

@@ -9,8 +9,8 @@ import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
 
-from linnet.data.sources import open_source
 from linnet.errors import DataError
+from linnet.tables.io.sources import open_source
 
 
 def put(path: Path, size: list[float], **more: Any) -> None:

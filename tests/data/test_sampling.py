@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from linnet.data import text_files
-from linnet.data.sampling import Sample
-from linnet.data.sources import open_source
+from linnet.tables.io import text_files
+from linnet.tables.io.sampling import Sample
+from linnet.tables.io.sources import open_source
 
 ROWS = 20_000
 

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.data.encoder import Encoder
-from linnet.data.kinds import Column, judge, text_numbers
-from linnet.data.leaks import leaks
-from linnet.data.ngrams import hashed_ngrams
-from linnet.data.schema import Schema
-from linnet.data.sources import open_source
 from linnet.errors import ConfigError, DataError
+from linnet.tables.io.sources import open_source
+from linnet.tables.kinds import Column, Kind, judge, text_numbers
+from linnet.tables.leaks import leaks
+from linnet.tables.schema import Schema
+from linnet.tables.task import Task
+from linnet.tables.text import hashed_ngrams
 
 DATA = Path(os.environ.get("LINNET_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 ROWS = 200
@@ -389,3 +390,18 @@ def test_identifiers_and_leaks_of_real_tables(name: str, left_out: list[str], su
     schema = Schema.of(table, target)
     assert [column.name for column in schema.columns if not column.used] == left_out
     assert sorted(leak.column for leak in leaks(table, target, schema)) == suspects
+
+
+def test_tasks_and_kinds_are_words_and_nothing_else() -> None:
+    schema = Schema.of(pa.table({"x": [1.5, 2.5, 3.5], "y": ["a", "b", "a"]}), "y")
+    assert schema.task is Task.TWO_CLASSES
+    assert (str(schema.task), repr(schema.task), f"{schema.columns[0].kind}") == (
+        "two classes",
+        "'two classes'",
+        "number",
+    )
+    assert json.dumps(schema.to_dict()) == json.dumps(json.loads(json.dumps(schema.to_dict())))
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    assert not {str(task) for task in Task} & {str(kind) for kind in Kind}
+    with pytest.raises(ValueError, match="three classes"):
+        Schema.from_dict({**schema.to_dict(), "task": "three classes"})

@@ -23,10 +23,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import linnet
-from linnet.data import text_files
-from linnet.data.dialect import MISSING
-from linnet.data.sources import open_source
 from linnet.errors import DataError
+from linnet.tables.io import text_files
+from linnet.tables.io.dialect import MISSING
+from linnet.tables.io.sources import open_source
 
 from .mutations import cases
 
@@ -178,9 +178,9 @@ def test_standard_input(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.csv").write_bytes(as_csv(TABLE))
     (tmp_path / "a.jsonl").write_bytes(as_json(TABLE))
     parquet.write_table(TABLE, tmp_path / "a.parquet")
-    code = (
-        "from linnet.data.sources import open_source; s = open_source(['-']); print(s.read().equals(s.read()), s.names)"
-    )
+    code = """from linnet.tables.io.sources import open_source
+s = open_source(['-'])
+print(s.read().equals(s.read()), s.names)"""
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=(tmp_path / name).read_bytes(),
@@ -285,6 +285,14 @@ def test_an_error_names_the_line_of_json(write: Write, data: str, message: str) 
     assert message in fails(write(data, "a.jsonl"))
 
 
+@pytest.mark.parametrize("deep", ["[", "[\n", '{"a":'])
+def test_json_that_is_too_deep_is_refused_before_it_ends_the_process(write: Write, deep: str) -> None:
+    with pytest.raises(DataError, match=r"line \d+: more than 100 lists or objects within each other"):
+        open_source([write('{"a":1}\n{"a":' + 60_000 * deep, "a.jsonl")]).read()
+    shallow = '{"a":1,"b":"' + "[" * 200 + '\\"{[' + '"}\n'
+    assert open_source([write(shallow * 300, "b.jsonl")]).read().num_rows == 300
+
+
 def test_an_error_far_into_a_file_names_the_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_files, "BLOCK", 1000)
     rows = 'x,"p\nq"\n' * 500
@@ -343,7 +351,9 @@ def test_a_large_cell(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = "x\n" * 5_000_000
     assert read(write(f'a,b\n1,"{cell}"\n2,y\n')) == {"a": [1, 2], "b": [cell, "y"]}
     monkeypatch.setattr(text_files, "_LARGEST_ROW", 1 << 22)
-    assert "line 2: 4 MB of text without the end of the row" in fails(write(f'a,b\n1,"{cell}"\n2,y\n'))
+    assert "line 2: a row that does not end within 4 MB of text, the most there may be" in fails(
+        write(f'a,b\n1,"{cell}"\n2,y\n')
+    )
 
 
 def test_chunks_take_the_memory_of_chunks(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from linnet.data.encoder import Encoded, Encoder
-from linnet.data.store import Store
 from linnet.errors import DataError
+from linnet.tables.io.store import Store
 
 RNG = np.random.default_rng(0)
 ROWS = 1000

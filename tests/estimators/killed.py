@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linnet.fit.checkpoint import read_checkpoint
+from linnet.fit.checkpoint.checkpoint import read_checkpoint
 
 
 def leave_behind(

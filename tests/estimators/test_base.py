@@ -24,9 +24,8 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNCHANGED
 
 import linnet
+from linnet._sklearn import accuracy, metadata, r_squared
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, FitWarning
-from linnet.estimators.base import metadata
-from linnet.estimators.scores import accuracy, r_squared
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 3))

@@ -20,6 +20,7 @@ ESTIMATORS = (
     linnet.LogisticRegression(C=0.5, l1_ratio=0.5),
     linnet.PoissonRegressor(),
     linnet.GammaRegressor(),
+    linnet.NegativeBinomialRegressor(dispersion=0.5),
     linnet.TweedieRegressor(),
     linnet.TweedieRegressor(power=1.5),
     linnet.Perceptron(max_iter=20),

@@ -20,12 +20,12 @@ from safetensors.numpy import save as save_arrays
 
 import linnet
 from linnet import Checkpoint, Dense, Dropout, Sequential
-from linnet.data.schema import Schema
 from linnet.errors import ConfigError, DataError, FitError, FormatError, LinnetError
-from linnet.estimators.table_model import Roles
-from linnet.estimators.table_training import Options, train
-from linnet.fit.checkpoint import read_checkpoint
-from linnet.persist.blocks import read_blocks, write_blocks
+from linnet.export.blocks import read_blocks, write_blocks
+from linnet.fit.checkpoint.checkpoint import read_checkpoint
+from linnet.tables.options import Options
+from linnet.tables.schema import Schema
+from linnet.tables.select import best_model
 
 from .hostile_files import changed, changed_arrays, forge, forge_checkpoint, forge_text, places_of
 from .test_model_file import ARRAY, ROWS, TABLE, WORDS
@@ -53,7 +53,7 @@ def table_model() -> tuple[Any, Any]:
     columns["text"] = [f"some words here {each} and there {7 * each}" for each in range(ROWS)]
     table = pa.table({**columns, "word": WORDS.tolist()})
     schema = Schema.of(table, "word", text=["text"])
-    return train(table, schema, Roles("word"), Options(model="mlp", params={"max_iter": 2}))[0], table
+    return best_model(table, schema, Options(model="mlp", max_iter=2)), table
 
 
 def sequential_model() -> tuple[Any, Any]:
@@ -206,6 +206,31 @@ def test_texts_made_to_be_large_in_memory(text: str, part: int, tmp_path: Path) 
     with pytest.raises(FormatError):
         read_checkpoint(body)
     assert memory_of(lambda: read_checkpoint(body)) < part * body.stat().st_size + 2**14
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_keys_without_end_in_a_header_are_refused_before_they_are_read(inside: bool, tmp_path: Path) -> None:
+    path, facts = tmp_path / "a.linnet", f'{{"format":"linnet model","sha256":"{"0" * 64}","content":1}}'
+    keys = {f"{each:x}": 0 for each in range(200_000)}
+    metadata = {"__metadata__": {"linnet": facts, **(keys if inside else {})}}
+    size = forge_text(path, json.dumps({**metadata, **({} if inside else keys)}))
+    with pytest.raises(FormatError, match="keys in"):
+        linnet.load(path)
+    assert memory_of(lambda: linnet.load(path)) < 8 * size
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("positive_", -1), ("positive_", 2), ("positive_", True), ("negative_", 2)]
+)
+def test_a_threshold_for_a_class_that_is_none(name: str, number: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.linnet"
+    model, _ = fitted_model("threshold")
+    model.save(path)
+    content, arrays = read_blocks(path)
+    content["state"][name] = number
+    write_blocks(path, content, arrays)
+    with pytest.raises(FormatError, match=f"{name} of the ThresholdClassifier"):
+        linnet.load(path)
 
 
 def described(dtype: Any = "F64", shape: Any = (2,), place: Any = (0, 16), **more: Any) -> dict[str, Any]:

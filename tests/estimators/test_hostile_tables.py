@@ -122,6 +122,10 @@ BROKEN: dict[str, Any] = {
     "dok, row too large": lambda: with_part("dok", "_dict", lambda each: each.update({(10**6, 0): 1.0})),
     "dok, negative column": lambda: with_part("dok", "_dict", lambda each: each.update({(0, -7): 1.0})),
     "dia, more diagonals than values": lambda: with_part("dia", "offsets", lambda each: np.arange(10**4)),
+    "dok, an entry that is no number": lambda: with_part("dok", "_dict", lambda each: each.update({(0, 0): "x"})),
+    "lil, no columns": lambda: with_part("lil", "rows", put(2, None)),
+    "dia, no offsets": lambda: with_part("dia", "offsets", lambda each: None),
+    "csr, no columns": lambda: with_part("csr", "indices", lambda each: []),
     "bsr, column too large": lambda: with_part("bsr", "indices", put(0, 10**6)),
     "bsr, row ends far away": lambda: with_part("bsr", "indptr", put(2, 10**6)),
     "column too large": lambda: changed("indices", 3, 99),
@@ -176,6 +180,22 @@ def test_sparse_matrices_that_are_no_tables_of_numbers() -> None:
         linnet.Ridge().fit(scipy.sparse.coo_array(X[:, 0]), Y)
     with pytest.raises(DataError, match="Complex data not supported: X has type complex128"):
         linnet.Ridge().fit(CSR.astype(complex), Y)
+    for texts in (
+        with_part("csr", "data", lambda each: each.astype(object)),
+        with_part("csc", "data", lambda each: each.astype(str)),
+    ):
+        for model in (linnet.Ridge(), linnet.ThresholdClassifier(linnet.LogisticRegression())):
+            with pytest.raises(DataError, match="X must hold numbers, got a sparse matrix of type"):
+                model.fit(texts, Y > 0)
+    with pytest.raises(DataError, match="X has 1,099,511,627,776 columns, and 1,073,741,824 are the most"):
+        linnet.Ridge().fit(scipy.sparse.csr_array((N, 2**40)), Y)
+
+
+def test_coefficients_set_to_a_broken_sparse_matrix() -> None:
+    model = linnet.Ridge().fit(X, Y)
+    model.coef_ = changed("indices", 3, 10**6, scipy.sparse.csc_array(model.coef_[None] + np.ones((4, 3))))
+    with pytest.raises(DataError, match="coef_ is a broken sparse matrix"):
+        model.predict(X)
 
 
 # ---- values ----

@@ -10,7 +10,8 @@ import sklearn.linear_model as sk
 import statsmodels.api as sm
 
 import linnet
-from linnet.fit import solve as solvers
+from linnet.errors import FitWarning
+from linnet.fit.solvers import select as solvers
 
 RNG = np.random.default_rng(0)
 
@@ -110,7 +111,7 @@ def test_by_rows_or_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as during:
         no_other_way(during)
         by_rows = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
-    monkeypatch.setattr(solvers, "_by_rows", lambda problem: None)
+    monkeypatch.setattr(solvers.RowProducts, "suits", lambda self, task: False)
     by_columns = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
     np.testing.assert_allclose(by_rows.coef_, by_columns.coef_, rtol=1e-7, atol=1e-10)
     assert by_rows.intercept_ == pytest.approx(by_columns.intercept_)
@@ -140,7 +141,8 @@ def test_more_levels_than_rows() -> None:
     y = make_y(len(hot))
     ridge = linnet.Ridge().fit(table, y)
     np.testing.assert_allclose(ridge.coef_, sk.Ridge().fit(hot, y).coef_, rtol=1e-7, atol=1e-10)
-    plain = linnet.LinearRegression().fit(table, y)
+    with pytest.warns(FitWarning, match="17 levels of other .* are determined by other columns"):
+        plain = linnet.LinearRegression().fit(table, y)
     np.testing.assert_allclose(plain.predict(table), sk.LinearRegression().fit(hot, y).predict(hot), atol=1e-8)
     names = plain.get_feature_names_out().tolist()
     assert plain.coef_[names.index("level=" + table["level"].min())] == 0
@@ -172,3 +174,36 @@ def test_an_exact_fit_ends() -> None:
 def test_threads_change_nothing() -> None:
     x, y = SHAPES["wide"], make_y(60)
     assert len({linnet.Ridge(threads=threads).fit(x, y).coef_.tobytes() for threads in (1, 2, 3, 8)}) == 1
+
+
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", ["duplicates, sums and constants", "wide"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_solver_gives_the_smallest(kind: str, shape: str, solver: str) -> None:
+    x = SHAPES[shape]
+    y, weights = make_y(len(x), 2), make_weights(len(x))
+    theirs = sk.LinearRegression().fit(x, y, weights)
+    ours = linnet.Ridge(alpha=0, solver=solver).fit(KINDS[kind](x), y, weights)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("shape", ["wide", "wide of low rank", "duplicates, sums and constants"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_smallest_where_no_matrix_can_be_afforded(
+    kind: str, shape: str, intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Conjugate gradients never leave the combinations of the rows."""
+    monkeypatch.setattr(solvers, "_newton_pays", lambda problem: False)
+    monkeypatch.setattr(solvers.RowProducts, "suits", lambda self, task: False)
+    x = SHAPES[shape]
+    y, weights, offset = make_y(len(x)), make_weights(len(x)), RNG.normal(size=len(x))
+    theirs = sk.LinearRegression(fit_intercept=intercept).fit(x, y - offset, weights)
+    ours = linnet.Ridge(alpha=0, solver="lsqr", fit_intercept=intercept).fit(KINDS[kind](x), y, weights, offset=offset)
+    assert ours.solver_ == "sparse_cg"
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-8)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, rel=1e-6, abs=1e-8)

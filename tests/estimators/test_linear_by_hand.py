@@ -1,5 +1,6 @@
 """`coef_` and `intercept_` are what predicts: whoever sets them by hand predicts with what was set."""
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,24 @@ def test_a_warm_start_begins_at_what_was_set() -> None:
     assert model.intercept_ == pytest.approx(0.05)
 
 
+def test_a_link_belongs_to_the_fit(tmp_path: Path) -> None:
+    model = TweedieRegressor(power=1.5).fit(X, COUNTS)
+    said = model.predict(X)
+    np.testing.assert_array_equal(model.set_params(power=0.0).predict(X), said)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), said)
+    assert (model.fit(X, COUNTS).predict(X) != said).any()
+
+
+def test_a_warm_start_begins_at_coefficients_of_any_form() -> None:
+    model = LogisticRegression(warm_start=True).fit(X, FOUR)
+    assert model.sparsify().fit(X, FOUR).n_iter_ < LogisticRegression().fit(X, FOUR).n_iter_
+    one, other = (Perceptron(warm_start=True, max_iter=1).fit(X, TWO) for _ in range(2))
+    other.coef_ = other.coef_[0]
+    np.testing.assert_array_equal(other.fit(X, TWO).coef_, one.fit(X, TWO).coef_)
+    assert (one.coef_ != Perceptron(max_iter=1).fit(X, TWO).coef_).any()
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_wrong_shapes_are_named(name: str) -> None:
     model, shape = fitted(name, "dense"), np.shape(MODELS[name][1])
@@ -218,18 +237,38 @@ def test_wrong_shapes_are_named(name: str) -> None:
     ids=["rest", "rest of perceptrons", "pairs", "codes", "tree"],
 )
 @pytest.mark.parametrize("table", ["dense", "frame"])
-def test_classifiers_inside_a_reduction_may_be_changed_in_place(model: Any, table: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [False, True], ids=["in place", "whole"])
+def test_classifiers_inside_a_reduction_may_be_changed(model: Any, table: str, whole: bool, tmp_path: Path) -> None:
     model.estimator.set_params(gaps="fill")
     model.fit(TABLES[table], FOUR)
-    before = model.predict_proba(TABLES[table])
-    model.estimators_[0].intercept_[:] += 1.0
-    model.estimators_[0].coef_[0, 1] -= 1.0
+    before, part = model.predict_proba(TABLES[table]), model.estimators_[0]
+    if whole:
+        part.intercept_ = part.intercept_ + 1.0
+        part.coef_ = part.coef_ - np.eye(part.coef_.shape[1])[1]
+    else:
+        part.intercept_[:] += 1.0
+        part.coef_[0, 1] -= 1.0
     after = model.predict_proba(TABLES[table])
     assert np.abs(after - before).max() > 0.05
     single = [each.decision_function(TABLES[table]) for each in model.estimators_]
     np.testing.assert_allclose(model.learners_.answers(model.learners_.read(TABLES[table]))[1], np.transpose(single))
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict_proba(TABLES[table]), after)
+
+
+def test_a_classifier_of_a_reduction_may_leave_it(tmp_path: Path) -> None:
+    model = OneVsRestClassifier(LogisticRegression(gaps="fill")).fit(FRAME, FOUR)
+    before, part = model.predict_proba(FRAME), model.estimators_[0]
+    with pytest.raises(DataError, match="coef_ must have"):
+        part.coef_ = [1.0, 2.0]
+    part.save(tmp_path / "part")
+    for copied in (linnet.load(tmp_path / "part"), copy.deepcopy(part), pickle.loads(pickle.dumps(part))):
+        assert type(copied) is LogisticRegression
+        np.testing.assert_array_equal(copied.predict_proba(FRAME), part.predict_proba(FRAME))
+        copied.intercept_ = 7.0
+    part.fit(FRAME, FOUR)
+    part.coef_ = 2 * part.coef_
+    np.testing.assert_array_equal(model.predict_proba(FRAME), before)
 
 
 def test_older_files_of_reductions_are_read() -> None:

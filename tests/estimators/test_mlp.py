@@ -67,7 +67,7 @@ def test_training_agrees_with_scikit_learn(name: str, solver: str) -> None:
 
 def test_every_parameter_of_scikit_learn_with_its_default() -> None:
     for ours, other in ((MLPClassifier, theirs.MLPClassifier), (MLPRegressor, theirs.MLPRegressor)):
-        assert other().get_params().items() <= ours().get_params().items()
+        assert other().get_params().items() <= ours._resolve(ours().get_params()).items()
 
 
 def test_without_hidden_layers_the_linear_models() -> None:
@@ -208,7 +208,7 @@ def test_sparse_input_is_not_made_dense_and_gives_the_same() -> None:
     ("params", "message"),
     [
         ({"hidden_layer_sizes": (10, 0)}, "hidden_layer_sizes must be > 0"),
-        ({"activation": ["relu", "tanh"]}, "activation must be one for all or one a hidden layer, 1 in all"),
+        ({"activation": ["relu", "tanh"]}, "activation must be one for all or one per hidden layer, 1 in all"),
         ({"activation": "rleu"}, "did you mean 'relu'"),
         ({"dropout": 1.0}, "dropout must be"),
         ({"dropout": [0.1, 0.2]}, "dropout must be one for all"),

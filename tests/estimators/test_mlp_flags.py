@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from linnet import SGD, MLPClassifier, MLPRegressor, PoissonRegressor
 from linnet.errors import ConfigError, DataError
+from linnet.estimators.mlp.settings import CHOSEN
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5))
@@ -84,6 +85,8 @@ def test_the_values_that_scikit_learn_takes_are_taken_and_no_others(kind: Any) -
     names = {*inspect.signature(theirs).parameters} - {"activation", "solver", "learning_rate", "loss"}  # ours are more
     for name in sorted(names):
         for value in values:
+            if value == "auto" and name in CHOSEN:  # scikit-learn's own default, whatever it is
+                continue
             try:
                 theirs(**{name: value})._validate_params()
             except InvalidParameterError:

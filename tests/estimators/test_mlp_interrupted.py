@@ -11,8 +11,8 @@ SCRIPT = """
 import os, signal, sys, threading, warnings
 import numpy as np
 import linnet
-from linnet.data.prepare import Preparer
-from linnet.fit.loop import Training
+from linnet.data.tabular_encoder import Preparer
+from linnet.fit.loop.training import Training
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may not hear it
 

@@ -111,7 +111,7 @@ def test_losses_that_are_none() -> None:
         MLPRegressor("hubber").fit(XR, YR)
     with pytest.raises(DataError, match="row 3: counts must be at least 0"):
         MLPRegressor("poisson").fit(XR, np.where(np.arange(len(YR)) == 3, -1, YR))
-    with pytest.raises(DataError, match="amounts must be above 0"):
+    with pytest.raises(DataError, match="must be above 0"):
         MLPRegressor("gamma").fit(XR, 0 * YR)
     with pytest.raises(ConfigError, match="exposure needs a loss with the log link"):
         MLPRegressor().fit(XR, YR, exposure=YR)

@@ -276,11 +276,11 @@ def test_a_metric_with_arguments_filled_in_keeps_its_name_and_direction() -> Non
 
 def test_targets_of_another_kind_are_refused_by_name() -> None:
     labels = np.c_[Y > 4, Y < 3].astype(int)
-    with pytest.raises(DataError, match="eval_set's y has one class a row, but the model has 2 labels"):
+    with pytest.raises(DataError, match="eval_set's y has one class per row, but the model has 2 labels"):
         MLPClassifier().fit(X, labels, eval_set=(X, Y))
     model = MLPClassifier((5,), max_iter=2).fit(X, labels)
     for call in (model.gradients, model.partial_fit):
-        with pytest.raises(DataError, match="y has one class a row, but the model has 2 labels"):
+        with pytest.raises(DataError, match="y has one class per row, but the model has 2 labels"):
             call(X, Y)
 
 

@@ -34,11 +34,13 @@ from linnet import (
     PoissonRegressor,
     Ridge,
     Sequential,
+    TabularClassifier,
+    TabularRegressor,
     ThresholdClassifier,
     TweedieRegressor,
 )
 from linnet.errors import ConfigError, DataError, DataWarning, FormatError
-from linnet.persist.blocks import write_blocks
+from linnet.export.blocks import write_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore:Maximum iterations")
 
@@ -94,6 +96,8 @@ MODELS: dict[str, tuple[Any, Any, Any]] = {
     "mlp, two numbers": (MLPRegressor(hidden_layer_sizes=(8,), solver="lbfgs", max_iter=3, random_state=0), ARRAY, TWO),
     "tabular": (MLPClassifier(preset="tabular", max_iter=2, random_state=0), GAPS, WORDS),
     "tabular, numbers": (MLPRegressor(preset="tabular", max_iter=2, random_state=0), GAPS, COUNTS),
+    "TabularClassifier": (TabularClassifier(max_iter=2, random_state=0), GAPS, WORDS),
+    "TabularRegressor": (TabularRegressor("poisson", max_iter=2, random_state=0), GAPS, COUNTS),
 }
 
 

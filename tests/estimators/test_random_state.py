@@ -17,6 +17,8 @@ SMALL: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 5, "early_stopp
 MODELS: dict[str, Any] = {
     "MLPClassifier": lambda seed: linnet.MLPClassifier(**SMALL, random_state=seed),
     "MLPRegressor": lambda seed: linnet.MLPRegressor(**SMALL, random_state=seed),
+    "TabularClassifier": lambda seed: linnet.TabularClassifier((4,), max_iter=2, random_state=seed),
+    "TabularRegressor": lambda seed: linnet.TabularRegressor("poisson", (4,), max_iter=2, random_state=seed),
     "Perceptron": lambda seed: linnet.Perceptron(max_iter=2, random_state=seed),
     "LogisticRegression": lambda seed: linnet.LogisticRegression(random_state=seed),
     "Ridge": lambda seed: linnet.Ridge(random_state=seed),
@@ -28,10 +30,15 @@ MODELS: dict[str, Any] = {
         linnet.LogisticRegression(), cv=0.3, random_state=seed
     ),
 }
+COUNTS = np.floor(np.exp(X[:, 0]))
 SAMPLED: dict[str, Any] = {
     "two classes": lambda: linnet.LogisticRegression().fit(X, X[:, 0] > 0),
     "classes": lambda: linnet.LogisticRegression(C=0.1).fit(X, Y["classes"]),
     "network of classes": lambda: linnet.MLPClassifier(**SMALL, random_state=0).fit(X, Y["classes"]),
+    "tabular, classes": lambda: linnet.TabularClassifier((4,), max_iter=5, random_state=0).fit(X, Y["classes"]),
+    "tabular, numbers": lambda: linnet.TabularRegressor(max_iter=5, random_state=0).fit(X, Y["numbers"]),
+    "linear, counts": lambda: linnet.PoissonRegressor().fit(X, COUNTS),
+    "linear, wide counts": lambda: linnet.NegativeBinomialRegressor(dispersion=0.5).fit(X, COUNTS),
     "network of labels": lambda: linnet.MLPClassifier((4,), max_iter=5, random_state=0).fit(X, LABELS),
     **{
         loss: lambda loss=loss: linnet.MLPRegressor(loss, **SMALL, random_state=0).fit(X, Y["numbers"])
@@ -46,7 +53,23 @@ def test_no_model_is_forgotten() -> None:
     models = [each for each in known if isinstance(each, type) and hasattr(each, "predict")]
     assert {each.__name__ for each in models if "random_state" in inspect.signature(each).parameters} == {*MODELS}
     sampled = {type(make()) for make in SAMPLED.values()}
-    assert {each for each in models if hasattr(each, "sample")} == sampled
+    assert {each for each in models if hasattr(each, "sample")} == {*sampled, linnet.TableModel}
+
+
+@pytest.mark.parametrize("target", ["classes", "counts", "numbers"])
+def test_models_of_tables_sample_from_every_kind_of_generator(target: str) -> None:
+    table = {"a": X[:, 0].tolist()}
+    y = {"classes": np.where(LABELS[:, 1] > 0, "yes", "no"), "counts": COUNTS, "numbers": 1.5 * X[:, 0] + X[:, 1]}[
+        target
+    ]
+    task = {"classes": None, "counts": "counts", "numbers": "a number"}[target]
+    model = linnet.train({**table, "y": y.tolist()}, "y", task=task, model="constant", seed=0)
+    drawn = model.sample(table, random_state=5)
+    np.testing.assert_array_equal(model.sample(table, np.random.RandomState(5)), drawn)
+    one, same = np.random.default_rng(5), np.random.default_rng(5)
+    np.testing.assert_array_equal(model.sample(table, one), model.sample(table, same))
+    with pytest.raises(ConfigError, match="random_state must be"):
+        model.sample(table, "5")
 
 
 @pytest.mark.parametrize("name", SAMPLED)

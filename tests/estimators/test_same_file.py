@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linnet
-from linnet import Checkpoint, LogisticRegression, MLPClassifier, MLPRegressor, ThresholdClassifier
+from linnet import Checkpoint, LogisticRegression, MLPClassifier, MLPRegressor, TabularRegressor, ThresholdClassifier
 from linnet.multiclass import LabelTreeClassifier, OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 
 from .test_model_file import ARRAY, COUNTS, MODELS, TABLE, TWO, WORDS
@@ -45,6 +45,7 @@ RESUMED: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     ),
     "early stopping": (MLPClassifier((6,), early_stopping=True, n_iter_no_change=2, tol=0.1), TABLE, WORDS, {}),
     "an ensemble": (MLPClassifier((6,), preset="tabular"), TABLE, WORDS, {}),
+    "TabularRegressor": (TabularRegressor("gamma", (6,)), TABLE, COUNTS + 1.0, {}),
     "numbers": (MLPRegressor(hidden_layer_sizes=[5]), ARRAY, TWO, {}),
     "counts": (MLPRegressor("poisson", (5,)), ARRAY, COUNTS, {"exposure": 1 + COUNTS}),
 }

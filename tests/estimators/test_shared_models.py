@@ -19,10 +19,10 @@ import pytest
 import scipy.sparse
 
 import linnet
-from linnet.data.schema import Schema
-from linnet.estimators.table_model import Roles
-from linnet.estimators.table_training import Options, train
-from linnet.fit.loop import _StateArrays
+from linnet.fit.loop.training import _StateArrays
+from linnet.tables.options import Options
+from linnet.tables.schema import Schema
+from linnet.tables.select import best_model
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of levels never seen, and of forks beside threads
 
@@ -102,11 +102,11 @@ def sequential(loss: str) -> linnet.Sequential:
 def of_table(model: str, target: str) -> Any:
     y: Any = {"yes": np.where(YES, "yes", "no"), "count": COUNTS, "number": Z}[target]
     whole = pa.table({**{name: FRAME[name].tolist() for name in ("size", "letter")}, "gaps": FRAME["gaps"], "y": y})
-    few = {"max_iter": 2} if model == "mlp" else {}
-    options = Options(model=model, params={} if model == "sequential" else few, verbose=0)
+    few: dict[str, Any] = {"max_iter": 2} if model == "mlp" else {}
+    options = Options(model=model, **few)
     if model == "sequential":
         whole = whole.select(["size", "y"])
-    return train(whole, Schema.of(whole, "y"), Roles("y"), options)[0]
+    return best_model(whole, Schema.of(whole, "y"), options)
 
 
 ON_ARRAYS: dict[str, Callable[[], Any]] = {
@@ -115,6 +115,7 @@ ON_ARRAYS: dict[str, Callable[[], Any]] = {
     "LogisticRegression": lambda: linnet.LogisticRegression().fit(X, YES),
     "softmax regression": lambda: linnet.LogisticRegression().fit(X, FEW),
     "PoissonRegressor": lambda: linnet.PoissonRegressor().fit(X, COUNTS),
+    "NegativeBinomialRegressor": lambda: linnet.NegativeBinomialRegressor(dispersion=0.5).fit(X, COUNTS),
     "GammaRegressor": lambda: linnet.GammaRegressor().fit(X, COUNTS + 0.5),
     "TweedieRegressor": lambda: linnet.TweedieRegressor(power=1.5).fit(X, COUNTS),
     "Perceptron": lambda: linnet.Perceptron(max_iter=5).fit(X, FEW),
@@ -125,6 +126,7 @@ ON_ARRAYS: dict[str, Callable[[], Any]] = {
     "MLPRegressor": lambda: linnet.MLPRegressor(**SMALL).fit(X, Z),
     "MLPRegressor of counts": lambda: linnet.MLPRegressor("poisson", **SMALL).fit(X, COUNTS),
     "MLPRegressor, tabular": lambda: linnet.MLPRegressor(**PRESET).fit(X, Z),
+    "TabularClassifier": lambda: linnet.TabularClassifier(max_iter=2, random_state=0).fit(X, YES),
     "own loss": lambda: linnet.MLPRegressor(lambda y, t: np.log(np.cosh(y - t)), **SMALL).fit(X[:200], Z[:200]),
     "ThresholdClassifier": lambda: linnet.ThresholdClassifier(linnet.LogisticRegression()).fit(X, YES),
     "ThresholdClassifier of networks": lambda: linnet.ThresholdClassifier(linnet.MLPClassifier(**SMALL), cv=2).fit(
@@ -143,6 +145,7 @@ ON_FRAMES: dict[str, Callable[[], Any]] = {
     "Perceptron of a frame": lambda: linnet.Perceptron(max_iter=5, gaps="fill").fit(FRAME, YES),
     "MLPClassifier of a frame": lambda: linnet.MLPClassifier(**SMALL).fit(FRAME, FEW),
     "MLPRegressor of a frame, tabular": lambda: linnet.MLPRegressor(**PRESET).fit(FRAME, Z),
+    "TabularRegressor of a frame with gaps": lambda: linnet.TabularRegressor("poisson", max_iter=2).fit(FRAME, COUNTS),
     "OneVsRest of a frame": lambda: linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(FRAME.fillna(0), FEW),
 }
 ON_TABLES: dict[str, Callable[[], Any]] = {

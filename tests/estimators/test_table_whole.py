@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
 
-from linnet.data.schema import Schema
-from linnet.data.sources import open_source
 from linnet.errors import DataError
-from linnet.estimators.table_model import Examples, Roles, TableModel
-from linnet.estimators.table_training import Options, train
-from linnet.estimators.table_whole import Whole
+from linnet.tables.io.sources import open_source
+from linnet.tables.model import TableModel
+from linnet.tables.on_disk import TableOnDisk
+from linnet.tables.options import Options
+from linnet.tables.rows import Examples, KnownRows
+from linnet.tables.schema import Schema
+from linnet.tables.select import best_model
 
 RNG = np.random.default_rng(0)
 ROWS = 3000
@@ -34,15 +36,22 @@ TARGETS: dict[str, Any] = {
 }
 
 
-def given(path: Path, model: str) -> tuple[pa.Table, Schema, Roles]:
+def given(path: Path, model: str) -> tuple[pa.Table, Schema, Options]:
     """A table in a file, and how it is read."""
     extra = {"weight": RNG.random(ROWS) + 0.5} | ({"time": RNG.random(ROWS) + 0.5} if model == "poisson" else {})
     target = [None if row % 50 == 0 else value for row, value in enumerate(TARGETS[model].tolist())]
     csv.write_csv(pa.table({**COLUMNS, **extra, "claims": target}), path)
     table = open_source([path]).read()
     task = {"poisson": "counts"}.get(model)
-    roles = Roles("claims", exposure="time" if model == "poisson" else None, weights="weight")
-    return table, Schema.of(table.select([*COLUMNS, "claims"]), "claims", task=task), roles
+    options = Options(model=model, exposure="time" if model == "poisson" else None, weights="weight")
+    return table, Schema.of(table.select([*COLUMNS, "claims"]), "claims", task=task), options
+
+
+def run(*given: Any, **more: Any) -> tuple[TableModel, Examples, KnownRows]:
+    """The model, the rows it was trained on, and those held out."""
+    found = best_model(*given, **more)
+    assert found.run is not None
+    return found, found.run.training, found.run.held_out
 
 
 def weights(model: TableModel) -> Any:
@@ -53,12 +62,11 @@ def weights(model: TableModel) -> Any:
 @pytest.mark.parametrize("model", list(TARGETS))
 def test_the_model_is_that_of_the_table_in_memory(tmp_path: Path, model: str) -> None:
     path = tmp_path / "table.csv"
-    table, schema, roles = given(path, model)
-    options = Options(model=model)
-    expected, rows, held = train(table, schema, roles, options)
-    whole = Whole(open_source([path]), ROWS, tmp_path)
-    found, examples, held_too = train(table, schema, roles, options, whole=whole)
-    assert held_too.equals(held)
+    table, schema, options = given(path, model)
+    expected, rows, held = run(table, schema, options)
+    whole = TableOnDisk(open_source([path]), ROWS, tmp_path)
+    found, examples, held_too = run(table, schema, options, whole=whole)
+    assert held_too.table.equals(held.table)
     assert len(examples) == len(rows)
     assert whole.notices == []
     assert weights(found) == pytest.approx(weights(expected), rel=1e-9, abs=1e-12)
@@ -74,17 +82,15 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path: Path, model: str) ->
 
 def test_a_sample_is_enough_to_begin_with(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    table, schema, roles = given(path, "logistic")
+    table, schema, options = given(path, "logistic")
     numbers = np.sort(RNG.choice(ROWS, 600, replace=False))
-    whole = Whole(open_source([path]), ROWS, tmp_path)
-    found, examples, held = train(
-        table.take(numbers), schema, roles, Options(model="logistic"), whole=whole, numbers=numbers
-    )
+    whole = TableOnDisk(open_source([path]), ROWS, tmp_path)
+    found, examples, held = run(table.take(numbers), schema, options, whole=whole, numbers=numbers)
     known = np.array([value is not None for value in table["claims"].to_pylist()])
     assert len(examples) + len(held) == known.sum()
     assert found.facts["rows"] == len(examples)
     # what is held out is not trained on: no row is in both
-    seen = {tuple(row.values()) for row in held.select(["size"]).to_pylist()}
+    seen = {tuple(row.values()) for row in held.table.select(["size"]).to_pylist()}
     assert isinstance(examples, Examples)
     sizes = np.hstack(examples.x.columns.tables)[:, 0]
     assert not seen & {(size,) for size in sizes.tolist()}
@@ -98,9 +104,9 @@ def test_what_the_sample_lacks_is_counted(tmp_path: Path) -> None:
     some = open_source([path]).read().slice(0, 2000)
     some = some.set_column(1, "town", pa.array(["Ulm", "Bonn"] * 1000))
     schema = Schema.of(some, "y")
-    whole = Whole(open_source([path]), ROWS, tmp_path)
+    whole = TableOnDisk(open_source([path]), ROWS, tmp_path)
     numbers = np.arange(2000)
-    train(some, schema, Roles("y"), Options(model="logistic"), whole=whole, numbers=numbers)
+    best_model(some, schema, Options(model="logistic"), whole=whole, numbers=numbers)
     assert whole.notices == [
         "10 rows of classes that the sample does not have are left out: 'y'",
         "5 rows have a level of 'town' that the sample does not have, which has no effect",
@@ -110,10 +116,10 @@ def test_what_the_sample_lacks_is_counted(tmp_path: Path) -> None:
 
 def test_an_error_says_where(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    table, schema, roles = given(path, "poisson")
+    table, schema, options = given(path, "poisson")
     broken = table.set_column(table.column_names.index("time"), "time", pa.array([1.0] * 2999 + [None]))
     csv.write_csv(broken, path)
-    whole = Whole(open_source([path]), ROWS, tmp_path)
+    whole = TableOnDisk(open_source([path]), ROWS, tmp_path)
     with pytest.raises(DataError, match=r"among the 3,000 rows from 0 on: column 'time' has no value in row"):
-        train(table.slice(0, 500), schema, roles, Options(model="poisson"), whole=whole, numbers=np.arange(500))
+        best_model(table.slice(0, 500), schema, options, whole=whole, numbers=np.arange(500))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["table.csv"]

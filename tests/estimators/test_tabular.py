@@ -1,7 +1,9 @@
-"""preset="tabular": columns are prepared, members agree whatever the threads, and it predicts better."""
+"""Networks for tables: columns are prepared, members agree whatever the threads, and it predicts better."""
 
+import copy
 import os
 import pickle
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from sklearn.metrics import log_loss, mean_poisson_deviance
 from sklearn.utils.estimator_checks import check_estimator
 
 import linnet
-from linnet.data.prepare import Preparer, bin_edges, learn_numbers, smooth_clip
 from linnet.data.rows import Rows
+from linnet.data.tabular_encoder import Preparer, bin_edges, learn_numbers, smooth_clip
 from linnet.errors import ConfigError, DataError, DataWarning
-from linnet.estimators.mlp_settings import make_optimizer
-from linnet.estimators.tabular import inverse_temperature, split
-from linnet.model.heads import Bernoulli
+from linnet.estimators.mlp.settings import CHOSEN, SCIKIT_LEARN, Settings
+from linnet.estimators.tabular.calibration import inverse_temperature
+from linnet.estimators.tabular.fitter import TabularFitter, chosen_for, split
+from linnet.fit.checkpoint.checkpoint import _identity
+from linnet.heads import Bernoulli, Head, Normal, Poisson
 
 DATA = Path(os.environ.get("LINNET_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 QUICK: dict[str, Any] = {"preset": "tabular", "max_iter": 12, "hidden_layer_sizes": (8,), "random_state": 0}
@@ -250,13 +254,19 @@ def test_better_than_the_plain_network_on_a_real_table() -> None:
     assert losses[1] < losses[0] - 0.02
 
 
-@pytest.mark.parametrize("kind", [linnet.MLPClassifier, linnet.MLPRegressor])
-def test_scikit_learns_checks(kind: Any) -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        linnet.MLPClassifier(32, preset="tabular", max_iter=20, threads=1),
+        linnet.TabularClassifier(32, max_iter=20, threads=1),
+        linnet.TabularRegressor(hidden_layer_sizes=32, max_iter=20, threads=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_scikit_learns_checks(model: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(
-            kind(hidden_layer_sizes=32, preset="tabular", max_iter=20, threads=1), on_fail=None, on_skip=None
-        )
+        results = check_estimator(model, on_fail=None, on_skip=None)
     failed = {result["check_name"] for result in results if result["status"] == "failed"}
     assert failed == {
         # what is held out differs between a row of weight 2 and the same row twice
@@ -265,36 +275,147 @@ def test_scikit_learns_checks(kind: Any) -> None:
     }
 
 
-def test_parameters_that_a_preset_leaves_alone() -> None:
-    """Those named stay at their defaults, where else the preset chooses."""
+def test_what_is_written_is_what_is_done() -> None:
+    """Values that are scikit-learn's defaults, too, where nothing written leaves the choice to the preset."""
     X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
-    own = linnet.MLPClassifier(preset=("tabular", "hidden_layer_sizes"), max_iter=1, random_state=0).fit(X, y)
-    chosen = linnet.MLPClassifier(preset="tabular", max_iter=1, random_state=0).fit(X, y)
+    written: dict[str, Any] = {"hidden_layer_sizes": (100,), "max_iter": 2, "validation_fraction": 0.1}
+    own = linnet.MLPClassifier(**written, learning_rate="constant", preset="tabular", random_state=0).fit(X, y)
     assert [len(biases) for biases in own.intercepts_] == [100, 1]
-    assert len(chosen.intercepts_) == 3
-    with pytest.raises(ConfigError, match="unknown parameter in preset 'solvr': did you mean 'solver'"):
-        linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
+    assert len({*own.history_["learning_rate"]}) == 1
+    assert own.n_iter_ == 2
+    chosen = linnet.MLPClassifier(preset="tabular", max_iter=2, random_state=0).fit(X, y)
+    assert [len(biases) for biases in chosen.intercepts_] == [128, 128, 1]
+    assert len({*chosen.history_["learning_rate"]}) == 2
+    plain = linnet.MLPClassifier(max_iter=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [len(biases) for biases in plain.fit(X, y).intercepts_] == [100, 1]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_every_parameter_that_a_preset_chooses_may_be_written(name: str) -> None:
+    """What is in the table of the docstrings, and no more, differs from scikit-learn's."""
+    X, y = np.random.default_rng(0).normal(size=(300, 3)), np.arange(300.0) % 7
+    quick: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0, "preset": "tabular"}
+    usual: Any = SCIKIT_LEARN[name] if name != "batch_size" else 200
+    if name in ("tol", "n_iter_no_change"):  # which 3 epochs do not show
+        settings = linnet.MLPRegressor(**{name: usual}, preset="tabular")._settings()
+        assert getattr(settings, name) == usual
+        return
+    if name in quick:
+        quick[name] = "auto"
+    loss = "poisson" if name == "clip_norm" else "squared_error"
+    quick |= {"learning_rate_init": 30.0} if name == "clip_norm" else {}
+    chosen = TabularFitter(linnet.MLPRegressor(loss, **quick)._prepare(X, y, None))
+    written = TabularFitter(linnet.MLPRegressor(loss, **{**quick, name: usual})._prepare(X, y, None))
+    assert _identity(chosen.training) != _identity(written.training)
+
+
+def test_nothing_written_survives_everything(tmp_path: Path) -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    for model in (linnet.MLPClassifier(preset="tabular", max_iter=1), linnet.TabularClassifier(max_iter=1)):
+        again = type(model)().set_params(**model.get_params())
+        assert repr(again) == repr(model) == repr(clone(model)) == repr(copy.deepcopy(model))
+        model.fit(X, y).save(tmp_path / "a.linnet")
+        for other in (linnet.load(tmp_path / "a.linnet"), pickle.loads(pickle.dumps(model)), clone(model)):
+            assert other.get_params() == model.get_params()
+            assert other.learning_rate == "auto"
+
+
+def test_the_preset_is_a_door_to_the_tabular_estimators() -> None:
+    x, y = frame()
+    pairs: list[tuple[Any, Any, Any]] = [
+        (linnet.MLPClassifier, linnet.TabularClassifier(max_iter=2, random_state=0), y > 0),
+        (linnet.MLPRegressor, linnet.TabularRegressor(max_iter=2, random_state=0), y),
+        (linnet.MLPRegressor, linnet.TabularRegressor("poisson", random_state=0, max_iter=2), np.round(np.abs(y))),
+    ]
+    for kind, own, target in pairs:
+        loss = {"loss": own.loss} if kind is linnet.MLPRegressor else {}
+        door = kind(preset="tabular", max_iter=2, random_state=0, **loss).fit(x, target)
+        assert door.predict(x).tobytes() == own.fit(x, target).predict(x).tobytes()
+        assert not hasattr(own, "partial_fit")
+    with pytest.raises(ConfigError, match="solver='lbfgs' does not go with networks for tables"):
+        linnet.TabularClassifier(solver="lbfgs").fit(x, y > 0)
+
+
+def test_what_the_preset_has_always_chosen() -> None:
+    """Other numbers would be other bytes for every call that leaves the choice to it."""
+    fixed = {"hidden_layer_sizes": (128, 128), "solver": "adamw", "alpha": 0.0, "batch_size": 128, "dropout": 0.1}
+    fixed |= {"tol": 0.0, "weight_decay": 0.02, "validation_fraction": 0.125}
+    of_classes = {"activation": "silu", "learning_rate_init": 0.012, "clip_norm": None}
+    by_data = dict.fromkeys(("learning_rate", "max_iter", "n_iter_no_change"), "auto")
+    of_numbers = dict.fromkeys(of_classes, "auto")
+    for kind, own in ((linnet.MLPClassifier, of_classes), (linnet.MLPRegressor, of_numbers)):
+        meant = kind._resolve(kind(preset="tabular").get_params())
+        assert {name: meant[name] for name in CHOSEN} == fixed | own | by_data
+
+
+@pytest.mark.parametrize(("rows", "epochs", "patience"), [(100, 100, 25), (4000, 55, 13), (20_000, 25, 8)])
+@pytest.mark.parametrize(("head", "activation", "rate"), [(Normal(), "gelu", 0.02), (Poisson(), "silu", 0.012)])
+def test_what_the_data_choose(rows: int, epochs: int, patience: int, head: Head, activation: str, rate: float) -> None:
+    model = linnet.TabularRegressor()
+    table = Rows(np.zeros((rows, 1)), values=np.full((rows, 1), 2.0))
+    chosen = chosen_for(table, head, 1, model._settings())
+    assert (chosen.max_iter, chosen.n_iter_no_change) == (epochs, patience)
+    assert (chosen.activation, chosen.learning_rate_init) == (activation, rate)
+    assert chosen.learning_rate == linnet.Cosine(rate, epochs=epochs, warmup=1.0)
+
+
+def test_an_optimizer_object_clips_as_it_says() -> None:
+    x, y = frame()
+    model = linnet.TabularRegressor("poisson", (4,), solver=linnet.AdamW(0.01), max_iter=2, random_state=0)
+    assert np.isfinite(model.fit(x, np.round(np.abs(y))).predict(x)).all()
+
+
+@pytest.mark.filterwarnings("ignore:the checkpoint was written by")
+def test_files_from_before_a_parameter_could_be_auto(tmp_path: Path) -> None:
+    """With a preset, scikit-learn's defaults in them are what nobody wrote."""
+    x = np.arange(96.0).reshape(48, 2) % 7
+    y = x[:, 0] - (x[:, 1] > 3)
+    now = linnet.MLPRegressor(hidden_layer_sizes=(3,), max_iter=4, random_state=0, preset="tabular")
+    expected = clone(now).fit(x, y)
+    files = Path(__file__).parent / "files"
+    shutil.copy(files / "format-1-tabular.ckpt", tmp_path / "run.ckpt")
+    shutil.copy(tmp_path / "run.ckpt", tmp_path / "again.ckpt")
+    resumed = [linnet.resume(tmp_path / "run.ckpt", x, y), linnet.resume(tmp_path / "again.ckpt", x, y, model=now)]
+    read = linnet.load(files / "format-1-tabular.linnet")
+    np.testing.assert_allclose(read.predict(x), expected.predict(x), rtol=1e-5)
+    for model in (*resumed, read.fit(x, y)):
+        np.testing.assert_allclose(model.predict(x), expected.predict(x), rtol=1e-5)
+        assert (model.solver, model.batch_size, model.n_iter_) == ("auto", "auto", 4)
+    wrong = clone(expected).set_params(solver="adam")
+    shutil.copy(files / "format-1-tabular.ckpt", tmp_path / "other.ckpt")
+    with pytest.raises(ConfigError, match="solver was 'adamw', now 'adam'"):
+        linnet.resume(tmp_path / "other.ckpt", x, y, model=wrong)
+
+
+def test_parameters_that_a_preset_names_stay_with_a_warning() -> None:
+    X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
+    named = linnet.MLPClassifier(preset=("tabular", "hidden_layer_sizes", "solver"), max_iter=1, random_state=0)
+    with pytest.warns(DeprecationWarning, match="preset='tabular' and their values are enough"):
+        named.fit(X, y)
+    own = linnet.MLPClassifier((100,), solver="adam", preset="tabular", max_iter=1, random_state=0).fit(X, y)
+    assert own.predict_proba(X).tobytes() == named.predict_proba(X).tobytes()
     with pytest.raises(ConfigError, match="unknown preset 'tables'"):
-        linnet.MLPClassifier(preset=("tables", "solver")).fit(X, y)
+        linnet.MLPClassifier(preset="tables").fit(X, y)
+    with (
+        pytest.raises(ConfigError, match="unknown parameter in preset 'solvr': did you mean 'solver'"),
+        pytest.warns(DeprecationWarning, match="are enough"),
+    ):
+        linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
 
 
-def test_every_named_or_changed_parameter_counts() -> None:
+def test_every_written_parameter_counts() -> None:
     X, y = np.random.default_rng(0).normal(size=(160, 3)), np.arange(160.0)
-    quick: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0}
-    plain = linnet.MLPRegressor(**quick, preset="tabular").fit(X, y)
-    steady = linnet.MLPRegressor(**quick, preset=("tabular", "learning_rate")).fit(X, y)
-    assert plain.history_["learning_rate"][-1] < plain.history_["learning_rate"][0]
-    assert len({*steady.history_["learning_rate"]}) == 1
-    for changed in ({"preset": ("tabular", "batch_size")}, {"preset": "tabular", "validation_fraction": 0.5}):
-        other = linnet.MLPRegressor(**quick, **changed).fit(X, y)
-        assert np.abs(other.predict(X) - plain.predict(X)).max() > 0
-    halves = linnet.MLPRegressor(**quick, preset="tabular", validation_fraction=0.5).fit(X, y)
+    quick: dict[str, Any] = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0, "preset": "tabular"}
+    plain = linnet.MLPRegressor(**quick).fit(X, y)
+    halves = linnet.MLPRegressor(**quick, validation_fraction=0.5).fit(X, y)
     assert len(halves.members_) == 2
     arrays: dict[str, Any] = {**quick, "hidden_layer_sizes": np.array([4]), "dropout": np.array([0.1])}
-    same = linnet.MLPRegressor(**arrays, preset="tabular").fit(X, y)
+    same = linnet.MLPRegressor(**arrays).fit(X, y)
     np.testing.assert_array_equal(same.predict(X), plain.predict(X))
     with pytest.raises(ConfigError, match="batch_size must be"):
-        linnet.MLPRegressor(**quick, preset="tabular", batch_size="x").fit(X, y)
+        linnet.MLPRegressor(**quick, batch_size="x").fit(X, y)
 
 
 def test_counts_under_very_different_exposures() -> None:
@@ -318,13 +439,14 @@ def test_targets_far_from_zero() -> None:
 @pytest.mark.parametrize(("loss", "norm"), [("poisson", 3000.0), ("gamma", 1000.0), ("squared_error", None)])
 def test_only_steps_that_run_away_are_cut(monkeypatch: pytest.MonkeyPatch, loss: str, norm: float | None) -> None:
     """With e^z a step too far can be the last; the norm is no smaller for small counts' sake, as it biases the mean."""
-    seen = []
+    seen, made = [], Settings.optimizer
 
-    def spied(params: Any, rows: int) -> Any:
-        seen.append(params["clip_norm"])
-        return make_optimizer(params, rows)
+    def spied(settings: Settings, rows: int) -> Any:
+        if rows > 1:  # which is but a check
+            seen.append(settings.clip_norm)
+        return made(settings, rows)
 
-    monkeypatch.setattr("linnet.estimators.tabular.make_optimizer", spied)
+    monkeypatch.setattr(Settings, "optimizer", spied)
     y = np.tile([1.0, 5.0], 30)
     linnet.MLPRegressor(preset="tabular", loss=loss, max_iter=1, random_state=0).fit(np.arange(60.0)[:, None], y)
     assert seen == pytest.approx([norm] * 4)

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import linnet
-from linnet import Checkpoint, MLPClassifier, MLPRegressor
+from linnet import Checkpoint, MLPClassifier, MLPRegressor, TabularClassifier
 from linnet.errors import ConfigError, DataError
-from linnet.fit.checkpoint import read_checkpoint
+from linnet.fit.checkpoint.checkpoint import read_checkpoint
 
 from .killed import leave_behind
 
@@ -33,6 +33,7 @@ RUNS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "classes": (MLPClassifier(**QUICK), CLASS, {}),
     # members end at different epochs, and some long before the others
     "patience": (MLPClassifier(**{**QUICK, "n_iter_no_change": 2, "max_iter": 40}), CLASS > 1, {}),
+    "TabularClassifier": (TabularClassifier((8,), random_state=1, max_iter=14), CLASS, {"sample_weight": WEIGHTS}),
     "numbers": (MLPRegressor(**QUICK), NUMBER, {"sample_weight": WEIGHTS}),
     "counts": (MLPRegressor("poisson", **QUICK), COUNT, {"exposure": TIME}),
     "eval_set": (MLPRegressor(**QUICK), NUMBER, {"eval_set": (X[:60], NUMBER[:60]), "eval_metric": "mae"}),

@@ -288,3 +288,12 @@ def test_a_bad_development_set_is_refused() -> None:
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:2], [0, 0]))
     with pytest.raises(DataError, match="the estimator knows the classes"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X[:2], [1, 2])
+
+
+def test_a_tuned_decision_does_not_change_with_the_parameter(tmp_path: Any) -> None:
+    tuned = ThresholdClassifier(MODEL, cv=2).fit(X, Y)
+    said = tuned.predict(X)
+    tuned.set_params(response_method="decision_function")
+    np.testing.assert_array_equal(tuned.predict(X), said)
+    tuned.save(tmp_path / "model")
+    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), said)

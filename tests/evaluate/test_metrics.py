@@ -10,7 +10,7 @@ from sklearn import metrics
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
 from linnet.evaluate.metrics import as_metric
-from linnet.model.heads import Bernoulli, Categorical, Perceptron
+from linnet.heads import Bernoulli, Categorical, Perceptron
 
 RNG = np.random.default_rng(0)
 W = RNG.uniform(0.5, 2, 200)

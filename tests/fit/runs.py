@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from linnet.data.rows import Rows
-from linnet.fit.checkpoint import Checkpoint, checkpointed
-from linnet.fit.loop import Epoch, Plan, Training
-from linnet.fit.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
-from linnet.fit.schedules import Cosine, ExponentialDecay
-from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau
-from linnet.model.activations import Activation
-from linnet.model.heads import Categorical
+from linnet.fit.checkpoint.checkpoint import Checkpoint, checkpointed
+from linnet.fit.loop.optimizers import SGD, Adagrad, Adam, AdamW, RMSprop
+from linnet.fit.loop.schedules import Cosine, ExponentialDecay
+from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau
+from linnet.fit.loop.training import Epoch, Plan, Training
+from linnet.heads import Categorical
+from linnet.heads.activations import Activation
 from linnet.model.network import Layer, Network
 
 NETWORK = Network(6, (Layer(9, Activation("tanh"), l2=1e-3), Layer(3, dropout=0.3)), Categorical())

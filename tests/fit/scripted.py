@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
-from linnet.fit.optimizers import SGD
-from linnet.fit.schedules import Schedule
-from linnet.model.heads import Laplace
+from linnet.fit.loop.optimizers import SGD
+from linnet.fit.loop.schedules import Schedule
+from linnet.fit.loop.training import Plan, Training
+from linnet.heads import Laplace
 from linnet.model.network import Layer, Network
 
 NETWORK = Network(1, (Layer(1),), Laplace())

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.by_rows import ByRows
-from linnet.fit.linear import Problem
-from linnet.fit.solve import solve
-from linnet.model.heads import Bernoulli, Categorical, Poisson
+from linnet.fit.solvers.dual_dense import ByRows
+from linnet.fit.solvers.problem import Problem
+from linnet.fit.solvers.select import solve
+from linnet.heads import Bernoulli, Categorical, Poisson
 
 RNG = np.random.default_rng(0)
 N, WIDE = 40, 300

@@ -10,12 +10,12 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.errors import CheckpointWarning, ConfigError, FitError
-from linnet.fit import checkpoint as checkpoint_module
-from linnet.fit.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
-from linnet.fit.loop import Epoch, OptimizerState, Plan, Training
-from linnet.fit.optimizers import SGD, Adam
-from linnet.fit.schedules import Cosine
-from linnet.model.heads import Normal
+from linnet.fit.checkpoint import checkpoint as checkpoint_module
+from linnet.fit.checkpoint.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
+from linnet.fit.loop.optimizers import SGD, Adam
+from linnet.fit.loop.schedules import Cosine
+from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Training
+from linnet.heads import Normal
 from linnet.model.network import Layer, Network
 
 from .runs import BASE, HELD, NETWORK, PLANS, ROWS, leave_after, start, told, training_of

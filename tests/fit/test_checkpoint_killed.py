@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from linnet.errors import CheckpointWarning, ConfigError
-from linnet.fit import generations
-from linnet.fit.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
-from linnet.fit.loop import Epoch
-from linnet.fit.stopping import EarlyStopping
+from linnet.fit.checkpoint import generations
+from linnet.fit.checkpoint.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
+from linnet.fit.loop.stopping import EarlyStopping
+from linnet.fit.loop.training import Epoch
 
 from .runs import PLANS, told, training_of
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from linnet.errors import CheckpointWarning, ConfigError, DataError, FormatError
-from linnet.fit import checkpoint as checkpoint_module
-from linnet.fit import fingerprint
-from linnet.fit.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
-from linnet.fit.fingerprint import digests_of
-from linnet.fit.loop import Training
-from linnet.fit.optimizers import SGD, Adam
+from linnet.fit.checkpoint import checkpoint as checkpoint_module
+from linnet.fit.checkpoint import fingerprint
+from linnet.fit.checkpoint.checkpoint import Checkpoint, checkpointed, read_checkpoint, resumed
+from linnet.fit.checkpoint.fingerprint import digests_of
+from linnet.fit.loop.optimizers import SGD, Adam
+from linnet.fit.loop.training import Training
 
 from .runs import BASE, HELD, NETWORK, PLANS, ROWS, STOPPING, leave_after, start, told, training_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from linnet.errors import ConfigError
 from linnet.files import write_whole
-from linnet.fit.checkpoint import Checkpoint, checkpointed, read_checkpoint
+from linnet.fit.checkpoint.checkpoint import Checkpoint, checkpointed, read_checkpoint
 
 from .runs import PLANS, training_of
 from .test_checkpoint_killed import exit_code, fork

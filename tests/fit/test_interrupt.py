@@ -14,11 +14,11 @@ CHILD = """
 import json, time
 import numpy as np
 from linnet.data.rows import Rows
-from linnet.fit.loop import Plan, Training
+from linnet.fit.loop.training import Plan, Training
 from linnet.fit.objective import Objective
-from linnet.fit.optimizers import SGD
-from linnet.model.activations import Activation
-from linnet.model.heads import Bernoulli
+from linnet.fit.loop.optimizers import SGD
+from linnet.heads.activations import Activation
+from linnet.heads import Bernoulli
 from linnet.model.network import Layer, Network
 
 inputs, hidden, n, batch, epochs, held = {settings}

@@ -7,12 +7,12 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, FitError
-from linnet.fit import loop
-from linnet.fit.loop import Epoch, OptimizerState, Plan, Slice, Training
-from linnet.fit.optimizers import SGD, Adam, Optimizer
-from linnet.fit.schedules import ExponentialDecay
-from linnet.fit.stopping import EarlyStopping
-from linnet.model.heads import Normal
+from linnet.fit.loop import training as loop
+from linnet.fit.loop.optimizers import SGD, Adam, Optimizer
+from linnet.fit.loop.schedules import ExponentialDecay
+from linnet.fit.loop.stopping import EarlyStopping
+from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.heads import Normal
 from linnet.model.network import Layer, Network
 
 from .scripted import bias_of, training_of

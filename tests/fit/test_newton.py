@@ -7,10 +7,10 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from linnet.data.columns import Columns
-from linnet.fit.linear import Point, Problem
-from linnet.fit.newton import elimination_order, factor
-from linnet.fit.solve import solve
-from linnet.model.heads import Bernoulli, Categorical, Head, Poisson
+from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.problem import Point, Problem
+from linnet.fit.solvers.select import solve
+from linnet.heads import Bernoulli, Categorical, Poisson, head_named
 
 RNG = np.random.default_rng(0)
 N, WIDE = 60_000, 12
@@ -55,7 +55,7 @@ def test_nothing_is_left_to_gain(name: str, rows: int) -> None:
 def test_nothing_is_left_where_second_derivatives_are_not_exact(family: str, power: float, penalty: float) -> None:
     """Where a row's loss bends downwards its expected bend is taken, and each gain is only a part of the one before."""
     x, t = load_diabetes(return_X_y=True)
-    head = Head(family, power=power)
+    head = head_named(family, power)
     assert not head.convex
     problem = Problem(Columns(len(x), (x,)), head, 1, values=t[:, None], l2=np.full((10, 1), penalty * len(x)))
     found = solve(problem)

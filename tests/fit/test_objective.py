@@ -6,8 +6,8 @@ import pytest
 from linnet.data.rows import Rows
 from linnet.fit import objective as module
 from linnet.fit.objective import Objective, penalty
-from linnet.model.activations import Activation
-from linnet.model.heads import Categorical
+from linnet.heads import Categorical
+from linnet.heads.activations import Activation
 from linnet.model.network import Layer, Network
 
 NETWORK = Network(4, (Layer(6, Activation("tanh"), l1=0.1, l2=0.2), Layer(3, l2=0.4)), Categorical())

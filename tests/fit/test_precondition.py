@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.lbfgs import lbfgs
-from linnet.fit.linear import Floats, Problem
-from linnet.fit.newton import elimination_order, newton
-from linnet.fit.precondition import Preconditioner, _heaviest
-from linnet.fit.solve import solve
-from linnet.model.heads import Bernoulli, Categorical, Poisson
+from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.preconditioner import Preconditioner, _heaviest
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.select import solve
+from linnet.heads import Bernoulli, Categorical, Poisson
 
 
 def softmax_problem(**changes: Any) -> Problem:

@@ -7,7 +7,7 @@ import pytest
 
 import linnet
 from linnet.errors import ConfigError
-from linnet.fit.schedules import (
+from linnet.fit.loop.schedules import (
     Constant,
     Cosine,
     ExponentialDecay,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from linnet.errors import ConfigError
-from linnet.fit.optimizers import SGD
-from linnet.fit.schedules import Schedule, StepDecay
-from linnet.fit.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch, choose_one
+from linnet.fit.loop.optimizers import SGD
+from linnet.fit.loop.schedules import Schedule, StepDecay
+from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch, choose_one
 
 from .scripted import bias_of, training_of
 

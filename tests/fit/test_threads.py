@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linnet import Dense, Sequential
-from linnet.fit.threads import ThreadChoice
+from linnet.fit.loop.threads import ThreadChoice
 
 
 def chosen(choice: ThreadChoice, cost: dict[int, float], turns: int) -> list[int]:

@@ -391,3 +391,41 @@ def test_rounding_is_no_evidence(seed: int, kind: str) -> None:
     assert any(note.startswith("Held near zero by the penalty alone") and "2: x4" in note for note in table.notes)
     bare = linnet.LogisticRegression().fit(x, y).inference(x, y, covariance=kind)
     np.testing.assert_allclose(table.statistic[~empty], bare.statistic, rtol=1e-5)
+
+
+def test_as_many_coefficients_as_rows_are_said_to_be() -> None:
+    x, y = RNG.normal(size=(5, 4)), RNG.normal(size=5)
+    found = linnet.LinearRegression().fit(x, y).inference(x, y)
+    assert np.isnan(found.dispersion)
+    assert np.isnan(found.standard_error).all()
+    assert "There are as many coefficients as rows (5 and 5)" in str(found)
+
+
+@pytest.mark.filterwarnings("ignore:The Identity link function does not respect the domain")
+@pytest.mark.parametrize("link", ["log", "identity"])
+def test_the_dispersion_of_power_1_is_estimated(link: str) -> None:
+    """Quasi-Poisson, as R and statsmodels have it; Poisson regression itself takes it to be 1."""
+    x = np.abs(RNG.normal(size=(300, 2))) + 0.5
+    y = RNG.poisson(4 * x.sum(axis=1) * RNG.gamma(2, 0.5, 300)).astype(float)
+    links = {"log": sm.families.links.Log(), "identity": sm.families.links.Identity()}
+    theirs = sm.GLM(y, sm.add_constant(x), family=sm.families.Poisson(links[link])).fit(scale="X2", tol=1e-12)
+    found = linnet.TweedieRegressor(power=1, link=link, alpha=0).fit(x, y).inference(x, y)
+    assert found.uses_t
+    assert found.dispersion == pytest.approx(theirs.scale, rel=1e-8)
+    np.testing.assert_allclose(found.standard_error, theirs.bse, rtol=1e-6)
+    assert "The dispersion is estimated" in str(found)
+    assert linnet.PoissonRegressor(alpha=0).fit(x, y).inference(x, y).dispersion == 1
+
+
+def test_a_score_of_targets_next_to_nothing() -> None:
+    """Their deviance is 2 (log mean - log t - 1): large, but a number."""
+    x, y = RNG.normal(size=(200, 2)), RNG.gamma(2, 1, 200)
+    y[:3] = [1e-300, 1e-20, 1e-14]
+    model = linnet.GammaRegressor(alpha=0).fit(x, y)
+    mean = model.predict(x)
+    away = 2 * (y / mean - 1 - np.log(y) + np.log(mean)).sum()
+    null = 2 * (y / y.mean() - 1 - np.log(y) + np.log(y.mean())).sum()
+    found = model.inference(x, y)
+    assert found.deviance == pytest.approx(away, rel=1e-12)
+    assert np.isfinite(found.log_likelihood)
+    assert model.score(x, y) == pytest.approx(1 - away / null, rel=1e-9)

@@ -13,10 +13,10 @@ from scipy.optimize import linprog
 import linnet
 from linnet.data.encoder import Encoder
 from linnet.errors import SeparationWarning
-from linnet.fit.linear import Problem
-from linnet.fit.solve import solve
-from linnet.inference.separation import _has_optimum, separation
-from linnet.model.heads import Head
+from linnet.fit.solvers.problem import Problem
+from linnet.fit.solvers.select import solve
+from linnet.heads import head_named
+from linnet.inference.separation.detect import _has_optimum, separation
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
             t = np.digitize(score, [-0.5, 0.5])
             t[:classes] = range(classes)
             labels = t.astype(np.int32)
-            problem = Problem(Encoder.learn(x)[1], Head(family), classes, labels=labels, intercept=intercept)
+            problem = Problem(Encoder.learn(x)[1], head_named(family), classes, labels=labels, intercept=intercept)
             gains = [  # own class against every other
                 np.kron(np.eye(classes)[own] - np.eye(classes)[k], row)
                 for row, own in zip(ones, t, strict=True)
@@ -64,7 +64,7 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
             weights = rng.uniform(0.2, 3, rows) if trial % 3 == 0 else None
             values = np.asarray(t, np.float64)[:, None]
             given: Any = {"values": values, "weights": weights, "intercept": intercept}
-            problem = Problem(Encoder.learn(x)[1], Head(family, power=1.5), 1, **given)
+            problem = Problem(Encoder.learn(x)[1], head_named(family, 1.5), 1, **given)
             if family == "bernoulli":
                 endless = no_optimum(ones * np.where(t, 1, -1)[:, None], none)
             else:
@@ -186,9 +186,9 @@ def _table(rng: np.random.Generator) -> tuple[Any, Floats]:
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
 @pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson", "tweedie"])
 def test_a_fit_says_what_a_linear_program_does(family: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linnet.inference.separation.LARGEST_CURVATURE", 0)  # no second derivatives after L-BFGS
-    monkeypatch.setattr("linnet.inference.separation._LARGEST_PROGRAM", 0)
-    monkeypatch.setattr("linnet.inference.separation.one_column_each", lambda *_: None)
+    monkeypatch.setattr("linnet.inference.separation.detect.LARGEST_CURVATURE", 0)  # no second derivatives after L-BFGS
+    monkeypatch.setattr("linnet.inference.separation.detect._LARGEST_PROGRAM", 0)
+    monkeypatch.setattr("linnet.inference.separation.detect.one_column_each", lambda *_: None)
     rng = np.random.default_rng(0)
     outcomes = {False: 0, True: 0}
     for _ in range(200):
@@ -223,7 +223,7 @@ def test_a_fit_says_what_a_linear_program_does(family: str, solver: str, monkeyp
                 for one in side.T
                 if (counted & (one != 0)).any()
             )
-        problem = Problem(Encoder.learn(table)[1], Head(family, power=1.5), k, **given)
+        problem = Problem(Encoder.learn(table)[1], head_named(family, 1.5), k, **given)
         assert (separation(problem, solve(problem, solver)) is not None) == endless
         outcomes[endless] += 1
     assert min(outcomes.values()) > 20

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import linnet
 from linnet._native import core
 from linnet.data.columns import Columns
-from linnet.fit.binaries import Sides, Together
+from linnet.fit.solvers.joint_newton import Sides, Together
 
 Array = NDArray[Any]
 
@@ -204,7 +204,7 @@ def test_groups_of_problems_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     X, y = clouds()
     sides = Sides.of_pairs(*np.triu_indices(6, 1), 6, y)
     whole = Together(Columns(500, (X,)), sides, np.ones(7)).minimise()
-    monkeypatch.setattr("linnet.fit.binaries._BYTES", 16 * 64 * 4)  # four problems at a time
+    monkeypatch.setattr("linnet.fit.solvers.joint_newton._BYTES", 16 * 64 * 4)  # four problems at a time
     parts = Together(Columns(500, (X,)), sides, np.ones(7)).minimise()
     for a, b in zip(whole, parts, strict=True):
         assert a.tobytes() == b.tobytes()

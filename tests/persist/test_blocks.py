@@ -8,8 +8,8 @@ import pytest
 from safetensors.numpy import save
 
 from linnet.errors import FormatError
-from linnet.persist import blocks
-from linnet.persist.blocks import read_blocks, write_blocks
+from linnet.export import blocks
+from linnet.export.blocks import read_blocks, write_blocks
 
 CONTENT = {"a": [1, 2.5, None, "ü \u2028 <script>"], "e": "é"}
 ARRAYS = {

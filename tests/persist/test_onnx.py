@@ -10,14 +10,33 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 import linnet
-from linnet import Dense, Dropout, LeakyReLU, LogisticRegression, MLPClassifier, MLPRegressor, Perceptron, Sequential
+from linnet import (
+    Dense,
+    Dropout,
+    LeakyReLU,
+    LogisticRegression,
+    MLPClassifier,
+    MLPRegressor,
+    Perceptron,
+    Sequential,
+    TabularClassifier,
+    TabularRegressor,
+)
 from linnet.errors import ConfigError
-from linnet.estimators.linear import GammaRegressor, LinearRegression, PoissonRegressor, Ridge, TweedieRegressor
+from linnet.estimators.linear import (
+    GammaRegressor,
+    LinearRegression,
+    NegativeBinomialRegressor,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
 from linnet.estimators.threshold import ThresholdClassifier
-from linnet.model.activations import ACTIVATIONS
+from linnet.heads.activations import ACTIVATIONS
 
 onnx = pytest.importorskip("onnx", reason="the test group has onnx")
 runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
@@ -127,6 +146,7 @@ def check_classes(model: Any, x: Any, found: dict[str, Any], label: str = "label
         (PoissonRegressor(alpha=0.1), COUNTS, {"exposure": YEARS}),
         (PoissonRegressor(alpha=0.1), COUNTS, {"exposure": YEARS, "offset": SHIFT}),
         (GammaRegressor(alpha=0.1), AMOUNTS, {"exposure": YEARS}),
+        (NegativeBinomialRegressor(alpha=0.1, dispersion=0.5), np.round(AMOUNTS), {"exposure": YEARS}),
         (TweedieRegressor(power=1.5, alpha=0.1), AMOUNTS, {}),
         (TweedieRegressor(power=3, alpha=0.1), AMOUNTS, {}),
         (TweedieRegressor(power=0), Z, {}),
@@ -268,7 +288,7 @@ def test_sequential(activation: str, units: int, loss: str, y: Any, output: str,
         (LogisticRegression, FRAME),
         (lambda: MLPClassifier(**NET), GAPS),
         (lambda: MLPClassifier(**{**NET, "solver": "lbfgs"}), GAPS),
-        (lambda: MLPClassifier(**PRESET), GAPS),
+        (lambda: TabularClassifier(max_iter=3, random_state=0), GAPS),
     ],
     ids=["linear", "adam", "lbfgs", "tabular"],
 )
@@ -287,11 +307,13 @@ def test_frames_with_gaps_and_unseen_levels(make: Any, frame: pd.DataFrame, clas
     check_classes(model, later, found, "label_")  # a column is called label
 
 
-@pytest.mark.parametrize("how", [NET, PRESET], ids=["adam", "tabular"])
-def test_numbers_from_frames(how: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "made", [MLPRegressor(**NET), TabularRegressor(max_iter=3, random_state=0)], ids=["adam", "tabular"]
+)
+def test_numbers_from_frames(made: Any, tmp_path: Path) -> None:
     y = Z + FRAME["weeks"].to_numpy() + (FRAME["label"] == "a").to_numpy()
     for names in ([*FRAME], ["day", "label"], ["size", "weeks"]):
-        model = MLPRegressor(**how).fit(GAPS[names], y)
+        model = clone(made).fit(GAPS[names], y)
         check_numbers(answers(model, tmp_path, of_frame(GAPS[names]))["variable"], model.predict(GAPS[names]))
 
 

@@ -12,10 +12,11 @@ import pyarrow.csv as csv
 import pytest
 
 import linnet
-from linnet.data.schema import Schema
 from linnet.errors import ConfigError
-from linnet.estimators.table_model import Roles, TableModel
-from linnet.estimators.table_training import Options, train
+from linnet.tables.model import TableModel
+from linnet.tables.options import Options
+from linnet.tables.schema import Schema
+from linnet.tables.select import best_model
 
 onnx = pytest.importorskip("onnx", reason="the test group has onnx")
 runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
@@ -56,11 +57,12 @@ LATER = TABLE.set_column(
 
 
 def trained(target: str, model: str, **options: Any) -> TableModel:
-    roles = Roles(target, *(("years", "shift") if target == "claims" and model != "constant" else ()))
-    table = TABLE.select([*COLUMNS, *roles.names])
+    shifts: dict[str, Any] = (
+        {"exposure": "years", "offset": "shift"} if target == "claims" and model != "constant" else {}
+    )
+    table = TABLE.select([*COLUMNS, target, *shifts.values()])
     learned = Schema.of(table.select([*COLUMNS, target]), target)
-    params = {"max_iter": 4} if model == "mlp" else {}
-    return train(table, learned, roles, Options(model=model, params=params, **options))[0]
+    return best_model(table, learned, Options(model=model, max_iter=4 if model == "mlp" else None, **shifts, **options))
 
 
 def feeds(table: pa.Table, session: Any) -> dict[str, Any]:
@@ -128,7 +130,7 @@ def test_table_models(target: str, model: str, options: dict[str, Any], later: b
 @pytest.mark.parametrize("columns", [["rooms", "years"], COLUMNS])
 def test_a_perceptron(columns: list[str], tmp_path: Path) -> None:
     table = TABLE.select([*columns, "sold"])
-    model, _, _ = train(table, Schema.of(table, "sold"), Roles("sold"), Options(model="perceptron"))
+    model = best_model(table, Schema.of(table, "sold"), Options(model="perceptron"))
     model.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
     assert {each.name for each in session.get_inputs()} == {column.name for column in model.schema.used}
@@ -152,9 +154,7 @@ def test_dates_are_given_in_seconds(written: str, model: str, tmp_path: Path) ->
     schema = Schema.of(table, "value")
     parts = {"year", "month", "weekday", "days"} | ({"hour"} if written in ("timestamp", "UTC") else set())
     assert set(next(one for one in schema.used if one.name == "when").parts) == parts
-    fitted, _, _ = train(
-        table, schema, Roles("value"), Options(model=model, params={"max_iter": 3} if model == "mlp" else {})
-    )
+    fitted = best_model(table, schema, Options(model=model, max_iter=3 if model == "mlp" else None))
     fitted.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
     given = {"rooms": table["rooms"].to_numpy(), "when": dates.cast(pa.int64()).to_numpy(zero_copy_only=False)}
@@ -168,8 +168,8 @@ def test_zones_and_texts_are_named(tmp_path: Path) -> None:
     for name, column, kind in (("day", days, "Berlin"), ("notes", words, "text")):
         table = TABLE.select(["rooms", "sold"]).append_column(name, column)
         schema = Schema.of(table, "sold", text=[name] if kind == "text" else [])
-        model, _, _ = train(table, schema, Roles("sold"), Options(model="logistic"))
-        with pytest.raises(ConfigError, match=f"column '{name}' cannot be exported: .*{kind}.*; .*--drop {name}"):
+        model = best_model(table, schema, Options(model="logistic"))
+        with pytest.raises(ConfigError, match=f"column '{name}' cannot be exported: .*{kind}.*; .*drop='{name}'"):
             model.to_onnx(tmp_path / "no.onnx")
         assert not (tmp_path / "no.onnx").exists()
 

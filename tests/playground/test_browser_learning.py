@@ -53,6 +53,16 @@ def test_xor_fails_without_a_hidden_layer_and_works_with_one(opened: Opened) -> 
     train_until(page, 0.95)
 
 
+def test_a_layer_may_be_removed_before_the_server_has_answered(opened: Opened) -> None:
+    page = opened()
+    shown = page.evaluate("""() => {
+        const { diagram, facts, store } = window.playground;
+        diagram.layout(facts, { ...store.state, layers: [] });
+        return diagram.units.length;
+    }""")
+    assert shown == sum(layer["units"] for layer in state_of(page)["layers"])
+
+
 def test_softmax_tells_four_classes_apart(opened: Opened) -> None:
     page = opened(f"{layers(8)}&rate=0.03&speed=ten")
     page.get_by_label("Blobs", exact=True).click()

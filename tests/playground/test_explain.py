@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linnet.errors import ConfigError
-from linnet.model.activations import ACTIVATIONS
+from linnet.heads.activations import ACTIVATIONS
 from linnet.playground import explain as module
 from linnet.playground.explain import explain
 from linnet.playground.model import _LOSS

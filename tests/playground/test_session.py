@@ -10,8 +10,8 @@ import pytest
 
 from linnet import Sequential
 from linnet.errors import ConfigError, FitError
-from linnet.estimators.layers import Dense
-from linnet.fit.optimizers import Adam
+from linnet.estimators.sequential.layers import Dense
+from linnet.fit.loop.optimizers import Adam
 from linnet.playground.datasets import make
 from linnet.playground.frame import NEURON, SURFACE, grid, pack
 from linnet.playground.session import Edit, Session

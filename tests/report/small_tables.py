@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linnet.data.schema import Schema
-from linnet.estimators.table_model import Examples, Roles, TableModel
-from linnet.estimators.table_training import Options, train
 from linnet.report import Facts, facts_of
+from linnet.tables.model import TableModel
+from linnet.tables.options import Options
+from linnet.tables.rows import Examples
+from linnet.tables.schema import Schema
+from linnet.tables.select import best_model
 
 ROWS = 400
 CASES = [
@@ -73,8 +75,9 @@ def trained(whole: pa.Table, target: str, task: str, *, exposure: str | None = N
     """Train with a fifth of the rows held out."""
     schema = Schema.of(whole.drop_columns([exposure] if exposure else []), target, task=task)
     few = {"max_iter": 4} if options.get("model", "auto") in ("auto", "mlp") else {}  # epochs
-    how = Options(params=few, **options)
-    return Case(*train(whole, schema, Roles(target, exposure=exposure), how))
+    found = best_model(whole, schema, Options(exposure=exposure, **{**few, **options}))
+    assert found.run is not None
+    return Case(found, found.run.training, found.run.held_out.table)
 
 
 @cache

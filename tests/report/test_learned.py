@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from linnet.data.schema import made_of
-from linnet.estimators.table_answers import Answers
 from linnet.report import facts_of, importance
 from linnet.report.importance import dependences, importances
+from linnet.tables.predictions import Evaluation
+from linnet.tables.schema import made_of
 
 from .small_tables import case, facts, table, trained
 
@@ -83,12 +83,12 @@ def test_dependence_on_numbers_written_as_text() -> None:
 
 def test_the_same_seed_shuffles_alike() -> None:
     one = case("a number", "mlp")
-    answers = Answers.of(one.model, one.held_out)
-    metric, ranked = importances(answers, 0)
+    evaluation = Evaluation.of(one.model, one.held_out)
+    metric, ranked = importances(evaluation, 0)
     assert metric == "rmse"
-    assert ranked == importances(answers, 0)[1]
-    assert ranked != importances(answers, 1)[1]
-    assert dependences(answers, ranked, 0) == dependences(answers, ranked, 0)
+    assert ranked == importances(evaluation, 0)[1]
+    assert ranked != importances(evaluation, 1)[1]
+    assert dependences(evaluation, ranked, 0) == dependences(evaluation, ranked, 0)
 
 
 def wide_table(width: int) -> pa.Table:
@@ -111,7 +111,7 @@ def test_of_too_many_columns_those_that_move_it_most_are_shuffled(monkeypatch: p
     assert any("of 42 columns the 29 that move the network most" in notice for notice in found.notices)
     assert found.dependence
     monkeypatch.setattr(importance, "_MOST_COLUMNS", 10)
-    few = importances(Answers.of(one.model, one.held_out), 0)[1]
+    few = importances(Evaluation.of(one.model, one.held_out), 0)[1]
     assert len(few) == 12  # however wide
     assert {each.name for each in few[:3]} == {"column 7", "colour", "day"}
 

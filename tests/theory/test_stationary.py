@@ -158,3 +158,22 @@ def test_what_cannot_be_solved_is_said() -> None:
 
 def test_the_docstring_is_true() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("constraints", "power"),
+    [([], 4), (lambda x: x[0] - x[1], 4), (lambda x: x[0] + x[1] - 2, 4), (lambda x: x[0] - x[1], 6)],
+    ids=["free", "same", "sum", "sixth"],
+)
+def test_points_where_slope_and_curvature_fade_together(constraints: Any, power: int) -> None:
+    for start in np.random.default_rng(0).normal(size=(5, 2)) * 3:
+        found = lagrange(lambda x: (x[0] - 1) ** power + (x[1] - 1) ** power, constraints, start)
+        np.testing.assert_allclose(found.x, 1, atol=1e-3)
+        assert found.kind == "flat"
+
+
+@pytest.mark.parametrize("constraints", [[], lambda x: x[1]], ids=["free", "held"])
+def test_a_function_that_fades_out_has_no_stationary_point(constraints: Any) -> None:
+    for start in np.random.default_rng(0).normal(size=(5, 2)) * 3:
+        with pytest.raises(FitError, match="no stationary point was found"):
+            lagrange(lambda x: np.exp(-x[0]) + x[1] ** 2, constraints, start)

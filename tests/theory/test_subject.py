@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import linnet
 from linnet import evaluate, theory
 from linnet.fit.objective import Objective
-from linnet.model.activations import Activation, LeakyReLU
-from linnet.model.heads import Categorical, Normal
+from linnet.heads import Categorical, Normal
+from linnet.heads.activations import Activation, LeakyReLU
 from linnet.model.network import Layer, Network
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}

@@ -17,12 +17,13 @@ from linnet.cli.demo import demo
 from linnet.cli.evaluate import evaluate
 from linnet.cli.export import export
 from linnet.cli.inspect import inspect
+from linnet.cli.options import in_options
 from linnet.cli.play import play
 from linnet.cli.predict import predict
 from linnet.cli.report import report
 from linnet.cli.terminal import guarded
 from linnet.cli.train import train
-from linnet.errors import LinnetError
+from linnet.errors import ConfigError, LinnetError
 
 _INTERRUPTED = 130  # the exit code after Ctrl-C
 
@@ -88,7 +89,10 @@ def main() -> None:
                 print("interrupted", file=sys.stderr)
             raise
         except (LinnetError, OSError) as error:
-            what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+            what = (
+                f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+            )
+            what = in_options(what) if isinstance(error, ConfigError) else what
             print(f"error: {_line(what)}", file=sys.stderr)
             sys.exit(2)
 

@@ -1,4 +1,4 @@
-"""`linnet demo`: three models learn to read digits, from a perceptron to a neural net, in about a second."""
+"""`linnet demo`: three models learn to read digits, and `linnet.train` finds the best model of a table."""
 
 import contextlib
 import os
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from linnet.cli import terminal
+from linnet.cli.demo_table import facts_of_table, table_of, train_on_patients
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from linnet.data.table import Array
-    from linnet.estimators.sequential import Sequential
+    from linnet.estimators.sequential.sequential import Sequential
 
 Numbers = dict[str, list[float]]  # a value an epoch, by name
+
+_REPORT = "diabetes_report.html"
 
 
 class Digits(NamedTuple):
@@ -66,30 +69,37 @@ class Result:
 
 def demo(
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 40,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split, the first weights and the order of images.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the splits, the first weights and the order of rows.")] = 1,
     out: Annotated[Path, typer.Option(help="Where to put the picture of the learning curves.")] = Path(
         "learning_curves.png"
     ),
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Train a perceptron, a softmax regression and a neural net on handwritten digits, and compare them.
+    """Train a perceptron, a softmax regression and a neural net on handwritten digits, and the best model of a table.
+
+    It leaves a picture of the learning curves and, beside it, diabetes_report.html, a page about the table's model.
 
     Examples: `linnet demo`, `linnet demo --epochs 100 --seed 7 --out curves.png`
     """
     console = terminal.console()
     live = console.is_terminal and not as_json
-    _check_out(out)
+    report = out.with_name(_REPORT)
+    _check_out(out, report)
     with console.status("Loading handwritten digits") if live else contextlib.nullcontext():
         digits = _load_digits(seed)
         choices = _choices(seed)
     results = _train_all(choices, digits, epochs, console, live)
     with console.status("Drawing the learning curves") if live else contextlib.nullcontext():
         _save(_draw(results, digits), out)
+    with console.status("Training on a table of patients") if live else contextlib.nullcontext():
+        model = train_on_patients(seed)
+        model.report(report)
     if as_json:
-        _print_json(results, digits, epochs, seed, out)
+        _print_json(results, digits, epochs, seed, out, facts_of_table(model, report))
     else:
         console.print(_table(results, digits, live))
-        print(f"Learning curves: {out}")
+        console.print(table_of(model, live))
+        print(f"Learning curves: {out}\nReport: {report}")
 
 
 # ---- data and models ----
@@ -110,9 +120,9 @@ def _load_digits(seed: int) -> Digits:
 
 
 def _choices(seed: int) -> list[Choice]:
-    from linnet.estimators.layers import Dense, Dropout
-    from linnet.estimators.sequential import Sequential
-    from linnet.fit.optimizers import SGD, Adam
+    from linnet.estimators.sequential.layers import Dense, Dropout
+    from linnet.estimators.sequential.sequential import Sequential
+    from linnet.fit.loop.optimizers import SGD, Adam
 
     perceptron = Sequential([Dense(10)], seed=seed)
     perceptron.compile(SGD(0.1), loss="perceptron", metrics=["accuracy", "macro_f1"])
@@ -208,7 +218,9 @@ def _describe_rows(digits: Digits) -> str:
     return f"{len(digits.train_x):,} images to learn from, {len(digits.test_x):,} to test"
 
 
-def _print_json(results: list[Result], digits: Digits, epochs: int, seed: int, out: Path) -> None:
+def _print_json(
+    results: list[Result], digits: Digits, epochs: int, seed: int, out: Path, table: dict[str, Any]
+) -> None:
     import json
 
     facts = {
@@ -227,6 +239,7 @@ def _print_json(results: list[Result], digits: Digits, epochs: int, seed: int, o
             for result in results
         ],
         "picture": str(out),
+        "table": table,
     }
     print(json.dumps(facts, indent=2))
 
@@ -315,13 +328,15 @@ def _draw_model(loss: "Axes", accuracy: "Axes", result: Result) -> None:
 _FORMATS = ("png", "svg", "pdf")
 
 
-def _check_out(out: Path) -> None:
-    """Raise a ConfigError unless the picture can be written: known before any work is done."""
+def _check_out(out: Path, report: Path) -> None:
+    """Raise a ConfigError unless picture and report can be written: known before any work is done."""
     if _format(out) not in _FORMATS:
         raise ConfigError(f"--out {out}: a picture's name ends in {', '.join('.' + name for name in _FORMATS)}")
     with _naming(out):
-        if out.exists() and not (out.is_file() and os.access(out, os.W_OK)):
-            raise ConfigError(f"--out {out}: what is there is not a file that can be replaced")
+        for file in (out, report):
+            if file.exists() and not (file.is_file() and os.access(file, os.W_OK)):
+                beside = "" if file is out else f"beside it, {report.name}: "
+                raise ConfigError(f"--out {out}: {beside}what is there is not a file that can be replaced")
         _part(out).touch()
         _part(out).unlink()
 

@@ -38,23 +38,23 @@ def evaluate(
 
     Examples: `linnet evaluate model.linnet test.csv --require "f1>=0.8" --require "log_loss<=0.4"`
     """
-    from linnet.estimators.table_answers import Answers
+    from linnet.tables.predictions import Evaluation
 
     check_number(level, "--level", above=0, below=1)
     found = read_model(model)
     wanted = [_read(text) for text in require or ()]
     table = read_known(found, data, character(delimiter), quiet=as_json)
     with hearing(DataWarning):
-        answers = Answers.of(found, table)
+        evaluation = Evaluation.of(found, table)
         rows = {
-            one.metric: one for one in answers.intervals([*(metric or ()), *(name for name, _, _ in wanted)], level)
+            one.metric: one for one in evaluation.intervals([*(metric or ()), *(name for name, _, _ in wanted)], level)
         }
     failed = [f"{name} {sign} {limit:g}" for name, sign, limit in wanted if not _MEETS[sign](_known(rows, name), limit)]
     if as_json:
         numbers = {name: {"value": one.value, "low": one.low, "high": one.high} for name, one in rows.items()}
-        print(json_text({"rows": len(answers.y), "level": level, "metrics": numbers, "failed": failed}))
+        print(json_text({"rows": len(evaluation.y), "level": level, "metrics": numbers, "failed": failed}))
     else:
-        _show(found.task, len(answers.y), rows, level)
+        _show(found.task, len(evaluation.y), rows, level)
         for text in failed:
             print(f"not met: {text}")
     if failed:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from linnet.data.leaks import Leak
-    from linnet.data.schema import Schema
+    from linnet.tables.leaks import Leak
+    from linnet.tables.schema import Schema
+
+_MOST_SHOWN = 1000  # columns
 
 
 def inspect(
@@ -27,29 +29,37 @@ def inspect(
 
     Examples: `linnet inspect data.csv --target price`, `cat data.csv | linnet inspect - --json`
     """
-    from linnet.data.leaks import leaks
-    from linnet.data.schema import Schema
-    from linnet.data.sources import open_source
+    from linnet.tables.io.sampling import MOST_HELD
+    from linnet.tables.io.sources import open_source
+    from linnet.tables.leaks import leaks
+    from linnet.tables.schema import Schema
 
     with progress(not as_json) as tell:
         source = open_source(data, delimiter=character(delimiter))
-        table = source.read(tell)
+        some = source.read_some(MOST_HELD, tell)
         tell(1.0)
         check_columns(source, [] if target is None else [target])
-        schema = Schema.of(table, target)
-        suspects = leaks(table, target, schema) if target is not None else ()
+        schema = Schema.of(some.table, target)
+        suspects = leaks(some.table, target, schema) if target is not None else ()
+    notices = source.notices
+    if not some.is_all:
+        told = f"{len(some.table):,} rows drawn at random: numbers of rows and values below are of those"
+        notices = [*notices, f"the table has {some.rows:,} rows, too many to hold: columns are judged by {told}"]
     if as_json:
-        _print_json(schema, source.notices, suspects)
+        _print_json(schema, notices, suspects)
         return
     name = data[0] if len(data) == 1 else f"{len(data)} files"
     name = "standard input" if name == "-" else Path(name).name
-    _print(terminal.console(), name, schema, source.notices, suspects)
+    _print(terminal.console(), name, schema, notices, suspects)
 
 
 def _print(console: "Console", name: str, schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...]") -> None:
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(_table(console, name, schema))
+    if len(schema.columns) >= _MOST_SHOWN:
+        more = f"Notice: {_MOST_SHOWN:,} columns are shown: --json tells of all {len(schema.columns):,}"
+        console.print(more, soft_wrap=True)
     if schema.target is not None:
         target = line("").append("Target", "bold").append_text(line(f" {schema.target.name}: "))
         console.print(target.append(str(schema.task), "bold").append_text(line(f" ({schema.reason})")), soft_wrap=True)
@@ -58,7 +68,7 @@ def _print(console: "Console", name: str, schema: "Schema", notices: list[str], 
     for notice in (*notices, *schema.notices[:20]):
         console.print(line(f"Notice: {notice}"), soft_wrap=True)
     if len(schema.notices) > 20:
-        console.print(f"Notice: {len(schema.notices) - 20} more columns are left out, see the table", soft_wrap=True)
+        console.print(f"Notice: {len(schema.notices) - 20:,} more columns are left out", soft_wrap=True)
 
 
 def _table(console: "Console", name: str, schema: "Schema") -> "Table":
@@ -77,7 +87,7 @@ def _table(console: "Console", name: str, schema: "Schema") -> "Table":
     table.add_column("Distinct", justify="right", no_wrap=True)
     table.add_column("Examples", overflow="fold")
     table.add_column("Note", overflow="fold")
-    for column in columns:
+    for column in (*columns[: _MOST_SHOWN - 1], *columns[_MOST_SHOWN - 1 :][-1:]):  # with the target
         is_target = column is schema.target
         table.add_row(
             line(column.name, "bold" if column.used else "dim"),
@@ -100,4 +110,5 @@ def _print_json(schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...
         "notices": [*notices, *schema.notices],
         "leaks": [dataclasses.asdict(leak) for leak in suspects],
     }
-    print(json_text(facts))
+    # a number of columns that nobody reads goes on one line, which is written ten times as fast
+    print(json_text(facts, indent=2 if len(schema.columns) <= _MOST_SHOWN else None))

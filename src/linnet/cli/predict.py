@@ -18,7 +18,7 @@ from linnet.errors import ConfigError, DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from linnet.data.sources import Source
+    from linnet.tables.io.sources import Source
 
 
 def predict(
@@ -45,7 +45,7 @@ def predict(
     """
     import pyarrow as pa
 
-    from linnet.data.sources import open_source
+    from linnet.tables.io.sources import open_source
 
     check_number(level, "--level", above=0, below=1)
     check_seed(seed, "--seed")
@@ -110,21 +110,24 @@ def _misfits(source: "Source", types: "Mapping[str, pa.DataType]") -> list[str]:
 
 
 def _answers(model: Any, rows: Any, proba: bool, sample: bool, level: float | None, seed: int) -> dict[str, Any]:
-    name, said = ("sample", model.sample(rows, seed)) if sample else ("prediction", model.predict(rows))
-    answers: dict[str, Any] = {name: said if model.classes is None else _as_read(said, model.schema.target.type)}
+    """The columns to write: what is predicted, from one pass, or drawn, and limits of new values."""
+    if proba and not model.has_proba:
+        model.predict_proba(rows)  # says why there are none
+    found: Any = model.predictions(rows) if proba or not sample else None
+    name, values = ("sample", model.sample(rows, seed)) if sample else ("prediction", found.values)
+    answers: dict[str, Any] = {name: values if model.classes is None else _as_read(values, model.schema.target.type)}
     if proba:
-        shares = model.predict_proba(rows)
-        answers |= {f"probability of {name}": shares[:, place] for place, name in enumerate(model.classes)}
+        answers |= {f"probability of {each}": found.proba[:, place] for place, each in enumerate(model.classes)}
     if level is not None:
         answers["low"], answers["high"] = model.predict_interval(rows, level)
     return answers
 
 
-def _as_read(said: Any, kind: str) -> Any:
+def _as_read(values: Any, kind: str) -> Any:
     """Classes in the type that their column had."""
     import pyarrow as pa
 
-    classes = pa.array(said.tolist(), pa.string())
+    classes = pa.array(values.tolist(), pa.string())
     return classes.cast(kind) if kind == "bool" or "int" in kind else classes
 
 
@@ -170,7 +173,11 @@ def _writer(out: Path | None) -> Iterator[Any]:
                 ".feather": pa.ipc.new_file,
                 ".jsonl": _JsonLines,
             }
-            opened.append(make[kind](temporary, table.schema))
+            sink = temporary
+            if out is not None and kind != ".jsonl":
+                sink = pa.OSFile(os.fsencode(temporary), "wb")  # by its bytes: a name need not be UTF-8
+                opened.append(sink)
+            opened.insert(0, make[kind](sink, table.schema))
         opened[0].write_table(table)
 
     if kind not in (".csv", ".parquet", ".arrow", ".feather", ".jsonl"):

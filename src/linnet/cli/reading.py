@@ -12,9 +12,9 @@ from linnet.cli.terminal import console, is_terminal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from linnet.data.sampling import Some
-    from linnet.data.sources import Source
-    from linnet.estimators.table_model import TableModel
+    from linnet.tables.io.sampling import TableSample
+    from linnet.tables.io.sources import Source
+    from linnet.tables.model import TableModel
 
 _PATIENCE = 1.0  # seconds before a bar shows
 
@@ -53,9 +53,11 @@ def progress(wanted: bool, then: str = "Looking at columns") -> Iterator[Callabl
         bar.stop()
 
 
-def read_some(paths: Sequence[str], delimiter: str | None, most: float, *, quiet: bool) -> tuple["Source", "Some"]:
+def read_some(
+    paths: Sequence[str], delimiter: str | None, most: float, *, quiet: bool
+) -> tuple["Source", "TableSample"]:
     """A table, or, of one with more than so many bytes, some of its rows."""
-    from linnet.data.sources import open_source
+    from linnet.tables.io.sources import open_source
 
     with progress(not quiet) as tell:
         source = open_source(list(paths), delimiter=delimiter)
@@ -64,7 +66,7 @@ def read_some(paths: Sequence[str], delimiter: str | None, most: float, *, quiet
 
 def check_columns(source: "Source", needed: Sequence[str]) -> None:
     """Refuse a table without one of these columns."""
-    from linnet.data.schema import unknown_column
+    from linnet.tables.schema import unknown_column
 
     check_plain(source, needed)
     for name in needed:
@@ -85,7 +87,7 @@ def read_model(path: Path) -> "TableModel":
     """The model of a table in a file."""
     import linnet
     from linnet.errors import ConfigError
-    from linnet.estimators.table_model import TableModel
+    from linnet.tables.model import TableModel
 
     model = linnet.load(path)
     if not isinstance(model, TableModel):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linnet.cli import terminal
-from linnet.cli.reading import character, check_columns, progress, read_some
+from linnet.cli.reading import character, progress
 from linnet.cli.terminal import line
 from linnet.cli.writing import check_out, json_text
 from linnet.errors import ConfigError
@@ -17,11 +17,10 @@ from linnet.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linnet.estimators.table_model import TableModel, Tried
-    from linnet.estimators.table_training import Options
+    from linnet.tables.model import TableModel, Tried
+    from linnet.tables.options import Options
 
 Text = str | None
-_MOST_HELD = 1 << 28  # bytes of a table; of a larger one only some rows are held
 _CHANGE_NOTHING = ("data", "threads", "checkpoint", "resume", "out", "report", "as_json")
 
 
@@ -79,98 +78,57 @@ def train(
     `--model sequential` is one network on columns of numbers as they are, for just so many epochs: what `Sequential`
     and the playground train, to the same bytes.
     """
-    from linnet.data.leaks import leaks
-    from linnet.data.schema import Schema
-    from linnet.estimators.table_model import Roles
-    from linnet.estimators.table_training import Options
-    from linnet.estimators.table_training import train as train_table
-    from linnet.estimators.table_whole import Whole
-    from linnet.fit import progress as bars
+    from linnet.fit.loop import progress as bars
+    from linnet.tables.options import Options
+    from linnet.tables.train import train_on
 
     if checkpoint is not None and resume is not None:
         raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
     run = checkpoint or resume
-    held_out_file = [] if _is_number(valid) else [valid]
-    if Path(valid).resolve() in {Path(name).resolve() for name in data}:
-        raise ConfigError(f"--valid {valid}: these rows are learned from, so they say nothing about others")
-    check_out(out, report, run, data=[*data, *held_out_file])
     console = terminal.console(quiet=as_json)
     bars.console = terminal.console
-    roles = Roles(target, exposure, offset, weights)
-    if both := [name for name in drop or () if name in roles.names]:
-        raise ConfigError(f"--drop {both[0]}: the column has a task, so it is not learned from anyway")
     options = Options(
+        task=task,
         model=model,
-        params=_params(
-            model,
-            hidden_layer_sizes=_several("hidden", hidden, int),
-            activation=_one(_several("activation", activation, str)),
-            dropout=_one(_several("dropout", dropout, float)),
-            solver=optimizer,
-            learning_rate_init=learning_rate,
-            batch_size=batch_size,
-            max_iter=epochs,
-            n_iter_no_change=patience,
-            loss=loss,
-            initialiser=initializer,
-            l1=l1,
-            l2=l2,
-        ),
-        valid=_part(valid),
+        hidden_layer_sizes=_several("hidden", hidden, int),
+        activation=_one(_several("activation", activation, str)),
+        dropout=_one(_several("dropout", dropout, float)),
+        solver=optimizer,
+        learning_rate_init=learning_rate,
+        batch_size=batch_size,
+        max_iter=epochs,
+        n_iter_no_change=patience,
+        loss=loss,
+        initializer=initializer,
+        l1=l1,
+        l2=l2,
+        exposure=exposure,
+        offset=offset,
+        weights=weights,
+        class_weight=_class_weight(class_weight),
+        drop=drop or (),
+        text=text or (),
+        valid=float(valid) if _is_number(valid) else valid,
         metric=metric,
         threshold=threshold,
-        class_weight=_class_weight(class_weight),
         seed=seed,
         threads=threads,
-        verbose=int(terminal.is_terminal(errors=True) and not as_json),
         checkpoint=None if run is None else str(run),
         resume=resume is not None,
+        verbose=int(terminal.is_terminal(errors=True) and not as_json),
     )
-    source, some = read_some(data, character(delimiter), _MOST_HELD, quiet=as_json)
-    check_columns(source, [*roles.names, *(name for name in drop or () if name not in source.nested), *(text or ())])
-    table, notices = (
-        some.table.drop_columns([name for name in drop or () if name in source.names]),
-        list(source.notices),
-    )
-    columns = [name for name in table.column_names if name == target or name not in roles.names]
-    schema = Schema.of(table.select(columns), target, task=task, text=text or ())
-    schema = replace(schema.as_numbers() if model == "sequential" else schema, rows=some.rows)
-    notices = [*notices, *schema.notices]
-    if not some.is_all:
-        notices.append(
-            f"the table is too large to hold: columns are judged by {len(table):,} rows drawn at random; linear models "
-            f"learn from all {some.rows:,}, other models from those"
-        )
-    suspects = leaks(table.select(columns), target, schema)
-    _say_what_was_read(console, data, schema, notices, suspects)
-    held_out = None
-    if held_out_file:
-        others, rows = read_some(held_out_file, character(delimiter), math.inf, quiet=as_json)
-        check_columns(others, [target])
-        held_out = rows.table
-    whole = None if some.is_all else Whole(source, some.rows, out.parent, lambda: progress(not as_json, "Encoding"))
-    found, training, held = train_table(
-        table,
-        schema,
-        roles,
-        options,
-        valid=held_out,
-        numbers=some.numbers,
-        whole=whole,
-        begin=lambda name: _say_what_begins(console, name),
-    )
-    if whole is not None:
-        _say_notices(console, whole.notices)
-        notices += whole.notices
-    found.facts["settings"] = _settings(context.command.params, context.params)
+    check_out(out, report, run, data=[*data, *([] if _is_number(valid) else [valid])])
+    listener = _listener(console, data, quiet=as_json)
+    found = train_on(data, target, options, listener, folder=out.parent, delimiter=character(delimiter))
+    found = replace(found, facts={**found.facts, "settings": _settings(context.command.params, context.params)})
     found.save(out)
     _say_result(console, found, out, options)
     if report is not None:
         with console.status("writing the report"):
-            _write_report(report, found, training, held, data, notices)
+            _write_report(report, found, data)
         console.print(line(f"saved {report} ({report.stat().st_size / 1000:,.0f} kB)"))
     if as_json:
-        print(json_text({**_as_json(found, out), **_of_the_run(found, data, notices)}))
+        print(json_text({**_as_json(found, out), **_of_the_run(found, data)}))
 
 
 def _settings(known: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,21 +143,20 @@ def _settings(known: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _of_the_run(model: "TableModel", data: list[str], notices: list[str]) -> dict[str, Any]:
+def _of_the_run(model: "TableModel", data: list[str]) -> dict[str, Any]:
     """What is known of a run besides its model."""
     from linnet.report.facts import command_of
 
-    names = [Path(name).name if name != "-" else "-" for name in data]
-    return {"files": names, "command": command_of(model.facts["settings"], data), "notices": notices}
+    assert model.run is not None
+    command = command_of(model.facts["settings"], data)
+    return {"files": list(model.run.files), "command": command, "notices": list(model.run.notices)}
 
 
-def _write_report(
-    path: Path, model: "TableModel", training: Any, held: Any, data: list[str], notices: list[str]
-) -> None:
+def _write_report(path: Path, model: "TableModel", data: list[str]) -> None:
     from linnet.report import facts_of, write_report
 
-    known = _of_the_run(model, data, notices)
-    write_report(path, facts_of(model, held, training=training, **known))
+    assert model.run is not None
+    write_report(path, facts_of(model, training=model.run.training, **_of_the_run(model, data)))
 
 
 def _is_number(text: str) -> bool:
@@ -208,37 +165,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _part(valid: str) -> float:
-    if not _is_number(valid):
-        return 0.0
-    if not 0 < float(valid) < 1:
-        raise ConfigError(f"--valid must be a file or a part between 0 and 1, got {valid}")
-    return float(valid)
-
-
-# the estimator's name of a setting, and that of `TableNetwork`, if it is another one
-_OF_SEQUENTIAL = {
-    "hidden_layer_sizes": "hidden",
-    "solver": "optimizer",
-    "learning_rate_init": "rate",
-    "max_iter": "epochs",
-}
-_ONLY_SEQUENTIAL = {"loss": "--loss", "initialiser": "--initializer", "l1": "--l1", "l2": "--l2"}
-
-
-def _params(model: str, **given: Any) -> dict[str, Any]:
-    """The settings that were given, as the model calls them."""
-    known = {name: value for name, value in given.items() if value is not None}
-    if model == "sequential":
-        if "n_iter_no_change" in known:
-            raise ConfigError("--model sequential trains for all its epochs: leave out --patience")
-        return {_OF_SEQUENTIAL.get(name, name): value for name, value in known.items()}
-    for name, option in _ONLY_SEQUENTIAL.items():
-        if name in known:
-            raise ConfigError(f"{option} is for --model sequential, and the model is {model}")
-    return known
 
 
 def _several(name: str, text: Text, kind: Any) -> Any:
@@ -266,25 +192,32 @@ def _class_weight(given: Text) -> Any:
         raise ConfigError(f"--class-weight must be balanced or class=weight,class=weight, got {given!r}") from None
 
 
-def _say_what_was_read(console: "Console", data: list[str], schema: Any, notices: list[str], suspects: Any) -> None:
-    name = Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
-    console.soft_wrap = True
-    console.print(line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
-    console.print(line(f"task: {schema.task} ({schema.reason})"))
-    _say_notices(console, notices)
-    for suspect in suspects:
-        console.print(line(f"warning: {suspect}", "yellow"))
+def _listener(console: "Console", data: list[str], *, quiet: bool) -> Any:
+    """Prints how a training goes."""
+    from linnet.tables.train import Listener
 
+    class Printer(Listener):
+        def read(self, schema: Any, notices: Sequence[str], suspects: Any) -> None:
+            name = Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
+            console.soft_wrap = True
+            console.print(line(f"{name}: {schema.rows:,} rows, {len(schema.columns)} columns, {len(schema.used)} used"))
+            console.print(line(f"task: {schema.task} ({schema.reason})"))
+            self.noticed(notices)
+            for suspect in suspects:
+                console.print(line(f"warning: {suspect}", "yellow"))
 
-def _say_what_begins(console: "Console", name: str) -> None:
-    """A line above the bars that models and readers show by themselves."""
-    if console.is_terminal:
-        console.print(f"training: {name}", style="dim")
+        def begins(self, name: str) -> None:
+            if console.is_terminal:  # a line above the bars that models and readers show by themselves
+                console.print(f"training: {name}", style="dim")
 
+        def noticed(self, notices: Sequence[str]) -> None:
+            for notice in notices:
+                console.print(line(f"note: {notice}", "dim"))
 
-def _say_notices(console: "Console", notices: list[str]) -> None:
-    for notice in notices:
-        console.print(line(f"note: {notice}", "dim"))
+        def reading(self, what: str) -> Any:
+            return progress(not quiet, what)
+
+    return Printer()
 
 
 def _say_result(console: "Console", model: "TableModel", out: Path, options: "Options") -> None:
@@ -322,7 +255,7 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
 
 def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
     """Which model is kept, why, and from where on it says yes."""
-    from linnet.estimators.table_training import tuned_for
+    from linnet.tables.select import tuned_for
 
     said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
     if model.threshold is None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
+_MOST_COLUMNS = 1 << 30  # of a matrix in the core
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """The levels of one column of a data frame, in the order of their codes; None for a missing value."""
@@ -81,6 +84,10 @@ class Encoder:
             return encoder, encoder._encode_frame(frame, name).columns
         if is_sparse(x):
             matrix = as_csr(x, name)
+            if matrix.shape[1] > _MOST_COLUMNS:
+                raise DataError(
+                    f"{name} has {matrix.shape[1]:,} columns, and {_MOST_COLUMNS:,} are the most: use fewer"
+                )
             encoder = cls(gaps, narrow, "sparse", matrix.shape[1])
             return encoder, encoder._encode_sparse(matrix, name)
         table = as_table(x, name=name, gaps=gaps == "keep", narrow=narrow)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.characters import broken, check_names, first_broken, is_whole
 from linnet.data.table import Array, by_type, narrowed
 from linnet.errors import DataError
 
@@ -34,11 +35,29 @@ def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
             raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
         if not all(isinstance(column, str) for column in x.columns):
             x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
+        _check_texts(x, names, name)
     x = _plain_arrow(x)
     frame = nw.from_native(x, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _check_texts(x: Any, names: list[str], name: str) -> None:
+    """Raise a DataError for half a character in a column's name, a cell or a category; only Python's texts have it."""
+    check_names(names, name)
+    for place, kind in enumerate(getattr(x, "dtypes", ())):
+        if str(kind) not in ("object", "category"):
+            continue
+        values = x.iloc[:, place]
+        if str(kind) == "category":
+            wrong = [code for code, level in enumerate(values.cat.categories) if not is_whole(level)]
+            there = np.isin(values.cat.codes.to_numpy(), wrong)
+            row = int(there.argmax()) if there.any() else -1
+        else:
+            row = first_broken(values.tolist())
+        if row >= 0:
+            raise broken(values.iloc[row], f"column {names[place]!r} of {name} has in row {row}")
 
 
 def _plain_arrow(x: Any) -> Any:

@@ -17,7 +17,8 @@ def is_sparse(given: object) -> bool:
 
 def as_csr(given: object, name: str) -> "scipy.sparse.csr_array[Any]":
     """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is by rows already."""
-    return scipy.sparse.csr_array(_sound(given, name))
+    matrix: scipy.sparse.csr_array[Any] = _sound(given, name)
+    return matrix
 
 
 def check_sparse(given: object, name: str) -> Any:
@@ -27,14 +28,16 @@ def check_sparse(given: object, name: str) -> Any:
 
 
 def _sound(x: Any, name: str) -> Any:
-    """The same matrix, with indices of the types that SciPy has for them."""
+    """The matrix by rows, with indices of the types that SciPy has for them."""
     if x.ndim != 2:
         raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
     if x.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
+    if x.dtype.kind not in "biuf":
+        raise DataError(f"{name} must hold numbers, got a sparse matrix of type {x.dtype}")
     try:
-        return _checked(x)
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        return scipy.sparse.csr_array(_checked(x))
+    except (AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(f"{name} is a broken sparse matrix: {error}") from None
 
 

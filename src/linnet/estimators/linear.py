@@ -1,6 +1,6 @@
 """Generalized linear models with scikit-learn's names, solved to the last digit.
 
-Every one of them is a network without hidden layers: z = x W + b + offset, a head on top (`linnet.model.heads`), and
+Every one of them is a network without hidden layers: z = x W + b + offset, a head on top (`linnet.heads`), and
 
     objective = Σ_i w_i loss(z_i, t_i) + penalty
 
@@ -17,24 +17,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from linnet.checks import check_number
+from linnet._sklearn import Regressor, r_squared
+from linnet.checks import check_number, check_random
 from linnet.data.columns import Columns
 from linnet.data.targets import as_array, as_values, check_values
-from linnet.errors import ConfigError, DataWarning, known_as, unknown_name, warn
-from linnet.estimators.base import Regressor
+from linnet.errors import ConfigError, DataWarning, FitWarning, known_as, unknown_name, warn
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
-from linnet.estimators.scores import r_squared
-from linnet.fit.least_norm import gram, spectrum
-from linnet.fit.linear import Floats, Problem
+from linnet.fit.solvers.min_norm import gram, spectrum
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.solution import Solution
+from linnet.heads import Gamma, Head, NegativeBinomial, Normal, Poisson, Tweedie
+from linnet.heads.negative_binomial import LEAST_ALPHA
 from linnet.inference.glm import null_deviance
-from linnet.inference.likelihood import deviance
-from linnet.model.heads import Gamma, Head, Normal, Poisson, Tweedie
 
 if TYPE_CHECKING:
-    from linnet.estimators.onnx_file import Answers
-    from linnet.persist.onnx_columns import Inputs
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+
+_ROUNDS = 200  # of estimating a dispersion and coefficients in turn
+_SETTLED = 1e-12  # part of a dispersion: changes below it are rounding
 
 
 class _Regressor(Regressor, LinearModel):
@@ -76,14 +79,10 @@ class _Regressor(Regressor, LinearModel):
     def _head(self) -> Head:
         """The distribution of the target."""
 
-    @abstractmethod
-    def _check_y(self, values: Floats) -> None:
-        """Raise a DataError for targets the distribution cannot have."""
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         head = self._head()
-        tags.target_tags.positive_only = head.family in ("poisson", "gamma") or head.power >= 1
+        tags.target_tags.positive_only = head.positive_only
         return tags
 
     def fit(
@@ -98,7 +97,7 @@ class _Regressor(Regressor, LinearModel):
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
-        self._check_y(values)
+        check_values(values, self._head().is_valid(values), "y", self._head().wanted)
         weights = row_weights(sample_weight, columns.rows)
         total = float(columns.rows) if weights is None else float(weights.sum())
         return self._make(
@@ -115,14 +114,18 @@ class _Regressor(Regressor, LinearModel):
     def _has_log_link(self) -> bool:
         return self._head().output.name == "exponential"
 
+    def _fitted_head(self) -> Head:
+        """The distribution that the coefficients belong to, whatever the parameters say by now."""
+        return self._head()
+
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
-        return self._head().mean(self._z(X, offset, exposure))[:, 0]
+        return self._fitted_head().mean(self._z(X, offset, exposure))[:, 0]
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
-        from linnet.persist.onnx_network import mean
+        from linnet.export.onnx.network import mean
 
-        return {"variable": mean(inputs.graph, self._head(), self._z_graph(inputs))}
+        return {"variable": mean(inputs.graph, self._fitted_head(), self._z_graph(inputs))}
 
     def score(
         self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
@@ -138,7 +141,7 @@ class _Regressor(Regressor, LinearModel):
         problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
         weights = np.ones(columns.rows) if problem.weights is None else problem.weights
         z = self._z_of(columns)
-        left = deviance(problem.head, z if problem.offset is None else z + problem.offset, problem.target, weights)
+        left = problem.head.deviance(z if problem.offset is None else z + problem.offset, problem.target, weights)
         return _explained(left, null_deviance(problem))
 
 
@@ -147,14 +150,118 @@ def _explained(left: float, null: float) -> float:
     return 1 - left / null if null > 0 else float(left == 0)
 
 
-class PoissonRegressor(_Regressor):
+class _Counts(_Regressor):
+    """Counts, whose distribution is known once the mean is."""
+
+    def predict_interval(
+        self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None
+    ) -> tuple[Floats, Floats]:
+        """Return the ends of the interval that holds the count of a new row with probability `level`."""
+        mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
+        low, high = self._head().interval(mean, np.array([self._spread()]), level)
+        return low[:, 0], high[:, 0]
+
+    def sample(
+        self, X: object, random_state: Any = None, *, offset: object = None, exposure: object = None
+    ) -> NDArray[Any]:
+        """Return a count for each row, drawn from the predicted distribution.
+
+        `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
+        """
+        mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
+        return self._head().draw(mean, np.array([self._spread()]), check_random(random_state))[:, 0]
+
+    def _spread(self) -> float:
+        """The dispersion that the fit has found."""
+        return 1.0
+
+
+class PoissonRegressor(_Counts):
     """Counts, with mean e^z and the loss e^z - t z."""
 
     def _head(self) -> Head:
         return Poisson()
 
-    def _check_y(self, values: Floats) -> None:
-        check_values(values, values >= 0, "y", "counts must be at least 0")
+
+class NegativeBinomialRegressor(_Counts):
+    """Counts that spread more than Poisson's: mean m = e^z and variance m + d m², with a dispersion d.
+
+    dispersion="estimate" finds d by maximum likelihood, in turn with the coefficients, until neither moves; a number
+    holds it. `dispersion_` is d: R's `theta` is 1 / dispersion_. Where the counts spread no more than Poisson's there
+    is no d above 0, and a warning says so.
+    """
+
+    dispersion_: float
+
+    def __init__(
+        self,
+        *,
+        dispersion: float | str = "estimate",
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-12,
+        warm_start: bool = False,
+        verbose: int = 0,
+        l1_ratio: float = 0.0,
+        column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            verbose=verbose,
+            l1_ratio=l1_ratio,
+            column_penalty=column_penalty,
+            gaps=gaps,
+            threads=threads,
+        )
+        self.dispersion = dispersion
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        NegativeBinomial.of_dispersion(self.dispersion)
+
+    def _head(self) -> Head:
+        head = NegativeBinomial.of_dispersion(self.dispersion)
+        known = getattr(self, "dispersion_", None)
+        return replace(head, alpha=known) if head.estimated and known is not None else head
+
+    def _spread(self) -> float:
+        return self.dispersion_
+
+    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
+        head = problem.head
+        assert isinstance(head, NegativeBinomial)
+        if not head.estimated:
+            self.dispersion_ = float(head.alpha)
+            return super()._minimise(problem)
+        assert problem.values is not None
+        start, iterations = self._warm(problem), 0
+        known, values, problem = 0.0, problem.values, replace(problem, head=Poisson())
+        for _ in range(_ROUNDS):
+            solution = self._solve(problem, start)
+            start, iterations = solution.theta, iterations + solution.iterations
+            fitted = head.with_estimate(problem.head.mean(problem.z(start)), values, problem.weights)
+            if abs(fitted.alpha - known) <= _SETTLED * fitted.alpha:
+                break
+            known, problem = fitted.alpha, replace(problem, head=fitted)
+        else:
+            warn(f"the dispersion has not settled after {_ROUNDS} rounds: it is about {known:.6g}", FitWarning)
+        if known <= LEAST_ALPHA:
+            warn(
+                "the counts spread no more than Poisson's, so that the best dispersion is 0: use PoissonRegressor",
+                FitWarning,
+            )
+        found = self._accept(problem, solution)
+        self.n_iter_, self.dispersion_ = iterations, float(known)
+        return found
 
 
 class GammaRegressor(_Regressor):
@@ -163,12 +270,11 @@ class GammaRegressor(_Regressor):
     def _head(self) -> Head:
         return Gamma()
 
-    def _check_y(self, values: Floats) -> None:
-        check_values(values, values > 0, "y", "amounts of a gamma distribution must be above 0")
-
 
 class TweedieRegressor(_Regressor):
     """Tweedie's distributions: variance mean^power; link "auto" is the identity for power <= 0 and the log above."""
+
+    _family: tuple[float, str] | None = None  # power and link of the fit; None in older files
 
     def __init__(
         self,
@@ -214,17 +320,19 @@ class TweedieRegressor(_Regressor):
         link = ("log" if self.power > 0 else "identity") if self.link == "auto" else self.link
         return Tweedie(self.power, link)
 
-    def _check_y(self, values: Floats) -> None:
-        if self.power >= 2:
-            check_values(values, values > 0, "y", f"with power={self.power} amounts must be above 0")
-        elif self.power >= 1:
-            check_values(values, values >= 0, "y", f"with power={self.power} amounts must be at least 0")
+    def _report(self, weights: Floats, biases: Floats, y: object) -> None:
+        super()._report(weights, biases, y)
+        self._family = float(self.power), "log" if self._has_log_link() else "identity"
+
+    def _fitted_head(self) -> Head:
+        return self._head() if self._family is None else Tweedie(*self._family)
 
 
 class Ridge(Regressor, LinearModel):
     """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several.
 
-    `solver_` tells what solved it: "cholesky", "lbfgs", or "coordinate" after `positive=True`.
+    `solver_` tells what solved it: "cholesky", "lbfgs", "sparse_cg", or "coordinate" after `positive=True`. With
+    `alpha=0` it gives the smallest of all coefficients that fit best, whatever the solver asked for.
     """
 
     def __init__(
@@ -285,11 +393,9 @@ class Ridge(Regressor, LinearModel):
         """Fit the model."""
         return self._fit(X, y, sample_weight, offset)
 
-    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
-        found = super()._minimise(problem)
-        factored = problem.products is not None or problem.row_products is not None
-        self.solver_ = "coordinate" if self.positive else "cholesky" if factored else "lbfgs"
-        return found
+    def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
+        self.solver_ = str(solution.method)
+        return super()._accept(problem, solution)
 
     def _outputs(self) -> None:
         return None  # a target each
@@ -346,16 +452,18 @@ class LinearRegression(Ridge):
     def _alpha(self, outputs: int) -> Any:
         return 0.0
 
-    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
-        found = super()._minimise(problem)
-        self._products, self._spectrum = None if self.positive else gram(problem), None
+    def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
+        self._products, self._spectrum = None if self.positive else gram(problem, solution), None
         self._least = min(problem.columns.rows, problem.columns.count)
-        return found
+        self._known_rank = None if solution.aliasing is None else solution.aliasing.rank
+        return super()._accept(problem, solution)
 
     def _rank_and_singular(self) -> tuple[int, Floats]:
         """Computed once; the products, which may be large, are not kept any longer."""
-        if self._products is not None:
-            rank, singular = spectrum(self._products)
+        products = self._products  # another thread may have found both, and let go of these, in the meantime
+        if products is not None:
+            rank, singular = spectrum(products)
+            rank = rank if self._known_rank is None else self._known_rank
             self._spectrum, self._products = (rank, singular[: self._least]), None
         if self._spectrum is None:
             raise AttributeError("rank_ and singular_ are known after a fit without positive=True and without L-BFGS")

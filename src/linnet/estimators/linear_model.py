@@ -1,15 +1,17 @@
 """What all linear models share: from the user's table to a solved problem and back to coefficients."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from linnet._sklearn import Estimator, check_fitted, check_form
 from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
+from linnet.data.sparse import as_dense
 from linnet.data.table import check_unmasked
 from linnet.data.targets import as_array, as_values, as_weights, check_values
 from linnet.errors import (
@@ -22,23 +24,22 @@ from linnet.errors import (
     unknown_name,
     warn,
 )
-from linnet.estimators.base import Estimator, check_fitted
-from linnet.estimators.form import check_form
-from linnet.fit.coordinate import lasso
-from linnet.fit.linear import Floats, Problem, linear_output
-from linnet.fit.newton import Solution
-from linnet.fit.progress import watching
-from linnet.fit.solve import solve
+from linnet.fit.loop.progress import watching
+from linnet.fit.solvers.coordinate import lasso
+from linnet.fit.solvers.problem import Floats, Problem, linear_output
+from linnet.fit.solvers.select import solve
+from linnet.fit.solvers.solution import Solution
+from linnet.heads import Head
 from linnet.inference.glm import Inference, infer
-from linnet.inference.separation import Separation, separation
-from linnet.model.heads import Head
+from linnet.inference.separation.detect import Separation, separation
 
 if TYPE_CHECKING:
-    from linnet.persist.onnx_columns import Inputs
-    from linnet.persist.onnx_graph import Tensor
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.graph import Tensor
 
 GAPS = ("refuse", "fill")
 _MOST_LEVELS = 5  # of a column that a message names one by one
+_EDGE = 1e-9  # of the largest mean: one this small has come to 0
 _LARGE = 1e150  # squares of larger numbers, summed over rows, may be infinite
 
 Penalties = Mapping[str, float] | Any
@@ -121,16 +122,23 @@ class LinearModel(Estimator):
 
     def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
         """The best weights, in the core's order of columns, x outputs, and the best biases."""
+        return self._accept(problem, self._solve(problem, self._warm(problem)))
+
+    def _warm(self, problem: Problem) -> Floats | None:
+        """Where to start, if that is where the last fit ended."""
         params = self._params
-        start = None
-        known = np.atleast_2d(self.coef_).shape if params.get("warm_start") and hasattr(self, "coef_") else None
+        known = coefficient_shape(self.coef_) if params.get("warm_start") and hasattr(self, "coef_") else None
         if known == (problem.outputs, problem.columns.count):
-            start = problem.from_user(*self._parameters(problem.outputs))
+            return problem.from_user(*self._parameters(problem.outputs))
+        return None
+
+    def _solve(self, problem: Problem, start: Floats | None) -> Solution:
+        params = self._params
         max_iter = params.get("max_iter")
         # squares that are no numbers are found when all is done, and their column is named: _check_scales
         beyond = np.errstate(over="ignore", invalid="ignore")
         with beyond, watching(params.get("verbose", 0), params["tol"]) as watch:
-            solution = solve(
+            return solve(
                 problem,
                 params.get("solver", "auto"),
                 max_iter=1000 if max_iter is None else max_iter,
@@ -138,20 +146,43 @@ class LinearModel(Estimator):
                 tolerance=params["tol"],
                 watch=watch,
             )
+
+    def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
+        """Weights and biases of a solution, with warnings of what a user should know of it."""
         weights, biases = problem.to_user(solution.theta)
         self._check_scales(problem, solution, weights)
         self.n_iter_ = solution.iterations
+        self._warn(problem, solution)
+        return weights, biases
+
+    def _warn(self, problem: Problem, solution: Solution) -> None:
+        """Say what a user should know of a fit."""
         found = separation(problem, solution)
         if found is not None:
             warn(self._say(found, problem), SeparationWarning)
-        elif not solution.converged:
+            return
+        aliasing = solution.aliasing
+        if aliasing is not None and aliasing.left_out.any():
+            rounding = bool((aliasing.left_out & aliasing.inexact).any())
+            warn(self._say_left_out(np.flatnonzero(aliasing.left_out).tolist(), rounding=rounding), FitWarning)
+        if aliasing is not None and aliasing.cancelling is not None:
+            names = self._names(np.flatnonzero(aliasing.cancelling).tolist())
             warn(
-                f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
-                f"at the objective {solution.value:.10g}, where up to about {solution.gap:.3g} is left to gain: "
-                "raise max_iter, or add a penalty if the coefficients run away",
+                f"{names}: other columns nearly determine these, and their coefficients cancel each other so far that "
+                "predictions lose digits: count columns from their middle before powers and products are taken "
+                "(year - 2000 instead of year)",
                 FitWarning,
             )
-        return weights, biases
+        if solution.converged:
+            return
+        way = "raise max_iter, or add a penalty if the coefficients run away"
+        if problem.head.positive_mean and solution.reach[0] < _EDGE * solution.reach[1]:
+            way = "some means have come to 0, where the identity link ends: use link='log'"
+        warn(
+            f"the fit ended after {solution.iterations} iterations with a gradient of {solution.gradient_norm:.3g} "
+            f"at the objective {solution.value:.10g}, where up to about {solution.gap:.3g} is left to gain: {way}",
+            FitWarning,
+        )
 
     def _check_scales(self, problem: Problem, solution: Solution, weights: Floats) -> None:
         """Raise a DataError for a column whose squares are no numbers: its coefficient could not be found."""
@@ -173,9 +204,21 @@ class LinearModel(Estimator):
                 "computed: scale the column"
             )
 
-    def _say(self, found: Separation, problem: Problem) -> str:
-        """Name the columns and classes of a separation."""
-        chosen, sources = set(found.columns), self._encoder.sources
+    def _say_left_out(self, columns: list[int], *, rounding: bool) -> str:
+        """Name columns that others determine. `rounding`: of some, what they add may be lost in it."""
+        names = self._names(columns)
+        verb, does, it = ("are", "add", "them") if len(columns) > 1 else ("is", "adds", "it")
+        text = f"{names} {verb} determined by other columns and {does} nothing to the model: leave {it} out"
+        if rounding:
+            text += (
+                ". That is as far as the digits of their numbers tell: what powers and products of columns add is lost "
+                "in rounding unless these count from their middle (year - 2000 instead of year)"
+            )
+        return text
+
+    def _names(self, columns: Iterable[int]) -> str:
+        """Name some columns, levels of a column together if they are many."""
+        chosen, sources = set(columns), self._encoder.sources
         by_source: dict[str, list[str]] = {}
         for name, place in zip(self._encoder.coefficient_names, self._encoder.order().tolist(), strict=True):
             if place in chosen:
@@ -184,10 +227,13 @@ class LinearModel(Estimator):
         for source, some in by_source.items():
             many = len(some) > _MOST_LEVELS
             names += [f"{len(some):,} levels of {source} (such as {' and '.join(some[:2])})"] if many else some
-        columns = ", ".join(names[:10]) if names else "the intercept"
-        if len(names) > 10:
-            columns += f" and {len(names) - 10} more"
-        kind, verb = "complete" if found.complete else "quasi-complete", "tell" if len(chosen) > 1 else "tells"
+        listed = ", ".join(names[:10])
+        return listed + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+    def _say(self, found: Separation, problem: Problem) -> str:
+        """Name the columns and classes of a separation."""
+        columns = self._names(found.columns) or "the intercept"
+        kind, verb = "complete" if found.complete else "quasi-complete", "tell" if len(found.columns) > 1 else "tells"
         return (
             f"{kind} separation: {columns} {verb} "
             f"{self._separated(found, problem)} apart without error on {found.rows} rows, so the best coefficients are "
@@ -325,8 +371,8 @@ class LinearModel(Estimator):
 
     def _z_graph(self, inputs: "Inputs") -> "Tensor":
         """z in an ONNX graph, in float64."""
-        from linnet.persist.onnx_columns import features
-        from linnet.persist.onnx_network import linear, shifted
+        from linnet.export.onnx.columns import features
+        from linnet.export.onnx.network import linear, shifted
 
         weights, biases = self._parameters()
         x = features(inputs, self._encoder, "float64")
@@ -357,6 +403,12 @@ class LinearModel(Estimator):
         return tags
 
 
+def coefficient_shape(coef: Any) -> tuple[int, ...]:
+    """Outputs x coefficients of a `coef_` that may have one dimension, or be sparse."""
+    shape = np.shape(coef)
+    return (1, *shape) if len(shape) == 1 else shape
+
+
 def as_parameters(coef: Any, intercept: Any, encoder: Encoder, outputs: int | None) -> tuple[Floats, Floats]:
     """`coef_` (outputs x coefficients, or one dimension for one output) and `intercept_` (one number for each output,
     or for all) as weights in the core's order of columns, x outputs, and biases, to be read only. None: as many outputs
@@ -364,7 +416,7 @@ def as_parameters(coef: Any, intercept: Any, encoder: Encoder, outputs: int | No
     """
     order = encoder.order() if encoder.levels or encoder.marked else None  # None: it is the same
     count = encoder.width if order is None else len(order)
-    given = _numbers(coef.toarray() if hasattr(coef, "toarray") else coef, "coef_")
+    given = _numbers(as_dense(coef, "coef_"), "coef_")
     table = given[None] if given.ndim == 1 else given
     if table.ndim != 2 or table.shape[1] != count or outputs not in (None, len(table)) or not len(table):
         wanted = f"{count} coefficients" + ("" if outputs in (None, 1) else f" for each of {outputs} outputs")

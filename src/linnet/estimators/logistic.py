@@ -10,21 +10,21 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from linnet._sklearn import Classifier, accuracy, check_fitted, is_discrete
 from linnet.checks import check_number, check_random
+from linnet.data.characters import broken, first_broken
 from linnet.data.columns import Columns
 from linnet.data.targets import Labelled, class_weights, missing
 from linnet.errors import ConfigError, DataError, warn
-from linnet.estimators.base import Classifier, check_fitted
 from linnet.estimators.linear_model import LinearModel, Penalties, one_target, row_weights
-from linnet.estimators.scores import accuracy, is_discrete
-from linnet.fit.linear import Floats, Problem
-from linnet.inference.separation import Separation
-from linnet.model.heads import Bernoulli, Categorical, log_softmax
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.heads import Bernoulli, Categorical, Head, draw_class, log_softmax
+from linnet.inference.separation.detect import Separation
 from linnet.theory.certificate import Certificate, certify, walk
 
 if TYPE_CHECKING:
-    from linnet.estimators.onnx_file import Answers
-    from linnet.persist.onnx_columns import Inputs
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
 
 _FEW = 20  # rows, which may well have a class each
 
@@ -56,6 +56,9 @@ def _classes(y: object, rows: int, quiet: bool) -> tuple[NDArray[Any], NDArray[n
         classes, labels = np.unique(target, return_inverse=True)
     except TypeError:
         raise DataError("y must hold numbers or names, not both: y = [str(label) for label in y] makes names") from None
+    if (place := first_broken(classes.tolist())) >= 0:
+        row = int((labels == place).argmax())
+        raise broken(classes.tolist()[place], f"y has in row {row} as a class")
     if not is_discrete(target):
         from sklearn.utils.multiclass import check_classification_targets  # which says what is wrong
 
@@ -103,13 +106,6 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
         l1=of(problem.l1),
         fixed=None if problem.fixed is None or not of(problem.fixed).any() else of(problem.fixed),
     )
-
-
-def drawn(p: Any, classes: Any, random_state: Any) -> NDArray[Any]:
-    """A class for each row, drawn with the row's probabilities; `random_state` as `check_random` takes it."""
-    shares = np.cumsum(p, axis=1)
-    places = (check_random(random_state).random_sample((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
-    return np.asarray(classes[np.minimum(places, len(classes) - 1)])
 
 
 class LogisticRegression(Classifier, LinearModel):
@@ -196,11 +192,11 @@ class LogisticRegression(Classifier, LinearModel):
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
         fixed = self._fixed()
-        given: dict[str, Any]
+        head: Head = Categorical()
+        outputs = len(classes)
+        given: dict[str, Any] = {"labels": labels, "fixed": fixed}
         if len(classes) == 2:
             head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64, copy=False)[:, None]}
-        else:
-            head, outputs, given = Categorical(), len(classes), {"labels": labels, "fixed": fixed}
         return self._make(
             columns,
             head,
@@ -283,7 +279,7 @@ class LogisticRegression(Classifier, LinearModel):
         return Categorical().mean(self._scores(X, offset))
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
-        from linnet.persist.onnx_network import by_z
+        from linnet.export.onnx.network import by_z
 
         return by_z(inputs.graph, self._z_graph(inputs), self.classes_)
 
@@ -296,7 +292,7 @@ class LogisticRegression(Classifier, LinearModel):
 
         `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
-        return drawn(self.predict_proba(X, offset=offset), self.classes_, random_state)
+        return np.asarray(self.classes_[draw_class(self.predict_proba(X, offset=offset), check_random(random_state))])
 
     def certificate(
         self,

@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._sklearn import Classifier, check_fitted, check_form
 from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.targets import class_weights
 from linnet.errors import DataError, unknown_name
-from linnet.estimators.base import Classifier, check_fitted
-from linnet.estimators.form import check_form
-from linnet.estimators.linear_model import GAPS, as_parameters
+from linnet.estimators.linear_model import GAPS, as_parameters, coefficient_shape
 from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.metrics import NamedMetric
-from linnet.fit.linear import linear_output
-from linnet.fit.loop import Epoch, Plan, Training
-from linnet.fit.optimizers import SGD
-from linnet.fit.progress import Verbose, follow
-from linnet.model.heads import Perceptron as PerceptronHead
+from linnet.fit.loop.optimizers import SGD
+from linnet.fit.loop.progress import Verbose, follow
+from linnet.fit.loop.training import Epoch, Plan, Training
+from linnet.fit.solvers.problem import linear_output
+from linnet.heads import Perceptron as PerceptronHead
 from linnet.model.network import Layer, Network
 
 if TYPE_CHECKING:
-    from linnet.estimators.onnx_file import Answers
-    from linnet.persist.onnx_columns import Inputs
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
 
 
 def _mistakes(z: NDArray[Any], rows: Rows) -> float:
@@ -122,7 +121,7 @@ class Perceptron(Classifier):
         )
         theta = np.zeros(network.size)
         block = network.blocks(theta)[0]  # views
-        if self.warm_start and hasattr(self, "coef_") and np.shape(self.coef_)[::-1] == block.weights.shape:
+        if self.warm_start and hasattr(self, "coef_") and coefficient_shape(self.coef_)[::-1] == block.weights.shape:
             block.weights[:], biases = self._parameters()
             if self.fit_intercept:
                 block.biases[:] = biases
@@ -175,8 +174,8 @@ class Perceptron(Classifier):
         return tags
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
-        from linnet.persist.onnx_columns import features
-        from linnet.persist.onnx_network import by_z, linear
+        from linnet.export.onnx.columns import features
+        from linnet.export.onnx.network import by_z, linear
 
         x = features(inputs, self._encoder, "float64")
         answers = by_z(inputs.graph, linear(inputs.graph, x, *self._parameters()), self.classes_)

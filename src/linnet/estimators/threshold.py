@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._sklearn import Classifier, available_if, check_fitted, takes_weights, weighed_if
 from linnet.checks import check_random
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
-from linnet.estimators.base import Classifier, available_if, check_fitted, takes_weights, weighed_if
 from linnet.estimators.linear_model import one_target
-from linnet.estimators.model_file import save
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
 from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective, furthest_above, least_cost
+from linnet.export.model_file import save
 
 if TYPE_CHECKING:
-    from linnet.estimators.onnx_file import Answers
-    from linnet.persist.onnx_columns import Inputs
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
 
 RESPONSES = ("predict_proba", "decision_function")
 
@@ -82,6 +82,7 @@ class ThresholdClassifier(Classifier):
     value_: Any
     fold_thresholds_: Floats
     threshold_spread_: dict[str, Any]
+    _by_probability: bool | None = None  # what the threshold was tuned on; None in older files
 
     def __init__(
         self,
@@ -247,9 +248,16 @@ class ThresholdClassifier(Classifier):
                 return method
         raise ConfigError(f"{type(model).__name__} has neither predict_proba nor decision_function")
 
-    def _scores(self, model: Any, X: Any) -> Array:
+    @property
+    def _decided_by(self) -> str:
+        """The method whose scores the threshold was tuned on, whatever `response_method` says by now."""
+        if self._by_probability is None:
+            return self._response(self.estimator_)
+        return RESPONSES[0 if self._by_probability else 1]
+
+    def _scores(self, model: Any, X: Any, response: str | None = None) -> Array:
         """Rows x 1 for two classes, the score of the positive one; rows x classes for several."""
-        scores = np.asarray(getattr(model, self._response(model))(X))
+        scores = np.asarray(getattr(model, response or self._response(model))(X))
         count = len(self.classes_)
         if count > 2:
             table = as_score_table(scores, len(scores), "scores")
@@ -271,8 +279,9 @@ class ThresholdClassifier(Classifier):
         return self._scores(model, X), codes, weights
 
     def _tune(self, tuning: list[tuple[Array, Array, Any]]) -> None:
+        self._by_probability = self._response(self.estimator_) == "predict_proba"
         if self._by_cost:
-            if self._response(self.estimator_) != "predict_proba":
+            if not self._by_probability:
                 raise ConfigError("the lowest expected cost of several classes needs predict_proba")
             self.threshold_, self.value_ = None, None
             self.fold_thresholds_ = np.empty((0, 0))
@@ -315,10 +324,10 @@ class ThresholdClassifier(Classifier):
         if isinstance(self.objective_, Cost) and self._by_cost:
             said = least_cost(self.estimator_.predict_proba(X), self.objective_.matrix)
         elif len(self.classes_) == 2:
-            reached = self._scores(self.estimator_, X)[:, 0] >= self.threshold_
+            reached = self._scores(self.estimator_, X, self._decided_by)[:, 0] >= self.threshold_
             said = np.where(reached, self.positive_, 1 - self.positive_)
         else:
-            said = furthest_above(self._scores(self.estimator_, X), self.threshold_, self.negative_)
+            said = furthest_above(self._scores(self.estimator_, X, self._decided_by), self.threshold_, self.negative_)
         return np.asarray(self.classes_[said])
 
     @_has("predict_proba")
@@ -350,11 +359,11 @@ class ThresholdClassifier(Classifier):
         save(kept, path)
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
-        from linnet.estimators.onnx_file import answers_of
-        from linnet.persist import onnx_network as part
+        from linnet.export.onnx import network as part
+        from linnet.export.onnx.file import answers_of
 
         graph, answers = inputs.graph, answers_of(self.estimator_, inputs)
-        by_probability = self._response(self.estimator_) == "predict_proba"
+        by_probability = self._decided_by == "predict_proba"
         scores = answers["probabilities" if by_probability else "scores"]
         if isinstance(self.objective_, Cost) and self._by_cost:
             said = part.least_cost(graph, answers["probabilities"], np.asarray(self.objective_.matrix))

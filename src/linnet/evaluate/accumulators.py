@@ -217,7 +217,7 @@ class ProbabilityAccumulator:
         numbers = np.arange(len(self.classes))
         losses = [row_losses(codes, table, name, labels=numbers)[0] for name in ("log", "brier")]
         half = 0.5 if len(self.classes) == 2 else 1.0
-        self._sums += [w @ losses[0], half * (w @ losses[1]), w.sum()]
+        self._sums += [(w * losses[0]).sum(), half * (w * losses[1]).sum(), w.sum()]
         if len(self.classes) == 2:
             self._bins += bin_sums(np.ascontiguousarray(table[:, 1]), codes, weights, self.edges)
         return self

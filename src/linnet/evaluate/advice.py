@@ -213,7 +213,7 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
     if few:
         advice.misleads["macro F1 without an interval"] = f"{few} of {len(classes)} classes have fewer than {_FEW} rows"
     if costs is not None:
-        answers = counts @ costs / total
+        answers = (counts[:, None] * costs).sum(axis=0) / total
         best = int(answers.argmin())
         advice.numbers["cost_constant"] = float(answers[best])
         advice.facts.append(

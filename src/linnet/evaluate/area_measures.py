@@ -37,7 +37,7 @@ class Area(Measure):
         if np.isnan(value):
             return float("nan"), float("nan"), "none"
         t = float(stats.t.ppf((1 + level) / 2, max(self.fewest - 1, 1)))
-        half = t * np.sqrt(float(self.w @ self.influence() ** 2))
+        half = t * np.sqrt(float((self.w * self.influence() ** 2).sum()))
         if not 0 < value < 1 or half == 0:
             return *wilson(value, self.fewest, level), "wilson"
         return *on_logit_scale(value, half), "delong" if self.name == "roc_auc" else "delta"
@@ -54,7 +54,7 @@ class OneArea(Area):
         self.flags = flags[self.order].astype(np.float64)
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
         w = self.w[self.order]
-        self.fewest = float(min(w @ self.flags, w @ (1 - self.flags)))
+        self.fewest = float(min((w * self.flags).sum(), (w * (1 - self.flags)).sum()))
 
     @property
     def rows(self) -> int:
@@ -148,14 +148,14 @@ class MeanArea(Area):
     def _shares(self, w: Floats) -> Floats:
         if not self.weighted:
             return np.full(len(self.parts), 1 / len(self.parts))
-        support = self.members @ w
+        support = (self.members * w).sum(axis=1)
         return np.asarray(support / support.sum())
 
     def of(self, times: Floats | None) -> float:
         """Average."""
         w = self.w if times is None else times
         shares, values = self._shares(w), np.array([part.area.of(w[part.places]) for part in self.parts])
-        return float(shares @ np.where(shares > 0, values, 0.0))
+        return float((shares * np.where(shares > 0, values, 0.0)).sum())
 
     def influence(self) -> Floats:
         """Return Σ_p c_p slope of area_p, and for "weighted" the slopes of the shares, too."""
@@ -164,8 +164,9 @@ class MeanArea(Area):
             slopes += share * np.bincount(part.places, part.area.influence(), self.rows)
         if self.weighted:
             values = np.array([part.area.of(None) for part in self.parts])
-            total = (self.members @ self.w).sum()
-            slopes += (values @ self.members - (values @ shares) * self.members.sum(axis=0)) / total
+            total = (self.members * self.w).sum(axis=1).sum()
+            of_rows = (values[:, None] * self.members).sum(axis=0)
+            slopes += (of_rows - (values * shares).sum() * self.members.sum(axis=0)) / total
         return slopes
 
 

@@ -51,7 +51,10 @@ class ClassCutoffs:
             self.codes = codes_of(truth, self.classes, "y_true")
         self.weights = row_weights(sample_weight, len(self.scores))
         w = np.ones(len(self.scores)) if self.weights is None else self.weights
-        counted = np.bincount(self.codes, w, len(self.classes)) if self.indicator is None else w @ self.indicator
+        if self.indicator is None:
+            counted = np.bincount(self.codes, w, len(self.classes))
+        else:
+            counted = (w[:, None] * self.indicator).sum(axis=0)
         self.support: Floats = np.asarray(counted, np.float64)
 
     def flags(self, k: int) -> Flags:

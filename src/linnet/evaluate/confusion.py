@@ -175,8 +175,8 @@ class Confusion:
         s is the number of rows, c that of right ones, p and t those predicted as and truly of each class.
         """
         said, true, total = self.counts.sum(axis=0), self.counts.sum(axis=1), self.total
-        over = float(self.counts.trace()) * total - said @ true
-        under = np.sqrt(said @ (total - said)) * np.sqrt(true @ (total - true))
+        over = float(self.counts.trace()) * total - (said * true).sum()
+        under = np.sqrt((said * (total - said)).sum()) * np.sqrt((true * (total - true)).sum())
         return float(over / under) if under > 0 else 0.0
 
     def rates(self, pos_label: object = None, *, zero_division: ZeroDivision = "warn") -> Rates:

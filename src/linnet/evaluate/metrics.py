@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, unknown_name, warn
-from linnet.model.heads import Head
+from linnet.heads import Head
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def macro_f1_of_outputs(mean: Array, rows: Rows, cut: float = 0.5) -> float:
     """Mean over independent yes/no outputs of the F1 of "yes"; an output without any yes counts as 0."""
     said, true = mean > cut, _values(mean, rows) > 0.5
     weights = np.ones(len(said)) if rows.weights is None else rows.weights.astype(np.float64)
-    both = weights @ said + weights @ true
-    return float(np.divide(2 * (weights @ (said & true)), both, out=np.zeros(len(both)), where=both > 0).mean())
+    right, both = ((weights[:, None] * counted).sum(axis=0) for counted in (said & true, 1 * said + true))
+    return float(np.divide(2 * right, both, out=np.zeros(len(both)), where=both > 0).mean())
 
 
 def _average(of_rows: Array, rows: Rows) -> float:
@@ -111,7 +111,7 @@ def _average(of_rows: Array, rows: Rows) -> float:
     if rows.weights is None:
         return float(of_rows.mean(dtype=np.float64))
     weights = rows.weights.astype(np.float64)
-    return float(weights @ of_rows / weights.sum()) if weights.any() else float("nan")
+    return float((weights * of_rows).sum() / weights.sum()) if weights.any() else float("nan")
 
 
 def _values(mean: Array, rows: Rows) -> Array:
@@ -137,7 +137,6 @@ NAMES = (
     *("precision", "recall", *_PROBABILITIES, "r2", *_ERRORS),
 )
 _FUNCTIONS = {"log_loss": "log_loss", "brier": "brier_score_loss"}  # of linnet.evaluate; others end in _score
-_CLASSES = ("bernoulli", "categorical", "perceptron")  # families
 # How the names of functions end that are better the smaller, and the greater, they are.
 _FALLING = ("error", "loss", "deviance", "mse", "mae", "mape", "smape", "rmse", "msle", "rmsle", "nll", "brier", "cost")
 _RISING = ("score", "accuracy", "acc", "auc", "r2", "f1", "precision", "recall", "gain", "profit", "correlation")
@@ -165,12 +164,13 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
     if metric == "r2":
         return NamedMetric(metric, r2)
-    cut = 0.0 if head.family == "perceptron" else 0.5
-    if metric == "macro_f1" and head.family == "bernoulli" and outputs > 1:
+    cut = head.cut
+    independent = head.has_probabilities and not head.coupled  # outputs are labels of their own
+    if metric == "macro_f1" and independent and outputs > 1:
         return NamedMetric(metric, partial(macro_f1_of_outputs, cut=cut))
     if metric == "macro_f1":
         return NamedMetric(metric, partial(macro_f1, cut=cut))
-    if metric in _ONE_OF_MANY or (metric in ("accuracy", "acc") and outputs > 1 and head.family != "bernoulli"):
+    if metric in _ONE_OF_MANY or (metric in ("accuracy", "acc") and outputs > 1 and not independent):
         return NamedMetric(metric, one_of_many_accuracy)
     if metric in ("accuracy", "acc", "binary_accuracy"):
         return NamedMetric(metric, partial(yes_no_accuracy, cut=cut))
@@ -208,11 +208,11 @@ def _beta(metric: str) -> float | None:
 
 def _of_classes(metric: str, head: Head, outputs: int, cut: float) -> NamedMetric:
     """A metric of linnet.evaluate: of the second of two classes, else the mean over classes ("macro")."""
-    if head.family not in _CLASSES:
+    if not head.classifies:
         raise ConfigError(f"the metric {metric} is for classes, and this model predicts numbers: choose 'rmse' or 'r2'")
-    if head.family == "perceptron" and metric in _PROBABILITIES:
+    if not head.has_probabilities and metric in _PROBABILITIES:
         raise ConfigError(f"the metric {metric} needs probabilities, which a perceptron does not have: choose 'f1'")
-    labels = head.family != "categorical" and outputs > 1  # independent yes/no answers
+    labels = not head.coupled and outputs > 1  # independent yes/no answers
     if labels and metric in ("balanced_accuracy", "log_loss", "brier"):
         raise ConfigError(
             f"the metric {metric} needs one class a row, not {outputs} yes/no labels: choose 'f1' or 'loss'"

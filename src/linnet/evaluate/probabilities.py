@@ -84,7 +84,7 @@ def log_loss(
     weights = row_weights(sample_weight, len(losses))
     if normalize:
         return float(np.average(losses, weights=weights))
-    return float(losses.sum() if weights is None else losses @ weights)
+    return float(losses.sum() if weights is None else (losses * weights).sum())
 
 
 def brier_score_loss(

@@ -47,7 +47,8 @@ def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sa
         right = (truth == as_indicator(y_pred, "y_pred", truth.shape)).all(axis=1)
         weights = row_weights(sample_weight, len(truth))
         w = np.ones(len(right)) if weights is None else weights
-        return float(right @ w / w.sum() if normalize else right @ w)
+        counted = (right * w).sum()
+        return float(counted / w.sum() if normalize else counted)
     confusion = Confusion.of(y_true, y_pred, sample_weight=sample_weight)
     return confusion.accuracy if normalize else float(confusion.counts.trace())
 
@@ -177,7 +178,7 @@ def _label_scores(
         names = np.arange(len(truth))
     else:
         w = np.ones(len(truth)) if weights is None else weights
-        tp, predicted, support = (w @ table for table in (truth & said, said, truth))
+        tp, predicted, support = ((w[:, None] * table).sum(axis=0) for table in (truth & said, said, truth))
         weights = None
     return ClassScores(names, tp, predicted, support, beta, zero_division), weights
 

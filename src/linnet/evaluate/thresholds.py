@@ -16,6 +16,7 @@ from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_probabilities, as_score_table, place_of, plain, sorted_labels
 from linnet.evaluate.rates import Rates, check_beta
+from linnet.fit.solvers.products import product
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ def least_cost(y_proba: object, costs: object, *, labels: object = None) -> Arra
         table = np.hstack([1 - table, table])
     if table.shape[1] != len(matrix):
         raise DataError(f"y_proba has {table.shape[1]} columns, but costs are {len(matrix)} x {len(matrix)}")
-    best = np.asarray((table @ matrix).argmin(axis=1))
+    best = np.asarray(product(table, matrix).argmin(axis=1))
     if labels is None:
         return best
     names = sorted_labels(labels)

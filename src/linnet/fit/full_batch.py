@@ -4,13 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from linnet._native import core
 from linnet.config import usable_threads
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, FitError
-from linnet.fit.lbfgs import lbfgs
-from linnet.fit.linear import Floats, Point
-from linnet.fit.newton import Solution, Watch, unwatched
 from linnet.fit.objective import Objective, penalty
+from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.problem import Floats, Point
+from linnet.fit.solvers.solution import Solution, Watch, unwatched
 from linnet.model.network import Network
 
 _NOTHING = 2e-5  # of the gradient's tolerance: a gain this small, in units of the objective, ends the search
@@ -86,7 +87,7 @@ def minimise(
     first = problem.at(theta)
     assert first.gradient is not None
     with np.errstate(over="ignore"):
-        norm = float(np.linalg.norm(first.gradient))
+        norm = core.dot(first.gradient, first.gradient) ** 0.5
     if not np.isfinite(first.value + norm):
         way = "scale inputs and targets" if problem.network.head.function is None else "see that it is everywhere"
         raise FitError(f"the loss, or its slope, is not finite at the parameters that L-BFGS starts with: {way}")

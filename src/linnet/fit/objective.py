@@ -20,7 +20,7 @@ from linnet._native import core
 from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.fit.threads import ThreadChoice, most_threads
+from linnet.fit.loop.threads import ThreadChoice, most_threads
 from linnet.model.network import Network, Theta
 
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C

@@ -20,16 +20,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from linnet._native import core
 from linnet.checks import check_number
 from linnet.errors import ConfigError, DataError
-from linnet.fit.coordinate import lasso
-from linnet.fit.least_norm import shared, smallest
-from linnet.fit.linear import Floats, Point, Problem
-from linnet.fit.newton import dependent, elimination_order, factor, newton
-from linnet.inference.likelihood import deviance, has_dispersion, log_likelihood, weighted_sum
-from linnet.inference.sandwich import meat
-from linnet.inference.separation import endless
-from linnet.model.heads import Head, power_of
+from linnet.fit.solvers.coordinate import lasso
+from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.products import product
+from linnet.heads import Head, weighted_sum
+from linnet.inference.covariance import meat
+from linnet.inference.separation.detect import endless
+from linnet.inference.view import View
 
 _LARGEST = 10_000  # parameters
 _ROUNDING = 1e-8  # of a deviance
@@ -66,13 +67,15 @@ class Inference:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2 df_model - 2 log_likelihood (the dispersion is not counted)."""
-        return 2 * self.df_model - 2 * self.log_likelihood
+        """Akaike's criterion, 2 k - 2 log_likelihood. k counts the coefficients and, if it was estimated, the
+        dispersion of the negative binomial distribution, but not that of others.
+        """
+        return 2 * (self.df_model + self.head.own_parameters) - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, log(rows) df_model - 2 log_likelihood."""
-        return float(np.log(self.rows)) * self.df_model - 2 * self.log_likelihood
+        """Schwarz's criterion, log(rows) k - 2 log_likelihood, with k as for `aic`."""
+        return float(np.log(self.rows)) * (self.df_model + self.head.own_parameters) - 2 * self.log_likelihood
 
     def likelihood_ratio_test(self, smaller: "Inference") -> tuple[float, int, float]:
         """Test a smaller model nested in this one: the statistic, its degrees of freedom, and the p-value by χ².
@@ -110,7 +113,7 @@ class Inference:
         if self.uses_t and not self.df_residual > 0:
             raise DataError("no row is left to estimate the dispersion from: a test needs more rows than coefficients")
         gained = max(gained, 0.0)
-        if self.uses_t and power_of(self.head) == 0:
+        if self.uses_t and self.head.variance_by_likelihood:
             statistic = self.rows * float(np.log1p(gained / self.deviance)) if gained else 0.0
         else:
             statistic = gained / self.dispersion
@@ -176,24 +179,13 @@ def infer(
         raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
-    g, h = np.empty(problem.size), np.empty((problem.size, problem.size))
-    loss, ends = problem.core.sums(
-        theta, problem.labels, problem.values, problem.weights, problem.offset, g, h, expected=True
-    )
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
-    sought = problem.free & ~stuck
-    h[~sought], h[:, ~sought] = 0, 0
-    order = elimination_order(problem)
-    whole = h + np.diag(np.where(sought, problem.ridge, 0))
-    lost = factor(whole, order).dependent
-    if lost[sought].any():  # rows that have become certain no longer count: look where all do
-        lost = dependent(problem.at(problem.start(), curvature=True), order) | ~sought
-    bread = factor(whole, order, lost)
-    inverse = bread.solve(np.eye(problem.size))
+    view = View.of(problem, theta, stuck)
+    lost, bread, inverse, h, g = view.lost, view.bread, view.inverse, view.information, view.gradient
     penalised = bool(problem.ridge.any() or (problem.l1 is not None and problem.l1.any()))
     free = float((inverse * h).sum()) if problem.ridge.any() else float((~lost).sum())
     freedom = total - free
-    t, dispersed = problem.target, has_dispersion(problem.head)
+    t, dispersed = problem.target, problem.head.has_dispersion
     if dispersed or kind != "model":
         z = problem.z(theta)
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
@@ -201,26 +193,22 @@ def infer(
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
         dispersion = weighted_sum(weights, (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
-    middle = h if kind == "model" else meat(problem, sought, slope, curved, weights, inverse, kind, groups, free)
-    covariance = inverse @ middle @ inverse
-    vague = (problem.ridge > 0) & _is_rounding(covariance, inverse, middle)
+    middle = h
+    if kind != "model":
+        middle = meat(view.problem, view.sought, slope, curved, weights, inverse, kind, groups, free)
+    covariance = product(product(inverse, middle), inverse)
+    vague = view.outside((view.problem.ridge > 0) & _is_rounding(covariance, inverse, middle))
     if kind == "model":
         covariance = dispersion * covariance
-    held = lost
-    if problem.head.family == "normal":  # of many coefficients that fit equally well the smallest were taken
-        directions = shared(problem, bread, whole) if not stuck.any() else np.zeros((problem.size, 0))
-        covariance = smallest(problem, directions, smallest(problem, directions, covariance).T)
-        held = held & ~directions.any(axis=1)
-    move = _to_user_matrix(problem)
+    move, coef = view.move, np.concatenate([part.ravel() for part in problem.to_user(theta)])
+    held = view.outside(lost) | ~move.any(axis=1)
     if problem.labels is not None and problem.fixed is None:  # coefficients are those around the mean of all classes
         together = _together(problem)
-        move = together @ move
-        held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, lost) == 1))
-    covariance = (move @ covariance @ move.T)[np.ix_(places, places)]
-    coef = (move @ theta)[places]
-    g[sought] += (problem.ridge * theta + lasso(problem) * np.sign(theta))[sought]
-    g[~sought] = 0
-    far = (bread.dependent & ~lost) | endless(problem, Point(theta, loss, g, reach=ends), bread, lost, move)
+        move, coef = product(together, move), product(together, coef)
+        held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, held) == 1))
+    covariance = product(product(move, covariance), move.T)[np.ix_(places, places)]
+    coef = coef[places]
+    far = view.outside(bread.dependent & ~lost) | endless(view.problem, view.point, bread, lost, move, problem)
     shown, too_far, vague = ~held[places], far[places], vague[places]
     error = np.where(shown & ~too_far & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -229,7 +217,7 @@ def infer(
     special = scipy.special
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
     reach = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
-    away, null = _deviance(problem, theta, loss), null_deviance(problem)
+    away, null = _deviance(problem, theta, view.point.value), null_deviance(problem)
     numbers = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
 
@@ -239,8 +227,8 @@ def infer(
 
     step = bread.solve(g)
     with np.errstate(divide="ignore", invalid="ignore"):
-        off = float(np.nan_to_num(np.abs((move @ step)[places]) / error, posinf=0.0).max(initial=0.0))
-    if off > _OFF and float(g @ step) > _LITTLE * null:
+        off = float(np.nan_to_num(np.abs(product(move, step)[places]) / error, posinf=0.0).max(initial=0.0))
+    if off > _OFF and core.dot(g, step) > _LITTLE * null:
         notes.append(
             f"These are not the best coefficients for these data: the best are about {off:.2g} standard errors away. "
             "Standard errors and tests hold for the data of the fit: were its rows, weights, offset or exposure "
@@ -253,8 +241,16 @@ def infer(
     note(
         "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~too_far
     )
-    if problem.head.family == "normal" and (lost & sought & ~held)[places].any():
-        notes.append("Some columns determine others: of all coefficients that fit equally well these are the smallest.")
+    if view.basis is not None and (view.basis.lost & view.basis.t[:-1].any(axis=1)).any():
+        best = "best for the penalty" if problem.ridge.any() else "smallest"
+        notes.append(f"Some columns determine others: of all coefficients that fit equally well these are the {best}.")
+    if dispersed and not freedom > 0:
+        notes.append(
+            f"There are as many coefficients as rows ({free:g} and {total:g}): none is left to estimate the dispersion "
+            "from, so that there are no standard errors, tests and intervals."
+        )
+    if problem.head.quasi:
+        notes.append("The dispersion is estimated; log-likelihood, AIC and BIC are Poisson's, whose dispersion is 1.")
     if penalised:
         notes.append(
             "The fit is penalised: coefficients are shrunk towards zero. Standard errors tell how much the shrunken "
@@ -284,7 +280,7 @@ def infer(
         free,
         freedom,
         dispersion,
-        log_likelihood(problem.head, away, t, weights, dispersion),
+        problem.head.log_likelihood(away, t, weights, dispersion),
         away,
         null,
         problem.head,
@@ -299,7 +295,7 @@ def _is_rounding(covariance: Floats, inverse: Floats, middle: Floats) -> NDArray
 
     With ε the relative error of a sum it is so up to about ε (Σ_j |inverse_ij| √middle_jj)², as middle is semidefinite.
     """
-    most = (np.abs(inverse) @ np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
+    most = product(np.abs(inverse), np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
     return np.asarray(np.diagonal(covariance) <= 10 * np.finfo(np.float64).eps * most)
 
 
@@ -316,22 +312,12 @@ def _together(problem: Problem) -> Floats:
     return scipy.linalg.block_diag(*blocks)
 
 
-def _to_user_matrix(problem: Problem) -> Floats:
-    """Takes theta to the same for columns as they are: the biases lose what the centers add."""
-    move = np.eye(problem.size)
-    k, dense = problem.outputs, problem.columns.dense
-    for output in range(k):
-        row = problem.size - k + output
-        move[row, np.arange(dense) * k + output] = -problem.center
-    return move
-
-
 def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
     """The deviance of a model whose loss sum is known."""
-    if problem.head.family in ("normal", "bernoulli", "categorical"):  # the least loss is 0
+    if problem.head.loss_is_deviance:
         return 2 * loss
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
-    return deviance(problem.head, problem.z(theta), problem.target, weights)
+    return problem.head.deviance(problem.z(theta), problem.target, weights)
 
 
 def null_deviance(problem: Problem) -> float:

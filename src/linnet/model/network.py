@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError
-from linnet.model.activations import Activation
-from linnet.model.heads import Head, Normal
+from linnet.heads import Head, Normal
+from linnet.heads.activations import Activation
 
 if TYPE_CHECKING:
     from linnet import _core
@@ -64,7 +64,7 @@ class Network:
             raise ConfigError(f"a network needs at least one input, got {self.inputs!r}")
         if not self.layers:
             raise ConfigError("a network needs at least one layer")
-        if self.head.has_classes and self.outputs < 2:
+        if self.head.coupled and self.outputs < 2:
             raise ConfigError("softmax over one unit is always 1: use 2 units, or 1 unit with the sigmoid")
 
     @property
@@ -112,7 +112,7 @@ class Network:
 
     def for_prediction(self) -> "Network":
         """The same network without a loss of one's own, which predictions do not need."""
-        return self if self.head.function is None else replace(self, head=Head("normal"))
+        return self if self.head.function is None else replace(self, head=Normal())
 
     def without_dropout(self) -> "Network":
         """The same network as it predicts."""
@@ -135,4 +135,4 @@ class Network:
             )
             for (inputs, outputs), layer, activation in zip(self.shapes, self.layers, activations, strict=True)
         ]
-        return core.Network(specs, getattr(core.Family, self.head.family), self.head.power, self.head.function)
+        return core.Network(specs, self.head.core_family, self.head.parameter, self.head.function)

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._sklearn import Classifier, check_fitted, check_form, takes_weights, weighed_if
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import empty
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.base import Classifier, check_fitted, takes_weights, weighed_if
-from linnet.estimators.form import check_form
 from linnet.estimators.linear_model import row_weights
 from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.inputs import Floats
-from linnet.fit.binaries import Sides
+from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass.decisions import with_winner
 from linnet.multiclass.learners import Learners, Rows, train
 
 if TYPE_CHECKING:
-    from linnet.estimators.onnx_file import Answers
-    from linnet.persist.onnx_columns import Inputs
-    from linnet.persist.onnx_graph import Graph, Tensor
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.graph import Graph, Tensor
 
 Places = NDArray[np.intp]
 
@@ -117,8 +116,8 @@ class Reduction(Classifier):
     def estimators_(self) -> list[Any]:
         """The binary classifiers; of a problem that had nothing to learn from, its log-odds, a number.
 
-        Those of linnet's LogisticRegression have views of the coefficients: change these in place, as in
-        `model.estimators_[0].intercept_ -= 1`, and the reduction predicts with the change.
+        Those of linnet's LogisticRegression have views of the coefficients: set these, as in
+        `model.estimators_[0].intercept_ = -1.0`, or change them in place, and the reduction predicts with the change.
         """
         check_fitted(self)
         return self.learners_.models()
@@ -167,8 +166,8 @@ class Reduction(Classifier):
         return 4 * self.learners_.count
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
-        from linnet.persist import onnx_network as part
-        from linnet.persist.onnx_decisions import with_winner
+        from linnet.export.onnx import network as part
+        from linnet.export.onnx.decisions import with_winner
 
         graph = inputs.graph
         if len(self.classes_) == 1:

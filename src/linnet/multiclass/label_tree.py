@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from linnet.checks import check_whole
 from linnet.errors import ConfigError, unknown_name
 from linnet.evaluate.inputs import Floats
-from linnet.fit.binaries import Sides
+from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass import trees
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.learners import Rows
@@ -17,7 +17,7 @@ from linnet.multiclass.one_vs_rest import OneVsRestClassifier
 from linnet.multiclass.search import best_leaves
 
 if TYPE_CHECKING:
-    from linnet.persist.onnx_graph import Graph, Tensor
+    from linnet.export.onnx.graph import Graph, Tensor
 
 TREES = ("balanced", "huffman", "confusion")
 
@@ -132,8 +132,8 @@ class LabelTreeClassifier(Reduction):
         return np.asarray(self._products(log_odds).argmax(axis=1))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        from linnet.persist import onnx_network as part
-        from linnet.persist.onnx_decisions import log_yes
+        from linnet.export.onnx import network as part
+        from linnet.export.onnx.decisions import log_yes
 
         codes = trees.node_codes(self.children_, len(self.classes_)).T.astype(np.float64)
         right = graph.add("MatMul", log_yes(graph, z), np.maximum(codes, 0))

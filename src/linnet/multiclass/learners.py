@@ -5,10 +5,12 @@ score whose sign is the answer. Where no yes or no no was there to learn from, o
 number, the answer is log((yes + 1) / (no + 1)), from the rows counted.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +24,13 @@ from linnet.errors import ConfigError, DataWarning, warn
 from linnet.estimators.linear_model import LinearModel, as_parameters
 from linnet.estimators.logistic import LogisticRegression
 from linnet.evaluate.inputs import Floats
-from linnet.fit.binaries import Sides, Together
-from linnet.fit.linear import linear_output
-from linnet.fit.solve import newton_pays
+from linnet.fit.solvers.joint_newton import Sides, Together
+from linnet.fit.solvers.problem import linear_output
+from linnet.fit.solvers.select import newton_pays
 
 if TYPE_CHECKING:
-    from linnet.persist.onnx_columns import Inputs
-    from linnet.persist.onnx_graph import Tensor
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.graph import Tensor
 
 _BYTES = 128_000_000  # of the scores of a block of rows
 _FEW_PROBLEMS = 8  # a thread has whole problems: of fewer, with many rows, each is better solved by all threads
@@ -104,6 +106,42 @@ class Learners(ABC):
         for first in range(0, rows, step):
             part = slice(first, min(first + step, rows))
             yield part, self.part(table, part)
+
+
+class OneOfStack(LogisticRegression):
+    """One of the logistic regressions of a stack: its coefficients are views of the stack's, and what is assigned to
+    them is written there. A fit of its own, a copy and a file are an ordinary LogisticRegression's.
+    """
+
+    _linked = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._linked and name in ("coef_", "intercept_"):
+            given = {"coef_": self.coef_, "intercept_": self.intercept_, name: value}
+            weights, biases = as_parameters(given["coef_"], given["intercept_"], self._encoder, 1)
+            self.intercept_[...] = biases
+            self.coef_[...] = weights.T[:, self._encoder.order()]
+            return
+        super().__setattr__(name, value)
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit it by itself: it no longer belongs to the stack."""
+        self.__dict__.pop("_linked", None)
+        return super().fit(X, y, sample_weight, offset=offset)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file by itself."""
+        copy(self).save(path)
+
+    def __reduce__(self) -> Any:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_linked"}
+        return _ordinary, (kept,)
+
+
+def _ordinary(state: dict[str, Any]) -> LogisticRegression:
+    model = LogisticRegression.__new__(LogisticRegression)
+    model.__setstate__(state)
+    return model
 
 
 @dataclass
@@ -198,23 +236,24 @@ class StackedLogistic(Learners):
         return z
 
     def models(self) -> list[LogisticRegression]:
-        """A LogisticRegression of each, whose `coef_` and `intercept_`, changed in place, change these predictions."""
+        """A LogisticRegression of each: what is done to its `coef_` and `intercept_` is done to these."""
         return [self._model(problem) for problem in range(self.count)]
 
     def _model(self, problem: int) -> LogisticRegression:
-        model = LogisticRegression(**self.estimator.get_params(deep=False))
+        model = OneOfStack(**self.estimator.get_params(deep=False))
         model._encoder, model.n_features_in_ = self.encoder, self.encoder.width
         if self.encoder.names is not None:
             model.feature_names_in_ = np.array(self.encoder.names, object)
         mine = slice(problem, problem + 1)
         model.coef_, model.intercept_, model.classes_ = self.coef[mine], self.biases[mine], np.arange(2)
         model.n_iter_ = np.array([self.iterations[problem]], np.int32)
+        model._linked = True
         return model
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
         """The log-odds in an ONNX graph."""
-        from linnet.persist.onnx_columns import features
-        from linnet.persist.onnx_network import linear
+        from linnet.export.onnx.columns import features
+        from linnet.export.onnx.network import linear
 
         return linear(inputs.graph, features(inputs, self.encoder, "float64"), *self._parameters())
 
@@ -330,8 +369,8 @@ class SeparateLearners(Learners):
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
         """The log-odds of linnet's own classifiers in an ONNX graph: their z, or by their probabilities."""
-        from linnet.estimators.onnx_file import answers_of
-        from linnet.persist.onnx_network import log_odds
+        from linnet.export.onnx.file import answers_of
+        from linnet.export.onnx.network import log_odds
 
         graph, z = inputs.graph, {}
         models = {problem: model for problem, model in enumerate(self.each) if not isinstance(model, float)}

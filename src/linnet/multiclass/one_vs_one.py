@@ -8,13 +8,14 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from linnet._native import core
 from linnet.evaluate.inputs import Floats
-from linnet.fit.binaries import Sides
+from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
-    from linnet.persist.onnx_graph import Graph, Tensor
+    from linnet.export.onnx.graph import Graph, Tensor
 
 _TOGETHER = 4096  # pairs that vote at a time
 _LEAST = 1e-7  # of the probability of one class against another, as in LIBSVM: keeps the equations solvable
@@ -34,7 +35,9 @@ def couple(pairs: Floats) -> Floats:
     turned = np.swapaxes(r, 1, 2)
     q = 1 - turned * r
     q[:, every, every] += (turned**2).sum(axis=2)
-    p = np.maximum(np.linalg.solve(q, np.ones((len(r), count, 1)))[:, :, 0], 0.0)
+    p = np.ones((len(r), count))
+    core.solve_each(np.ascontiguousarray(q), p)
+    np.maximum(p, 0.0, out=p)
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
@@ -119,8 +122,8 @@ class OneVsOneClassifier(Reduction):
         return np.asarray(self._votes(len(scores), lambda pairs: scores[:, pairs]).argmax(axis=1))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        from linnet.persist import onnx_network as part
-        from linnet.persist.onnx_decisions import coupled
+        from linnet.export.onnx import network as part
+        from linnet.export.onnx.decisions import coupled
 
         first, second = self._pairs
         if len(self.classes_) == 2:

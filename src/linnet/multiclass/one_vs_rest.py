@@ -11,15 +11,15 @@ from linnet.data.sparse import as_dense
 from linnet.data.table import check_unmasked
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
-from linnet.fit.binaries import Sides
+from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass.base import Places, Reduction, as_rows
 from linnet.multiclass.decisions import log_yes, shares, with_winner
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
-    from linnet.estimators.onnx_file import Answers
-    from linnet.persist.onnx_columns import Inputs
-    from linnet.persist.onnx_graph import Graph, Tensor
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.graph import Graph, Tensor
 
 TIE_BREAKS = ("score", "random")
 
@@ -148,15 +148,15 @@ class OneVsRestClassifier(Reduction):
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         if not self.label_table_:
             return super()._to_graph(inputs)
-        from linnet.persist.onnx_network import above
+        from linnet.export.onnx.network import above
 
         graph, z = inputs.graph, self.learners_.z_graph(inputs)
         said = graph.cast(above(graph, z, 0.0, reached=False), "int64")
         return {"label": said, "probabilities": graph.add("Sigmoid", z)}
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        from linnet.persist import onnx_network as part
-        from linnet.persist.onnx_decisions import log_yes
+        from linnet.export.onnx import network as part
+        from linnet.export.onnx.decisions import log_yes
 
         if self.tie_break != "score":
             raise ConfigError("to_onnx of OneVsRestClassifier needs tie_break='score'")

@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 from linnet.checks import check_number, check_random, check_whole
 from linnet.errors import unknown_name
 from linnet.evaluate.inputs import Floats
-from linnet.fit.binaries import Sides
+from linnet.fit.solvers.joint_newton import Sides
+from linnet.fit.solvers.products import product
 from linnet.multiclass import codes as matrices
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.decisions import log_yes_and_no, shares
 from linnet.multiclass.learners import Rows
 
 if TYPE_CHECKING:
-    from linnet.persist.onnx_graph import Graph, Tensor
+    from linnet.export.onnx.graph import Graph, Tensor
 
 CODES = ("dense", "sparse", "exhaustive", "bch")
 DECODINGS = ("likelihood", "hamming", "loss")
@@ -90,7 +91,7 @@ class OutputCodeClassifier(Reduction):
         """Σ_l log P(M_kl), less what all classes have in common."""
         yes, no = (self.code_book_ > 0).T.astype(np.float64), (self.code_book_ < 0).T.astype(np.float64)
         log_p, log_q = log_yes_and_no(log_odds)
-        return np.asarray(log_p @ yes + log_q @ no - np.log(2.0) * (self.code_book_ == 0).sum(axis=1))
+        return np.asarray(product(log_p, yes) + product(log_q, no) - np.log(2.0) * (self.code_book_ == 0).sum(axis=1))
 
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         return shares(self._log_likelihood(log_odds))
@@ -100,12 +101,12 @@ class OutputCodeClassifier(Reduction):
             return np.asarray(self._log_likelihood(log_odds).argmax(axis=1))
         code = self.code_book_.T.astype(np.float64)
         if self.decoding == "hamming":  # places that differ are (columns - products) / 2
-            return np.asarray((np.where(scores > 0, 1.0, -1.0) @ code).argmax(axis=1))
-        return np.asarray((2 * (scores @ code) - (code**2).sum(axis=0)).argmax(axis=1))
+            return np.asarray(product(np.where(scores > 0, 1.0, -1.0), code).argmax(axis=1))
+        return np.asarray((2 * product(scores, code) - (code**2).sum(axis=0)).argmax(axis=1))
 
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        from linnet.persist import onnx_network as part
-        from linnet.persist.onnx_decisions import log_yes
+        from linnet.export.onnx import network as part
+        from linnet.export.onnx.decisions import log_yes
 
         code = self.code_book_.T.astype(np.float64)
         yes = graph.add("MatMul", log_yes(graph, z), np.maximum(code, 0))

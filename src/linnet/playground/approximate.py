@@ -10,10 +10,10 @@ import numpy as np
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
-from linnet.estimators.layers import Dense
-from linnet.estimators.sequential import Sequential
+from linnet.estimators.sequential.layers import Dense
+from linnet.estimators.sequential.sequential import Sequential
+from linnet.fit.loop.optimizers import Adam
 from linnet.fit.objective import Objective
-from linnet.fit.optimizers import Adam
 from linnet.playground.datasets import Floats
 from linnet.theory.approximation import Interpolant, relu_interpolant, squash_interpolant
 

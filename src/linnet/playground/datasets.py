@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import DataError, unknown_name
+from linnet.tables.task import Task
 
 Floats = NDArray[np.float64]
 Plane = Callable[[Floats], NDArray[np.float32]]
@@ -38,7 +39,7 @@ class Dataset:
     """Rows to learn from, and a plane of inputs to look at: `points` are the rows' places in it."""
 
     name: str
-    task: str  # "two classes", "many classes", "counts" or "a number"
+    task: Task
     x: NDArray[np.float32]  # rows x inputs
     y: NDArray[Any]  # class numbers, or numbers
     points: Floats  # rows x 2
@@ -89,9 +90,9 @@ def make(
     if name == "digits":
         return _digits()
     random = np.random.default_rng(seed)
+    task: Task | None = None  # classes, however many there are
     if name == "drawn":
         where, y = _drawn(points)
-        task = "classes"
     elif name in _MAKERS:
         task, maker = _MAKERS[name]
         where, y = maker(random, noise, classes)
@@ -105,10 +106,10 @@ def make(
         return np.stack([FEATURES[feature](at[:, 0], at[:, 1]) for feature in features], axis=1).astype(np.float32)
 
     named: tuple[str, ...] = ()
-    if task == "classes":
+    if task is None:
         kinds = sorted({int(point[2]) for point in points}) if name == "drawn" else range(int(y.max()) + 1)
         named = tuple("ABCDEF"[kind] for kind in kinds)
-        task = "two classes" if len(named) == 2 else "many classes"
+        task = Task.TWO_CLASSES if len(named) == 2 else Task.MANY_CLASSES
     return Dataset(name, task, plane(where), y, where, tuple(features), plane, classes=named)
 
 
@@ -184,17 +185,17 @@ def _counts(random: np.random.Generator, noise: float, classes: int) -> Made:
     return _moved(at, random, noise), random.poisson(rate).astype(np.float64)
 
 
-_MAKERS: dict[str, tuple[str, Callable[[np.random.Generator, float, int], Made]]] = {
-    "circle": ("classes", _circle),
-    "xor": ("classes", _xor),
-    "gaussians": ("classes", _gaussians),
-    "spirals": ("classes", _spirals),
-    "moons": ("classes", _moons),
-    "blobs": ("classes", _blobs),
-    "pinwheels": ("classes", _pinwheels),
-    "plane": ("a number", _plane),
-    "multi_gauss": ("a number", _multi_gauss),
-    "counts": ("counts", _counts),
+_MAKERS: dict[str, tuple[Task | None, Callable[[np.random.Generator, float, int], Made]]] = {
+    "circle": (None, _circle),
+    "xor": (None, _xor),
+    "gaussians": (None, _gaussians),
+    "spirals": (None, _spirals),
+    "moons": (None, _moons),
+    "blobs": (None, _blobs),
+    "pinwheels": (None, _pinwheels),
+    "plane": (Task.NUMBER, _plane),
+    "multi_gauss": (Task.NUMBER, _multi_gauss),
+    "counts": (Task.COUNTS, _counts),
 }
 
 
@@ -230,7 +231,7 @@ def _digits() -> Dataset:
     names = tuple(f"pixel {row},{column}" for row in range(8) for column in range(8))
     points, ranges, plane = components(x)
     return Dataset(
-        *("digits", "many classes", x, images.target.astype(np.intp), points, names, plane),
+        *("digits", Task.MANY_CLASSES, x, images.target.astype(np.intp), points, names, plane),
         axes=("first principal component", "second principal component"),
         ranges=ranges,
         classes=tuple("0123456789"),

@@ -17,10 +17,11 @@ from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.metrics import r2
 from linnet.fit.objective import Objective, penalty
-from linnet.model.heads import Bernoulli, Categorical
+from linnet.heads import Bernoulli, Categorical
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats
 from linnet.playground.model import DTYPE, Model
+from linnet.tables.task import Task
 
 SURFACE = 80  # points of a side of the surface
 NEURON = 32  # and of a neuron's picture
@@ -172,7 +173,7 @@ def _range(data: Dataset) -> tuple[float, float]:
     """Between which values the surface is told."""
     if data.classes:
         return 0.0, 1.0
-    if data.task == "counts":
+    if data.task is Task.COUNTS:
         return 0.0, float(max(1.0, data.y.max()))
     low, high = float(data.y.min()), float(data.y.max())
     return (low, high) if low < high else (low - 1, high + 1)

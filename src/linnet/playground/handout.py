@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from linnet.errors import ConfigError, hearing
-from linnet.estimators.layers import Dense, Dropout
-from linnet.estimators.mlp_classifier import MLPClassifier
-from linnet.estimators.mlp_regressor import MLPRegressor
-from linnet.estimators.table_model import TableModel, Tried
-from linnet.estimators.table_training import LEAST_ROWS
+from linnet.estimators.mlp.classifier import MLPClassifier
+from linnet.estimators.mlp.regressor import MLPRegressor
+from linnet.estimators.sequential.layers import Dense, Dropout
 from linnet.playground.session import Leg, Session
 from linnet.playground.state import State
+from linnet.tables.model import TableModel, Tried
+from linnet.tables.select import LEAST_ROWS
+from linnet.tables.task import Task
 
 PARTS = ("train", "test")
 
@@ -166,7 +167,7 @@ def table_model(session: Session) -> TableModel:
     }
     x = found.schema.apply(found.table)
     task = session.data.task
-    if task.endswith("classes"):
+    if task.has_classes:
         y: Any = np.array(found.classes, dtype=object)[found.y]
         estimator: Any = MLPClassifier(**settings)
     else:
@@ -182,7 +183,7 @@ def table_model(session: Session) -> TableModel:
         task=task,
         estimator=estimator,
         classes=np.array(found.classes, dtype=object) if found.classes else None,
-        threshold=state.threshold if task == "two classes" and state.threshold != 0.5 else None,
+        threshold=state.threshold if task is Task.TWO_CLASSES and state.threshold != 0.5 else None,
         tried=(Tried("playground", "trained by hand in the playground", {"loss": test}, chosen=True),),
         metric="loss",
         facts={"rows": len(session.train_part), "held_out": len(session.test_part), "seed": state.seed},

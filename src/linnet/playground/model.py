@@ -7,16 +7,17 @@ from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
-from linnet.estimators.layers import Dense, Dropout
-from linnet.estimators.losses import Loss
-from linnet.estimators.sequential import Sequential
-from linnet.estimators.stack import Stack
-from linnet.estimators.table_network import losses_of, stack_of
-from linnet.fit.loop import Plan
+from linnet.estimators.sequential.layers import Dense, Dropout
+from linnet.estimators.sequential.losses import Loss
+from linnet.estimators.sequential.sequential import Sequential
+from linnet.estimators.sequential.stack import Stack
+from linnet.fit.loop.training import Plan
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 from linnet.playground.datasets import Dataset
 from linnet.playground.state import State
+from linnet.tables.network import losses_of, stack_of
+from linnet.tables.task import Task
 
 DTYPE = "float32"  # as Sequential trains
 FOR_EVER = 10**9  # epochs: a run on screen ends when somebody stops it
@@ -30,7 +31,7 @@ _LOSS = {  # of each head
 }
 
 
-def heads_of(task: str) -> tuple[str, ...]:
+def heads_of(task: Task) -> tuple[str, ...]:
     """The heads that a task can have, its own first."""
     of_loss = {loss: head for head, loss in _LOSS.items()}
     return tuple(of_loss[loss] for loss in losses_of(task))

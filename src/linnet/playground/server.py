@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from linnet.errors import ConfigError, LinnetError
-from linnet.model.activations import ACTIVATIONS
+from linnet.heads.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground import state
 from linnet.playground.approximate import DEFAULTS, FUNCTIONS

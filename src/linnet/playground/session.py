@@ -14,7 +14,7 @@ import numpy as np
 
 from linnet.checks import check_number
 from linnet.errors import ConfigError, FitError, hearing
-from linnet.fit.loop import ONE_STEP, Epoch, OptimizerState, Slice, Training
+from linnet.fit.loop.training import ONE_STEP, Epoch, OptimizerState, Slice, Training
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
 from linnet.playground.frame import Scene, Score, input_maps

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
-from linnet.estimators.table_network import OPTIMIZERS as RULES
-from linnet.fit.optimizers import Optimizer
-from linnet.model.activations import ACTIVATIONS
+from linnet.fit.loop.optimizers import Optimizer
+from linnet.heads.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground.approximate import Curve
+from linnet.tables.network import OPTIMIZERS as RULES
 
 MOST_LAYERS = 6
 MOST_UNITS = 16

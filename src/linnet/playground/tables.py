@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.encoder import Encoder
-from linnet.data.kinds import Column, judge
-from linnet.data.schema import Schema, unknown_column
-from linnet.data.sources import open_source
-from linnet.data.tasks import read_task
 from linnet.errors import DataError
-from linnet.estimators.table_model import Roles, target_of, with_target
-from linnet.estimators.table_training import LEAST_ROWS
 from linnet.playground.datasets import Dataset, Floats, Plane, components, span
+from linnet.tables.io.sources import open_source
+from linnet.tables.kinds import Column, Kind, judge
+from linnet.tables.rows import Roles, target_of, with_target
+from linnet.tables.schema import Schema, unknown_column
+from linnet.tables.select import LEAST_ROWS
+from linnet.tables.task import Task, read_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ _MOST_ROWS = 20_000
 _MOST_INPUTS = 200
 _MOST_CLASSES = 10
 _MOST_NAMED = 3  # columns that are left out for one reason
-_PREDICTED = ("number", "boolean", "category")
+_PREDICTED = (Kind.NUMBER, Kind.BOOLEAN, Kind.CATEGORY)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Table:
             "name": self.name,
             "rows": len(self.table),
             "targets": [column.name for column in columns if _can_be_predicted(column, self.table)],
-            "axes": [column.name for column in columns if column.used and column.kind == "number"],
+            "axes": [column.name for column in columns if column.used and column.kind is Kind.NUMBER],
         }
 
     def last_target(self) -> str:
@@ -128,7 +128,7 @@ class Table:
             ranges = span(points[:, 0]), span(points[:, 1])
             plane = _through(found, one, two)
         y, centre, scale, notes = found.y, 0.0, 1.0, [*self.notes, *found.notes]
-        if task == "a number":
+        if task is Task.NUMBER:
             centre, scale = float(y.mean()), float(y.std())
             y = (y - centre) / scale
             notes.append(
@@ -155,7 +155,7 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
     assert task is not None
     y = target_of(table, schema, task)
     classes: tuple[str, ...] = ()
-    if task.endswith("classes"):
+    if task.has_classes:
         kinds, y = np.unique(y, return_inverse=True)
         classes = tuple(map(str, kinds))
         if len(classes) > _MOST_CLASSES:
@@ -209,7 +209,7 @@ def _can_be_predicted(column: Column, table: "pa.Table") -> bool:
         task, _ = read_task(found, values)
     except DataError:
         return False
-    return not task.endswith("classes") or found.distinct <= _MOST_CLASSES
+    return not task.has_classes or found.distinct <= _MOST_CLASSES
 
 
 def _notes(schema: Schema) -> list[str]:
@@ -237,7 +237,7 @@ def _narrowed(schema: Schema, table: "pa.Table") -> Schema:
         excess = columns.count - _MOST_INPUTS
         if excess <= 0:
             return schema
-        left = [column.name for column in schema.used if column.kind == "text"][:1]
+        left = [column.name for column in schema.used if column.kind is Kind.TEXT][:1]
         if not left and encoder.levels:
             left = [max(encoder.levels, key=lambda level: len(level.values)).column]
         left = left or [column.name for column in schema.used[-excess:]]

@@ -7,8 +7,9 @@ import numpy as np
 
 from linnet import evaluate
 from linnet.errors import hearing
-from linnet.estimators.table_answers import Answers, Array, Floats
 from linnet.evaluate.measures import wilson
+from linnet.tables.predictions import Evaluation
+from linnet.tables.rows import Array, Floats
 
 _MOST_CUTOFFS = 400
 _MOST_CURVES = 8  # classes with cut-offs
@@ -87,16 +88,16 @@ class ClassFacts:
     gain: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())  # parts of rows, parts of positives found
 
 
-def class_facts(answers: Answers) -> ClassFacts:
+def class_facts(evaluation: Evaluation) -> ClassFacts:
     """All of them."""
-    model, y, weights, proba = answers.model, answers.y, answers.weights, answers.proba
+    model, y, weights, proba = evaluation.model, evaluation.y, evaluation.weights, evaluation.proba
     classes = model.classes
     assert classes is not None
     with hearing():  # of classes that have no rows, or are never predicted
-        confusion = evaluate.Confusion.of(y, answers.said, labels=classes, sample_weight=weights)
+        confusion = evaluate.Confusion.of(y, evaluation.predicted, labels=classes, sample_weight=weights)
         scores = confusion.scores(zero_division=0.0)
         shown = _most(scores.support, _MOST_IN_TABLE)
-        areas = {} if proba is None else _areas(answers, shown)
+        areas = {} if proba is None else _areas(evaluation, shown)
         rows = tuple(
             ClassRow(
                 str(classes[k]),
@@ -118,18 +119,18 @@ def class_facts(answers: Answers) -> ClassFacts:
             _mixed_up(confusion),
             len(classes),
         )
-        return facts if proba is None else _with_probabilities(facts, answers, proba, scores.support)
+        return facts if proba is None else _with_probabilities(facts, evaluation, proba, scores.support)
 
 
-def _with_probabilities(facts: ClassFacts, answers: Answers, proba: Array, support: Floats) -> ClassFacts:
-    classes, y, weights = answers.model.classes, answers.y, answers.weights
+def _with_probabilities(facts: ClassFacts, evaluation: Evaluation, proba: Array, support: Floats) -> ClassFacts:
+    classes, y, weights = evaluation.model.classes, evaluation.y, evaluation.weights
     assert classes is not None
     two = len(classes) == 2
     if two:
         truth, p, whose = y == classes[1], proba[:, 1], f"the probability of {classes[1]}"
-        threshold = 0.5 if answers.model.threshold is None else answers.model.threshold
+        threshold = 0.5 if evaluation.model.threshold is None else evaluation.model.threshold
     else:
-        truth, p, whose = answers.said == y, proba.max(axis=1), "the probability of the class that was said"
+        truth, p, whose = evaluation.predicted == y, proba.max(axis=1), "the probability of the class that was said"
         threshold = None
     curved = [k for k in ([1] if two else _most(support, _MOST_CURVES)) if 0 < (y == classes[k]).sum() < len(y)]
     calibration = evaluate.calibration(truth, p, pos_label=True, sample_weight=weights, n_bins=_BINS)
@@ -154,15 +155,17 @@ def _most(support: Floats, count: int) -> list[int]:
     return [int(k) for k in np.argsort(-support, kind="stable")[:count]]
 
 
-def _areas(answers: Answers, wanted: list[int]) -> dict[int, tuple[float | None, float | None]]:
+def _areas(evaluation: Evaluation, wanted: list[int]) -> dict[int, tuple[float | None, float | None]]:
     """ROC AUC and average precision of each class against the rest."""
-    assert answers.proba is not None
-    assert answers.model.classes is not None
+    assert evaluation.proba is not None
+    assert evaluation.model.classes is not None
     out: dict[int, tuple[float | None, float | None]] = {}
     for k in wanted:
-        flags = answers.y == answers.model.classes[k]
+        flags = evaluation.y == evaluation.model.classes[k]
         if flags.any() and not flags.all():
-            cutoffs = evaluate.Cutoffs.of(flags, answers.proba[:, k], pos_label=True, sample_weight=answers.weights)
+            cutoffs = evaluate.Cutoffs.of(
+                flags, evaluation.proba[:, k], pos_label=True, sample_weight=evaluation.weights
+            )
             out[k] = cutoffs.roc_auc, cutoffs.average_precision
     return out
 

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from linnet.errors import LinnetError, hearing
-from linnet.estimators.table_answers import Answers, Floats
-from linnet.estimators.table_model import Examples, TableModel
+from linnet.tables.kinds import Kind
+from linnet.tables.model import TableModel
+from linnet.tables.predictions import Evaluation
+from linnet.tables.rows import Examples, Floats
 
 _MOST_KEPT = 200
 _MOST_INFERRED = 1500  # parameters
@@ -47,12 +49,12 @@ class WeightImage:
     weights: tuple[float, ...]
 
 
-def coefficients(answers: Answers, training: Examples | None) -> Coefficients | None:
+def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficients | None:
     """The coefficients of a linear model, with intervals if its training rows are given; None of other models."""
-    model, estimator = answers.model, answers.model.estimator
+    model, estimator = evaluation.model, evaluation.model.estimator
     if not hasattr(estimator, "coef_"):
         return None
-    x = model.schema.apply(answers.table)
+    x = evaluation.rows.applied.x
     values, names = np.atleast_2d(np.asarray(estimator.coef_, np.float64)), _names(estimator)
     intercepts = np.atleast_1d(np.asarray(estimator.intercept_, np.float64))
     of = _outputs(model, len(values))
@@ -107,7 +109,7 @@ def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
     side = _SIDES.get(len(columns))
     if side is None or not hasattr(estimator, "coef_"):
         return ()
-    if not all(column.kind in ("number", "boolean", "constant", "empty") for column in columns):
+    if not all(column.kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.CONSTANT, Kind.EMPTY) for column in columns):
         return ()
     names = _names(estimator)
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
@@ -135,7 +137,7 @@ def _scale(column: Any) -> float:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_string(column.type) or pa.types.is_boolean(column.type):
+    if pa.types.is_dictionary(column.type) or pa.types.is_boolean(column.type):
         return 1.0
     spread = pc.stddev(column).as_py()
     return float(spread) if spread and np.isfinite(spread) else 1.0

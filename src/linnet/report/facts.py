@@ -6,20 +6,19 @@ import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from linnet.data.kinds import Column
 from linnet.errors import DataWarning, hearing
-from linnet.estimators.table_answers import Answers
-from linnet.estimators.table_model import Examples, TableModel, Tried
 from linnet.evaluate import Interval
 from linnet.report.class_facts import ClassFacts, class_facts
 from linnet.report.coefficients import Coefficients, WeightImage, coefficients, weight_images
 from linnet.report.importance import Dependence, Importance, Told, dependences, importances
 from linnet.report.number_facts import NumberFacts, number_facts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from linnet.tables.kinds import Column
+from linnet.tables.model import TableModel, Tried
+from linnet.tables.predictions import Evaluation
+from linnet.tables.rows import Examples
+from linnet.tables.task import Task
 
 _NO_CURVES = ("seconds", "learning_rate")
 
@@ -29,7 +28,7 @@ class Facts:
     """What was trained on what, how good it is on rows it has not seen, and what it has learned."""
 
     target: Column
-    task: str
+    task: Task
     reason: str  # for the task
     model: str  # the name of the candidate that was chosen
     what: str  # that is, in words
@@ -64,7 +63,7 @@ class Facts:
 
 def facts_of(
     model: TableModel,
-    held_out: "pa.Table",
+    data: Any = None,
     *,
     training: Examples | None = None,
     files: Sequence[str] = (),
@@ -72,42 +71,47 @@ def facts_of(
     notices: Sequence[str] = (),
     progress: Told = lambda done: None,
 ) -> Facts:
-    """Measure a model on rows that it was not trained on.
+    """Measure a model on rows that it was not trained on, of any kind; None: those held out of its training.
 
     `training`: the rows it was trained on, for the intervals of coefficients; `files`: where they came from, which a
     model file does not say. `command`: if not to be told by the settings that the model was trained with. `progress` is
     told which part is done.
     """
     with hearing(DataWarning) as said:
-        answers = Answers.of(model, held_out)
-    with hearing(DataWarning):  # the same again, of shuffled rows
-        return _measured(answers, training, files, command, (*notices, *said), progress)
+        if data is None:
+            assert model.run is not None, "a model from a file has no rows"
+            found = model.run.predictions
+            found.rows.warn()
+            evaluation = Evaluation(model, model.run.held_out, found.values, found.proba)
+        else:
+            evaluation = Evaluation.of(model, data)
+    return _measured(evaluation, training, files, command, (*notices, *said), progress)
 
 
 def _measured(
-    answers: Answers,
+    evaluation: Evaluation,
     training: Examples | None,
     files: Sequence[str],
     command: str,
     notices: Sequence[str],
     progress: Told,
 ) -> Facts:
-    model = answers.model
+    model = evaluation.model
     assert model.schema.target is not None
-    metrics = answers.intervals()
+    metrics = evaluation.intervals()
     progress(0.2)
     known = model.facts
     seed = known.get("seed")
     chosen = next((one for one in model.tried if one.chosen), None)
-    linear = coefficients(answers, training)
+    linear = coefficients(evaluation, training)
     progress(0.4)
     rises, importance = "", tuple[Importance, ...]()
     if hasattr(model.estimator, "coefs_"):
-        rises, importance = importances(answers, seed or 0, lambda done: progress(0.4 + 0.5 * done))
+        rises, importance = importances(evaluation, seed or 0, lambda done: progress(0.4 + 0.5 * done))
         if len(importance) < len(model.schema.used):
             told = f"the {len(importance):,} that move the network most were shuffled to see how much each matters"
             notices = (*notices, f"of {len(model.schema.used):,} columns {told}")
-    dependence = dependences(answers, importance, seed or 0)
+    dependence = dependences(evaluation, importance, seed or 0)
     progress(1.0)
     roles = {"exposure": model.roles.exposure, "offset": model.roles.offset, "weights": model.roles.weights}
     return Facts(
@@ -119,7 +123,7 @@ def _measured(
         estimator=repr(model.estimator) if hasattr(model.estimator, "get_params") else type(model.estimator).__name__,
         files=tuple(files),
         rows=known.get("rows"),
-        held_out=len(answers.y),
+        held_out=len(evaluation.y),
         seed=seed,
         roles={name: role for name, role in roles.items() if role is not None},
         classes=() if model.classes is None else tuple(str(name) for name in model.classes),
@@ -129,15 +133,15 @@ def _measured(
         metric=model.metric,
         metrics=metrics,
         history=_history(model.estimator),
-        of_classes=class_facts(answers) if model.classes is not None else None,
-        of_numbers=number_facts(answers) if model.classes is None else None,
+        of_classes=class_facts(evaluation) if model.classes is not None else None,
+        of_numbers=number_facts(evaluation) if model.classes is None else None,
         coefficients=linear,
         importance=importance,
         importance_metric=rises,
         dependence=dependence,
         images=weight_images(model),
         notices=tuple(dict.fromkeys((*notices, *model.schema.notices))),
-        command=command or command_of(known.get("settings"), files),
+        command=command or command_of(known.get("settings"), files) or call_of(known.get("parameters"), files),
         versions=known.get("versions") or versions(),
     )
 
@@ -154,6 +158,16 @@ def command_of(settings: Mapping[str, Any] | None, files: Sequence[str] = ()) ->
         for one in value if isinstance(value, list | tuple) else [value]:
             words += [f"--{name.replace('_', '-')}", str(one)]
     return shlex.join(words)
+
+
+def call_of(parameters: Mapping[str, Any] | None, files: Sequence[str] = ()) -> str:
+    """The call in Python that trains with these parameters; "" of a model that no such call has trained."""
+    if parameters is None:
+        return ""
+    data = "data" if not files else repr(files[0]) if len(files) == 1 else repr(list(files))
+    words = [data, repr(parameters["target"])]
+    words += [f"{name}={value!r}" for name, value in parameters.items() if name != "target"]
+    return f"linnet.train({', '.join(words)})"
 
 
 def versions() -> dict[str, str]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from linnet.estimators.table_answers import Answers, Floats
-from linnet.estimators.table_model import numbers_of
+from linnet.tables.predictions import Evaluation
+from linnet.tables.rows import Floats, numbers_of
+from linnet.tables.task import Task
 
 _MOST_POINTS = 800  # more are counted in cells
 _CELLS = 40  # a side
@@ -69,11 +70,11 @@ class NumberFacts:
     counts: CountFacts | None = None
 
 
-def number_facts(answers: Answers) -> NumberFacts:
+def number_facts(evaluation: Evaluation) -> NumberFacts:
     """All of them."""
-    y, mean, w = answers.y.astype(np.float64), answers.said.astype(np.float64), answers.w
-    exposure = answers.model.roles.exposure
-    time = np.ones(len(y)) if exposure is None else numbers_of(answers.table, exposure)
+    y, mean, w = evaluation.y.astype(np.float64), evaluation.predicted.astype(np.float64), evaluation.w
+    exposure = evaluation.model.roles.exposure
+    time = np.ones(len(y)) if exposure is None else numbers_of(evaluation.table, exposure)
     residuals = y - mean
     return NumberFacts(
         _cloud(mean, y),
@@ -82,7 +83,7 @@ def number_facts(answers: Answers) -> NumberFacts:
         _groups(y, mean, time, w),
         exposure is not None,
         float(np.average(residuals, weights=w)),
-        _counts(y, mean, w) if answers.model.task == "counts" else None,
+        _counts(y, mean, w) if evaluation.model.task is Task.COUNTS else None,
     )
 
 

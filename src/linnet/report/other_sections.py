@@ -127,4 +127,4 @@ def _importance(facts: Facts) -> tuple[str, str, Safe]:
         said = "The mean prediction if all rows had this value, the other columns being as they are."
         parts += [tag("h3", "How the answer moves with a column"), tag("p", said, class_="quiet")]
         parts.append(tag("div", *figures, class_="charts"))
-    return section("importance", "What it goes by", *parts)
+    return section("importance", "Which columns matter", *parts)

@@ -4,9 +4,8 @@ import base64
 import hashlib
 import os
 from importlib.resources import files
-from pathlib import Path
 
-from linnet.files import write_whole
+from linnet.files import check_path, write_whole
 from linnet.report import sections
 from linnet.report.class_sections import class_sections
 from linnet.report.facts import Facts
@@ -48,7 +47,7 @@ def page(facts: Facts) -> str:
 
 def write_report(path: str | os.PathLike[str], facts: Facts) -> None:
     """Write the page to a file; one that is there already is replaced once the new one is whole."""
-    write_whole(Path(path), [page(facts).encode()])
+    write_whole(check_path(path), [page(facts).encode("utf-8", "backslashreplace")])
 
 
 def _asset(name: str) -> str:

@@ -2,11 +2,12 @@
 
 import math
 
-from linnet.data.kinds import Column
 from linnet.evaluate import Interval
 from linnet.report import charts
 from linnet.report.facts import Facts
 from linnet.report.markup import Safe, count, cut, join, name, number, percent, several, table, tag
+from linnet.tables.kinds import Column
+from linnet.tables.task import Task
 
 _MOST_COLUMNS = 60
 _MOST_NOTICES = 12
@@ -22,20 +23,20 @@ _WORDS = {
     "poisson_deviance": "Poisson deviance",
 }
 _MEANS = {
-    "log_loss": "surprise at the true class; 0 is perfect",
-    "accuracy": "part of rows whose class is said",
+    "log_loss": "surprise at the actual class; 0 is perfect",
+    "accuracy": "share of rows classified correctly",
     "balanced_accuracy": "mean recall of the classes",
     "f1": "harmonic mean of precision and recall",
     "roc_auc": "how often the likelier of two rows is the right one; 0.5 is chance",
-    "precision": "part of those called positive that are",
-    "recall": "part of the positives that are found",
+    "precision": "share of rows predicted as positive that are",
+    "recall": "share of the positive rows that are found",
     "average_precision": "mean precision over all recalls",
     "rmse": "root of the mean squared error, in units of the target",
     "mae": "mean distance, in units of the target",
-    "r2": "part of the variance that is explained",
+    "r2": "share of the variance that is explained",
     "poisson_deviance": "mean distance of counts; 0 is perfect",
 }
-_ARE_PARTS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "precision", "recall", "average_precision")
+_ARE_SHARES = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "precision", "recall", "average_precision")
 
 
 def words(metric: str) -> str:
@@ -57,7 +58,7 @@ def section(key: str, title: str, *content: object) -> tuple[str, str, Safe]:
 
 def header(facts: Facts) -> Safe:
     """What was trained on what, in two sentences, and the numbers that matter most."""
-    kind = {"two classes": "", "many classes": "", "counts": " counts", "a number": ""}[facts.task]
+    kind = " counts" if facts.task is Task.COUNTS else ""
     rows = f"trained on {several(facts.rows, 'row')}" if facts.rows is not None else "trained"
     lead = join(
         [
@@ -85,8 +86,8 @@ def _article(what: str) -> str:
 def _headline(facts: Facts) -> list[Interval]:
     """The metric that chose, and those that people ask for first."""
     asked = {
-        "two classes": ("accuracy", "roc_auc", "average_precision"),
-        "many classes": ("accuracy", "f1", "roc_auc"),
+        Task.TWO_CLASSES: ("accuracy", "roc_auc", "average_precision"),
+        Task.MANY_CLASSES: ("accuracy", "f1", "roc_auc"),
     }.get(facts.task, ("rmse", "mae", "r2"))
     by_name = {one.metric: one for one in facts.metrics}
     order = dict.fromkeys((facts.metrics[0].metric, *asked, *by_name))
@@ -139,11 +140,11 @@ def _notices(facts: Facts) -> Safe:
 
 def metrics(facts: Facts) -> tuple[str, str, Safe]:
     """All metrics with their intervals."""
-    parts = any(one.metric in _ARE_PARTS for one in facts.metrics)
+    parts = any(one.metric in _ARE_SHARES for one in facts.metrics)
     rows = []
     for one in facts.metrics:
         limits = f"{number(one.low)} to {number(one.high)}" if math.isfinite(one.low) else "–"
-        picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if one.metric in _ARE_PARTS else ""
+        picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if one.metric in _ARE_SHARES else ""
         what = tag("span", _MEANS.get(one.metric, ""), class_="wide quiet")
         rows.append((words(one.metric), number(one.value), limits, *((picture,) if parts else ()), what))
     head = ("Metric", "Value", "95% interval", *((charts.axis_of_cells((0, 1)),) if parts else ()), "What it is")

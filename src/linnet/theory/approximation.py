@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, DataError, FitError
 from linnet.fit.objective import Objective
-from linnet.model.activations import Activation
-from linnet.model.heads import Normal
+from linnet.heads import Normal
+from linnet.heads.activations import Activation
 from linnet.model.network import Layer, Network
 from linnet.theory.sampling import Sampled, jump_of, sample, sample_by_height, start
 

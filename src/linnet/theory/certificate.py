@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.fit.coordinate import lasso, part_of
-from linnet.fit.linear import Floats, Problem
-from linnet.fit.newton import dependent, elimination_order, factor, newton
-from linnet.fit.precondition import squares
+from linnet.fit.solvers.coordinate import lasso, part_of
+from linnet.fit.solvers.newton import dependent, elimination_order, factor, newton
+from linnet.fit.solvers.preconditioner import squares
+from linnet.fit.solvers.problem import Floats, Problem
 
 _LARGEST = 10_000  # parameters
 
@@ -79,7 +79,7 @@ def certify(
     assert target is not None
     weights = np.ones(len(target)) if problem.weights is None else problem.weights
     observed = np.empty(problem.size)
-    problem.core.gradient(weights[:, None] * target, observed)
+    problem.sums.gradient(weights[:, None] * target, observed)
     # sums over columns as the user has them: add back what the centers took off
     back = np.zeros((problem.columns.count + 1, k))
     back[: problem.columns.dense] = problem.center[:, None]
@@ -112,9 +112,7 @@ def certify(
 def _at(problem: Problem, theta: Floats) -> tuple[float, Floats]:
     """The objective, and the slope of the loss alone, also where parameters are held at zero."""
     slope = np.empty(problem.size)
-    loss, _ = problem.core.sums(
-        theta, problem.labels, problem.values, problem.weights, problem.offset, slope, None, expected=False
-    )
+    loss, _ = problem.sums.at(theta, slope)
     return loss + float(0.5 * problem.ridge @ theta**2 + lasso(problem) @ np.abs(theta)), slope
 
 

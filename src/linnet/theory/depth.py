@@ -26,8 +26,8 @@ from linnet.data.rows import Rows
 from linnet.errors import ConfigError
 from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.objective import Objective
-from linnet.model.activations import Activation
-from linnet.model.heads import Normal
+from linnet.heads import Normal
+from linnet.heads.activations import Activation
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Layer, Network
 from linnet.pictures import new_axes

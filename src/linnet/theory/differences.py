@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linnet.errors import ConfigError
-from linnet.fit.linear import Floats
+from linnet.fit.solvers.problem import Floats
 from linnet.model.network import Network
 
 

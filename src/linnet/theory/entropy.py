@@ -31,6 +31,10 @@ from linnet.theory.stationary import Stationary, lagrange
 Floats = NDArray[np.float64]
 
 _MOST = 400  # unknowns: Newton's method on all probabilities is for looking at
+_LEAST = 1e-10  # probability that is told from 0
+_SEPARATED = (
+    "there is no largest entropy with all probabilities above 0: a plane tells some classes apart without error"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,9 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     try:
         found = lagrange(lambda p: -np.sum(p * np.log(p)), [*demands, *sums], start)
     except FitError as error:
-        raise DataError(
-            "there is no largest entropy with all probabilities above 0: a plane tells some classes apart without error"
-        ) from error
+        raise DataError(_SEPARATED) from error
+    if found.x.min() < _LEAST:  # where it goes on for ever, and the slopes of p log p are lost in rounding
+        raise DataError(_SEPARATED)
     factors = found.multipliers[: observed.size].reshape(observed.shape)
     shift = factors.mean(axis=1, keepdims=True)  # what is added to all classes is not determined
     log_normaliser = 1 - found.multipliers[observed.size :] - table @ shift[:, 0]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import DataError
-from linnet.model.heads import Categorical
+from linnet.heads import Categorical
 
 Floats = NDArray[np.float64]
 

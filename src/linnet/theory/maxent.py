@@ -16,9 +16,9 @@ import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
 from linnet.errors import ConfigError, DataError
-from linnet.fit.linear import Point
-from linnet.fit.newton import newton
-from linnet.model.heads import log_softmax
+from linnet.fit.solvers.newton import newton
+from linnet.fit.solvers.problem import Point
+from linnet.heads import log_softmax
 
 Floats = NDArray[np.float64]
 _TRIES = 10

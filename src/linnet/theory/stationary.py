@@ -30,6 +30,8 @@ _DEPENDENT = 1e-8  # of the largest singular value
 _FLAT = 1e-8  # of the largest curvature
 _BESIDE = 1e-6  # of the size of x: how far away curvatures are looked at again
 _FADING = 1e-2  # of the curvature there
+_SINGULAR = 1e-12  # of the largest singular value
+_ROUNDING = 1e-15  # of what the equations are counted in
 _HALVINGS = 40
 
 
@@ -95,19 +97,22 @@ def lagrange(
     if not all(np.isfinite(numbers).all() for numbers in system.gradients(x)):
         raise DataError("f or a constraint, or a derivative of one, is not finite at x0: start elsewhere")
     multipliers = system.multipliers(x)
-    of_unknown, per = system.units(x)
     equations = system.equations(x, multipliers)
     for iteration in range(max_iter + 1):
         of_f = system.hessian(x)
+        moved = float(max(np.abs(x).max(), np.abs(x - start.ravel()).max()))  # the scale on which x has digits
+        of_unknown, per = system.units(x, of_f, moved)
         curvature = system.curvature(x, multipliers, of_f)
         if not np.isfinite(curvature).all():
             break
-        inverse = np.linalg.pinv(per[:, None] * system.matrix(x, curvature) * of_unknown, rcond=1e-12)
+        matrix = per[:, None] * system.matrix(x, curvature) * of_unknown
+        inverse = np.linalg.pinv(matrix, rcond=_SINGULAR)
         way = -inverse @ (per * equations)
         step, length, size = of_unknown * way, 1.0, np.linalg.norm(per * equations)
-        moved = float(max(np.abs(x).max(), np.abs(x - start.ravel()).max()))  # the scale on which x has digits
         settled = np.abs(step[: x.size]).max() <= _SETTLED * moved
-        if settled and system.solved(x, multipliers, equations, of_f, moved):
+        # no step at all is made where f fades out: its slope is left, but no curvature that could tell how far to go
+        answered = np.linalg.norm(matrix @ way + per * equations) <= max(0.5 * float(size), _ROUNDING)
+        if settled and answered and system.solved(x, multipliers, equations, of_f, moved):
             return system.result(x, multipliers, curvature, iteration)
         for _ in range(_HALVINGS):
             trial = x + length * step[: x.size], multipliers + length * step[x.size :]
@@ -117,7 +122,7 @@ def lagrange(
                 break
             length /= 2
         else:  # rounding alone may be left
-            if system.solved(x, multipliers, equations, of_f, 1 + float(np.abs(x).max())):
+            if answered and system.solved(x, multipliers, equations, of_f, 1 + float(np.abs(x).max())):
                 return system.result(x, multipliers, curvature, iteration)
             break
         x, multipliers, equations = *trial, there
@@ -149,13 +154,13 @@ class _System:
         _, gradient, _, rows = self.gradients(x)
         return np.asarray(np.linalg.lstsq(rows.T, gradient, rcond=_DEPENDENT)[0]) if len(rows) else np.empty(0)
 
-    def units(self, x: Floats) -> tuple[Floats, Floats]:
+    def units(self, x: Floats, hessian: Floats, spread: float) -> tuple[Floats, Floats]:
         """What each of (x, λ) is counted in, and what each equation is multiplied by, so that the units of x, f and g
-        do not matter to what counts as small.
+        do not matter to what counts as small: those at x, as where f is flat its slope and curvature fade together.
         """
         _, gradient, _, rows = self.gradients(x)
-        of_x = _or_one(np.abs(x).max())
-        of_f = _or_one(max(np.abs(gradient).max() * of_x, np.abs(self.hessian(x)).max() * of_x**2))
+        of_x = _or_one(spread)
+        of_f = _or_one(max(np.abs(gradient).max() * of_x, np.abs(hessian).max() * of_x**2))
         of_g = np.array([_or_one(np.abs(row).max() * of_x) for row in rows])
         return np.append(np.full(x.size, of_x), of_f / of_g), np.append(np.full(x.size, of_x / of_f), 1 / of_g)
 

@@ -123,7 +123,7 @@ export class Diagram {
   }
 
   #hidden(layer, count) {
-    const hidden = this.state.layers[layer];
+    const hidden = this.state.layers[layer] ?? { activation: "tanh", dropout: 0 }; // removed, which the server has yet to hear
     const head = make("div", { class: "column-head" },
       make("div", { class: "count" },
         make("button", { type: "button", "aria-label": `Remove a unit from layer ${layer + 1}`, "data-key": `less-${layer}`, disabled: count <= 1, onclick: () => this.on.units(layer, count - 1) }, "−"),

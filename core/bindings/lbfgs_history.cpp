@@ -1,0 +1,74 @@
+// Python's view of the memory of L-BFGS.
+#include "objective/lbfgs_history.hpp"
+
+#include "bindings/arrays.hpp"
+
+namespace linnet::inline LINNET_ISA {
+
+namespace {
+
+template <class T>
+struct PyChanges {
+  Changes<T> changes;
+  InUse in_use;
+};
+
+template <class T>
+void bind(nb::module_& m, const char* name) {
+  using Kept = PyChanges<T>;
+  auto check = [](const Kept& self, const auto& x) { require(is_long(x, self.changes.size()), "wrong length"); };
+  nb::class_<Kept>(m, name)
+      .def(
+          "__init__",
+          [](Kept* self, std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads) {
+            require(size >= 1 && size <= most_rows, "size: too many, or none");
+            counted("memory", memory, 1, 1 << 16);
+            counted("threads", threads, 1, most_threads);
+            require(half >= 0 && 2 * half <= size, "half: no more than half the size");
+            new (self) Kept{{size, half, memory, threads}, {}};
+          },
+          nb::arg("size"), nb::arg("half"), nb::arg("memory"), nb::arg("threads"))
+      .def("__len__", [](const Kept& self) { return self.changes.count(); })
+      .def("clear",
+           [](Kept& self) {
+             const InUse::Turn turn(self.in_use);
+             self.changes.clear();
+           })
+      .def(
+          "push",
+          [check](Kept& self, Vector<double> s, Vector<double> y) {
+            const InUse::Turn turn(self.in_use);
+            check(self, s);
+            check(self, y);
+            nb::gil_scoped_release free;
+            self.changes.push(s.data(), y.data());
+          },
+          nb::arg("s"), nb::arg("y"))
+      .def(
+          "forward",
+          [check](Kept& self, OutVector<double> q) {
+            const InUse::Turn turn(self.in_use);
+            check(self, q);
+            nb::gil_scoped_release free;
+            self.changes.forward(q.data());
+          },
+          nb::arg("q").noconvert())
+      .def(
+          "backward",
+          [check](Kept& self, OutVector<double> r) {
+            const InUse::Turn turn(self.in_use);
+            check(self, r);
+            nb::gil_scoped_release free;
+            self.changes.backward(r.data());
+          },
+          nb::arg("r").noconvert());
+}
+
+}  // namespace
+
+void bind_lbfgs_history(nb::module_& m) {
+  bind<double>(m, "Changes");
+  bind<float>(m, "NarrowChanges");
+}
+
+}  // namespace linnet::inline LINNET_ISA

@@ -1,0 +1,144 @@
+// The memory of L-BFGS: the last changes of theta (s) and of the gradient (y), and the two loops over them that make a
+// gradient into a step. The loops' inner products follow from few passes over the changes: with what is known of s'y,
+// the first loop's are solved for from S'g, and the second's from Y'r.
+//
+// The product of two vectors is the usual one, or that of vectors known in two ways: the first `half` entries are
+// coordinates of some kind, the next `half` their images under a matrix K, and a'K b is the product of a's coordinates
+// with b's images. What follows them counts as usual.
+//
+// T: what changes are kept in. Steps are as good in float, since a gradient itself is never rounded, but for vectors
+// whose entries differ by more than its range.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "kernels/product.hpp"
+#include "threads/team.hpp"
+
+namespace linnet::inline LINNET_ISA {
+
+// dot in kernels/product.hpp, for numbers kept in float
+inline double dot(const float* a, const double* b, std::ptrdiff_t n) {
+  constexpr std::ptrdiff_t piece = 512;
+  double wide[piece], sum = 0;
+  for (std::ptrdiff_t first = 0; first < n; first += piece) {
+    const std::ptrdiff_t count = std::min(piece, n - first);
+    std::copy_n(a + first, count, wide);
+    sum += dot(wide, b + first, count);
+  }
+  return sum;
+}
+
+// Part of the product of two vectors: entries first to last of those that count.
+template <class T>
+double product_of(const T* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first, std::ptrdiff_t last) {
+  const std::ptrdiff_t middle = std::clamp(half, first, last);  // up to here coordinates with images
+  return dot(a + first, b + half + first, middle - first) + dot(a + half + middle, b + half + middle, last - middle);
+}
+
+template <class T>
+class Changes {
+ public:
+  Changes(std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads)
+      : size_(size),
+        half_(half),
+        memory_(memory),
+        threads_(threads),
+        s_(size * memory, false),
+        y_(size * memory, false),
+        sy_(static_cast<std::size_t>(memory) * memory),
+        partial_(static_cast<std::size_t>((size - half + chunk - 1) / chunk) * memory),
+        factor_(static_cast<std::size_t>(memory)) {}
+
+  std::ptrdiff_t size() const { return size_; }
+  int count() const { return count_; }
+  void clear() { newest_ = -1, count_ = 0; }
+
+  // Remembers a change; the oldest is forgotten if there is no room.
+  void push(const double* s, const double* y) {
+    newest_ = (newest_ + 1) % memory_;
+    count_ = std::min(count_ + 1, memory_);
+    std::copy_n(s, size_, at(s_, newest_));
+    std::copy_n(y, size_, at(y_, newest_));
+    dots(s_, y, &sy_[static_cast<std::size_t>(newest_) * memory_]);  // [j]: s_j'y of the newest
+  }
+
+  // The first loop: q, which holds the gradient, less the part that the changes know about.
+  void forward(double* q) {
+    dots(s_, q, factor_.data());
+    for (int i = 0; i < count_; ++i) {  // from the newest to the oldest
+      const int slot = slot_of(i);
+      for (int j = 0; j < i; ++j) factor_[slot] -= factor_[slot_of(j)] * product(slot, slot_of(j));
+      factor_[slot] /= product(slot, slot);
+    }
+    for (double& f : factor_) f = -f;
+    add(y_, factor_.data(), q);
+  }
+
+  // The second loop: adds that part's step to r, the step of the rest.
+  void backward(double* r) {
+    std::vector<double> back(memory_);
+    dots(y_, r, back.data());
+    for (int i = count_ - 1; i >= 0; --i) {  // from the oldest to the newest
+      const int slot = slot_of(i);
+      for (int j = count_ - 1; j > i; --j) back[slot] += back[slot_of(j)] * product(slot_of(j), slot);
+      back[slot] = -factor_[slot] - back[slot] / product(slot, slot);
+    }
+    add(s_, back.data(), r);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t chunk = 2048;
+
+  T* at(const Buffer<T>& changes, int slot) const { return changes.get() + slot * size_; }
+  int slot_of(int age) const { return (newest_ - age + memory_) % memory_; }
+  double product(int s, int y) const { return sy_[static_cast<std::size_t>(y) * memory_ + s]; }
+
+  // Calls work(first, last) for chunks of so many entries.
+  template <class Work>
+  void by_chunks(std::ptrdiff_t size, Work&& work) {
+    const std::ptrdiff_t chunks = (size + chunk - 1) / chunk, together = 8;
+    const int members = members_for(static_cast<double>(size) * count_, threads_);
+    team_.share(members, (chunks + together - 1) / together, [&](int, std::int64_t some) {
+      for (std::ptrdiff_t c = some * together; c < std::min(chunks, (some + 1) * together); ++c)
+        work(c * chunk, std::min(size, (c + 1) * chunk));
+      return true;
+    });
+  }
+
+  // out[slot] = changes[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
+  void dots(const Buffer<T>& changes, const double* x, double* out) {
+    by_chunks(size_ - half_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      for (int slot = 0; slot < count_; ++slot)
+        partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] =
+            product_of(at(changes, slot), x, half_, first, last);
+    });
+    for (int slot = 0; slot < count_; ++slot) {
+      out[slot] = 0;
+      for (std::size_t c = 0; c < partial_.size(); c += memory_) out[slot] += partial_[c + slot];
+    }
+  }
+
+  // x += Σ factor[slot] changes[slot]
+  void add(const Buffer<T>& changes, const double* factor, double* x) {
+    by_chunks(size_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      for (int slot = 0; slot < count_; ++slot) {
+        const T* a = at(changes, slot);
+        for (std::ptrdiff_t i = first; i < last; ++i) x[i] += factor[slot] * static_cast<double>(a[i]);
+      }
+    });
+  }
+
+  const std::ptrdiff_t size_, half_;
+  const int memory_, threads_;
+  Buffer<T> s_, y_;              // memory x size
+  std::vector<double> sy_;       // [y * memory + s]
+  std::vector<double> partial_;  // chunks x memory
+  std::vector<double> factor_;   // of each change in the first loop, negative
+  int newest_ = -1, count_ = 0;
+  Team team_;
+};
+
+}  // namespace linnet::inline LINNET_ISA

@@ -1,0 +1,39 @@
+"""Modules under their former names: importing one gives the module as it is called now, and a DeprecationWarning."""
+
+import importlib
+import warnings
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_NEW_NAMES = {  # those that the documentation has named
+    "linnet.data.leaks": "linnet.tables.leaks",
+    "linnet.data.schema": "linnet.tables.schema",
+    "linnet.data.sources": "linnet.tables.io.sources",
+    "linnet.model.activations": "linnet.heads.activations",
+    "linnet.model.heads": "linnet.heads",
+    "linnet.fit.optimizers": "linnet.fit.loop.optimizers",
+    "linnet.fit.schedules": "linnet.fit.loop.schedules",
+    "linnet.fit.stopping": "linnet.fit.loop.stopping",
+}
+
+
+class _Finder:
+    """Asked by `import` for modules that nothing else has found; both finder and loader."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name in _NEW_NAMES else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        new = _NEW_NAMES[spec.name]
+        warnings.warn(f"{spec.name} is now called {new}", DeprecationWarning, stacklevel=2)
+        module = importlib.import_module(new)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state  # the module keeps its own
+
+
+finder = _Finder()  # for sys.meta_path

@@ -1,0 +1,409 @@
+"""What scikit-learn asks of an estimator, without loading scikit-learn, which takes longer than most fits.
+
+Parameters, tags, requests for metadata and names of columns follow its developer's guide; its own classes are imported
+where one of them is asked for (docs/decisions/0010-without-base-estimator.md).
+"""
+
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.rows import Rows
+from linnet.data.sparse import as_dense
+from linnet.data.table import Array
+from linnet.data.targets import as_array, as_values, as_weights
+from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, known_as, warn
+from linnet.evaluate.metrics import r2
+from linnet.export.saved import Saved
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+
+_NAMES_SHOWN = 5  # names in a message
+_Fit = TypeVar("_Fit", bound=Callable[..., Any])
+
+
+@cache
+def parameters(model: type) -> Mapping[str, Any]:
+    """The parameters of the constructor, by name, and their defaults."""
+    given = list(inspect.signature(model.__init__).parameters.values())[1:]  # type: ignore[misc]
+    defaults = {each.name: each.default for each in given if each.kind is not each.VAR_KEYWORD}
+    return {name: defaults[name] for name in sorted(defaults)}
+
+
+@cache
+def inherited(model: type) -> Mapping[str, Any]:
+    """The same with those of the classes it is made from: a subclass may have fewer of its own."""
+    defaults: dict[str, Any] = {}
+    for kind in reversed(model.__mro__[:-1]):
+        if "__init__" in vars(kind):
+            defaults |= parameters(kind)
+    return defaults
+
+
+@cache
+def metadata(model: type, method: str) -> tuple[str, ...]:
+    """What the method takes besides the table and the targets."""
+    function = getattr(model, method, None)
+    given = [] if function is None else list(inspect.signature(function).parameters.values())[1:]
+    names = (each.name for each in given if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD))
+    return tuple(sorted(name for name in names if name not in ("X", "y")))
+
+
+class _Request:
+    """`set_<method>_request` of scikit-learn's metadata routing, there if the method takes metadata."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.method = name, name.removeprefix("set_").removesuffix("_request")
+
+    def __get__(self, model: "Estimator | None", owner: type) -> Callable[..., Any]:
+        known = metadata(owner, self.method)
+        if not known:
+            raise AttributeError(f"{owner.__name__!r} has no {self.name}: its {self.method} takes no metadata")
+
+        def request(model: "Estimator", **wanted: bool | str | None) -> "Estimator":
+            from sklearn import get_config
+            from sklearn.utils.metadata_routing import UNCHANGED
+
+            if not get_config()["enable_metadata_routing"]:
+                raise RuntimeError(
+                    "This method is only available when metadata routing is enabled. You can enable it using "
+                    "sklearn.set_config(enable_metadata_routing=True)."
+                )
+            if unknown := set(wanted) - set(known):
+                raise TypeError(f"Unexpected args: {unknown} in {self.method}. Accepted arguments are: {set(known)}")
+            requests = Estimator.get_metadata_routing(model)  # its own, also of one that passes metadata on
+            for name, alias in wanted.items():
+                if alias is not UNCHANGED:
+                    getattr(requests, self.method).add_request(param=name, alias=alias)
+            model._metadata_request = requests
+            return model
+
+        request.__name__ = self.name
+        request.__doc__ = f"""Say which metadata meta-estimators pass to `{self.method}`: {", ".join(known)}.
+
+        True: if it is given; False: never; None: giving it is an error; a text: what is given by that name. Needs
+        sklearn.set_config(enable_metadata_routing=True).
+        """
+        return request if model is None else MethodType(request, model)
+
+
+class Estimator(Saved, ABC):
+    """A model with parameters: all that its constructor takes, kept as they were given under their names."""
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    _metadata_request: Any
+
+    set_fit_request = _Request()
+    set_partial_fit_request = _Request()
+    set_predict_request = _Request()
+    set_predict_proba_request = _Request()
+    set_predict_log_proba_request = _Request()
+    set_decision_function_request = _Request()
+    set_score_request = _Request()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; `deep`: those of parameters that are estimators too, as name__parameter."""
+        params: dict[str, Any] = {}
+        for name in parameters(type(self)):
+            value = params[name] = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                params |= {f"{name}__{inner}": part for inner, part in value.get_params().items()}
+        return params
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        """What the constructors have kept, that of a subclass with fewer parameters and those behind it."""
+        return {name: getattr(self, name) for name in inherited(type(self)) if hasattr(self, name)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, those of a parameter that is an estimator as name__parameter."""
+        nested: dict[str, dict[str, Any]] = {}
+        for given, value in params.items():
+            name, inside, inner = given.partition("__")
+            if name not in parameters(type(self)):
+                known = list(parameters(type(self)))
+                raise ConfigError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {known!r}.")
+            if inside:
+                nested.setdefault(name, {})[inner] = value
+            else:
+                setattr(self, name, value)
+        for name, inner_params in nested.items():
+            getattr(self, name).set_params(**inner_params)
+        return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a file kept; of a parameter that is younger than the file the default."""
+        self.__dict__.update({**parameters(type(self)), **state})
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        check_fitted(self)
+        super().to_onnx(path)
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        """Add the model to an ONNX graph."""
+        raise ConfigError(f"{type(self).__name__} has no form in ONNX")
+
+    def __repr__(self) -> str:
+        name, defaults = type(self).__name__, parameters(type(self))
+        changed = [
+            f"{parameter}={value!r}"
+            for parameter, value in self.get_params(deep=False).items()
+            if repr(value) != repr(defaults[parameter])
+        ]
+        line, lines = ", ".join(changed), (",\n" + " " * (len(name) + 1)).join(changed)
+        return f"{name}({line if len(name + line) < 79 else lines})"
+
+    def _repr_html_(self) -> str | None:
+        """scikit-learn's diagram for notebooks, unless it is told to show text."""
+        from sklearn import get_config
+        from sklearn.utils import estimator_html_repr
+
+        return estimator_html_repr(self) if get_config()["display"] == "diagram" else None
+
+    def _get_params_html(self, *how: Any, **by_name: Any) -> Any:
+        """The table of parameters in that diagram."""
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator._get_params_html(self, *how, **by_name)
+
+    def _get_fitted_attr_html(self, *how: Any, **by_name: Any) -> Any:
+        """The table of what was learned in that diagram."""
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator._get_fitted_attr_html(self, *how, **by_name)
+
+    def get_metadata_routing(self) -> Any:
+        """Return which metadata are asked for, as scikit-learn's MetadataRequest."""
+        from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
+
+        if hasattr(self, "_metadata_request"):
+            return get_routing_for_object(self._metadata_request)
+        requests = MetadataRequest(owner=type(self).__name__)
+        for each in vars(Estimator).values():
+            if isinstance(each, _Request):
+                for name in metadata(type(self), each.method):
+                    getattr(requests, each.method).add_request(param=name, alias=None)
+        return requests
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+
+class Classifier(Estimator):
+    """An estimator that predicts classes."""
+
+    @abstractmethod
+    def predict(self, X: object) -> NDArray[Any]:
+        """Return the class of each row."""
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """Return the share of rows whose class, or all of whose labels, are predicted."""
+        return accuracy(y, self.predict(X), sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
+
+
+class Regressor(Estimator):
+    """An estimator that predicts numbers."""
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+
+def check_fitted(model: Estimator) -> None:
+    """Raise scikit-learn's NotFittedError for a model that has learned nothing yet."""
+    if model.__sklearn_is_fitted__():
+        return
+    from sklearn.exceptions import NotFittedError
+
+    raise NotFittedError(
+        f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using "
+        "this estimator."
+    )
+
+
+class _AvailableIf:
+    """A method that only some models have."""
+
+    def __init__(self, condition: Callable[[Any], bool], method: Callable[..., Any]) -> None:
+        self._condition, self._method = condition, method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, model: object, owner: type) -> Any:
+        if model is None:
+            return self._method
+        if not self._condition(model):
+            raise AttributeError(f"This {owner.__name__!r} has no attribute {self._method.__name__!r}")
+        return MethodType(self._method, model)
+
+
+def available_if(condition: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a method that a model has if its parameters are such that the condition holds."""
+    return lambda method: _AvailableIf(condition, method)
+
+
+class _WeighedIf:
+    """A `fit` that shows `sample_weight` for some models only; of the others it refuses it when it is given."""
+
+    def __init__(self, condition: Callable[[Any], bool], method: Callable[..., Any]) -> None:
+        self._condition, self._method = condition, method
+        self.__doc__ = method.__doc__
+
+        @wraps(method)
+        def unweighed(*given: Any, **by_name: Any) -> Any:
+            return method(*given, **by_name)
+
+        shown = inspect.signature(method)
+        kept = [each for name, each in shown.parameters.items() if name != "sample_weight"]
+        unweighed.__signature__ = shown.replace(parameters=kept)  # type: ignore[attr-defined]
+        self._unweighed = unweighed
+
+    def __get__(self, model: object, owner: type) -> Any:
+        if model is None:
+            return self._method
+        return MethodType(self._method if self._condition(model) else self._unweighed, model)
+
+
+def weighed_if(condition: Callable[[Any], bool]) -> Callable[[_Fit], _Fit]:
+    """Decorate the fit of a model around an estimator: scikit-learn's tools read from its signature whether rows may
+    have weights, which depends on the estimator inside.
+    """
+
+    def decorate(method: _Fit) -> _Fit:
+        return cast(_Fit, _WeighedIf(condition, method))
+
+    return decorate
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether its fit has a `sample_weight`."""
+    fit = getattr(estimator, "fit", None)
+    return fit is None or "sample_weight" in inspect.signature(fit).parameters
+
+
+# ---- feature names ----
+
+
+def check_form(model: Estimator, X: Any, *, reset: bool, name: str = "X") -> None:
+    """Keep the number and the names of the columns (`reset`), or compare them with those kept."""
+    if isinstance(X, list | tuple):
+        X = np.array(X[:1], dtype=object)  # one row tells
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) != 2:
+        return  # what is wrong with it is said elsewhere
+    names = column_names(X)
+    if reset:
+        model.n_features_in_ = shape[1]
+        model.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            model.feature_names_in_ = names
+        return
+    who, known = type(model).__name__, getattr(model, "feature_names_in_", None)
+    if names is not None and known is None:
+        warn(f"{name} has feature names, but {who} was fitted without feature names", UserWarning)
+    elif names is None and known is not None:
+        warn(f"{name} does not have valid feature names, but {who} was fitted with feature names", UserWarning)
+    elif names is not None and known is not None and names.tolist() != known.tolist():
+        raise DataError(_other_names(set(known), set(names)))
+    if shape[1] != model.n_features_in_:
+        raise DataError(
+            f"{name} has {shape[1]} features, but {who} is expecting {model.n_features_in_} features as input."
+        )
+
+
+def column_names(X: Any) -> NDArray[Any] | None:
+    """The names of a data frame's columns, of any library, if they are text."""
+    given = getattr(X, "column_names", None)  # pyarrow's
+    names = np.array(list(getattr(X, "columns", ()) if given is None else given), dtype=object)
+    kinds = sorted({type(name).__name__ for name in names})
+    if len(kinds) > 1 and "str" in kinds:
+        raise DataTypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{kinds} as feature name / column name types: use X.columns = X.columns.astype(str)"
+        )
+    return names if kinds == ["str"] else None
+
+
+def _other_names(known: set[str], given: set[str]) -> str:
+    lines = ["The feature names should match those that were passed during fit."]
+    unseen, missing = given - known, known - given
+    for title, names in (("unseen at fit time", unseen), ("seen at fit time, yet now missing", missing)):
+        if names:
+            lines += [f"Feature names {title}:", *(f"- {name}" for name in sorted(names)[:_NAMES_SHOWN])]
+            lines += ["- ..."] * (len(names) > _NAMES_SHOWN)
+    if not (unseen or missing):
+        lines.append("Feature names must be in the same order as they were in fit.")
+    return "\n".join([*lines, ""])
+
+
+# ---- scores ----
+
+
+def accuracy(y: object, predicted: Array, sample_weight: object = None) -> float:
+    """The share of rows whose class is predicted; of several labels all must be."""
+    target: Array = as_array(as_dense(y), "y")
+    if target.ndim == 2 and target.shape[1] == 1 and predicted.ndim == 1:
+        target = target[:, 0]
+    alike = target.shape == predicted.shape and len(target) > 0 and is_text(target) == is_text(predicted)
+    if not alike or not is_discrete(target) or (target.ndim == 2 and not np.isin(target, (0, 1)).all()):
+        from sklearn.metrics import accuracy_score  # which knows more forms, and says what is wrong
+
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+    right = (target == predicted).reshape(len(target), -1).all(axis=1)
+    return float(np.average(right, weights=_weights(sample_weight, len(right))))
+
+
+def r_squared(y: object, predicted: Array, sample_weight: object = None) -> float:
+    """1 - squared error / squared error of the weighted mean, averaged over targets."""
+    rows = len(predicted)
+    mean = predicted.reshape(rows, -1)
+    values = as_values(y, mean.shape[1], np.float64, rows=rows, table="X")
+    weights = _weights(sample_weight, rows)
+    if rows < 2:
+        category = known_as("UndefinedMetricWarning", DataWarning)
+        warn("R^2 score is not well-defined with less than two samples.", category)
+        return float("nan")
+    return r2(mean, Rows(np.empty((rows, 0)), values=values, weights=weights))
+
+
+def is_text(target: Array) -> bool:
+    """Whether it holds text, as far as its type tells."""
+    return target.dtype.kind in "UO"
+
+
+def is_discrete(target: Array) -> bool:
+    """Whether it holds nothing but whole numbers, booleans or text: classes without a doubt."""
+    if target.dtype.kind == "f":
+        return bool((np.isfinite(target) & (target == np.floor(target))).all())
+    if target.dtype.kind == "O":
+        return all(isinstance(value, str) for value in target.flat)
+    return target.dtype.kind in "biuU"
+
+
+def _weights(sample_weight: object, rows: int) -> NDArray[np.float64] | None:
+    return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=rows, table="X")

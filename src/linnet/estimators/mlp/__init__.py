@@ -1,0 +1,1 @@
+"""Multilayer perceptrons with scikit-learn's names."""

@@ -1,0 +1,401 @@
+"""What estimators around networks share: fitting, which has a fitter, and predicting, which has a predictor."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from operator import is_
+from typing import Any, Self
+
+import numpy as np
+
+from linnet._sklearn import Estimator, check_fitted, check_form, metadata
+from linnet.checks import check_random
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.data.tabular_encoder import Preparer
+from linnet.errors import ConfigError, DataError, FitError, unknown_name
+from linnet.estimators.linear_model import shift_names
+from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, solve
+from linnet.estimators.mlp.predictor import Predictor, shift
+from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out
+from linnet.estimators.mlp.settings import Settings
+from linnet.estimators.mlp.targets import Targets
+from linnet.evaluate.metrics import as_metrics, several_metrics
+from linnet.export.parameters import comparable, to_json
+from linnet.fit.full_batch import FullBatch
+from linnet.fit.loop.stop_reason import StopKind, StopReason
+from linnet.fit.loop.training import Epoch, OptimizerState
+from linnet.model.network import Block, Theta
+
+_OUTPUT_NAMES = {"sigmoid": "logistic", "exponential": "exp"}  # as scikit-learn calls them
+
+
+class NetworkEstimator(Estimator):
+    """A network with scikit-learn's attributes."""
+
+    threads: int | None
+    coefs_: list[Array]
+    intercepts_: list[Array]
+    n_iter_: int
+    n_layers_: int
+    n_outputs_: int
+    out_activation_: str
+    t_: int
+    loss_: float
+    loss_curve_: list[float]
+    best_loss_: float | None
+    validation_scores_: list[float] | None
+    best_validation_score_: float | None
+    history_: dict[str, list[float]]
+    stop_reason_: StopReason
+    _encoder: Encoder | Preparer
+    _predictor: Predictor
+    _views: list[Array]  # what coefs_ and intercepts_ were
+    _state: OptimizerState
+    _solver: str  # whose state that is
+    _seed: int
+    _metrics_given: Any  # as a checkpoint keeps them
+    _streamed: Fitter | None = None  # by fit_stream, not yet to its end
+
+    # ---- what kinds of estimators differ in ----
+
+    @property
+    @abstractmethod
+    def _is_tabular(self) -> bool:
+        """Whether columns are prepared and an ensemble is trained, as linnet.estimators.tabular does."""
+
+    @classmethod
+    @abstractmethod
+    def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters with what "auto" stands for, as far as that does not depend on the data."""
+
+    @abstractmethod
+    def _learn_targets(self, y: object, rows: int, classes: Any = None) -> tuple[Targets, Mapping[str, Any]]:
+        """What a first fit learns of its targets, and the targets as Rows takes them; `classes`: all that there will
+        ever be, if they are known.
+        """
+
+    @property
+    @abstractmethod
+    def _targets(self) -> Targets:
+        """What a fitted model knows of its targets."""
+
+    def _settings(self) -> Settings:
+        """The parameters, checked."""
+        return Settings.of(self._resolve(self._params))
+
+    def _check(self, settings: Settings, *, by_epochs: bool, incremental: bool) -> None:
+        """Refuse what does not go together."""
+        if settings.full_batch and (by_epochs or settings.checkpoint is not None):
+            raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
+        if settings.full_batch and settings.clip_norm is not None:
+            raise ConfigError("clip_norm cuts the steps of a solver that goes by epochs, not those of 'lbfgs'")
+        if settings.full_batch and self._is_tabular:
+            raise ConfigError("solver='lbfgs' does not go with networks for tables, which train by epochs")
+        if incremental and settings.early_stopping:
+            raise ConfigError("partial_fit does not support early_stopping=True")
+
+    # ---- fitting ----
+
+    def _fit(self, X: object, y: object, sample_weight: object, **options: Any) -> Self:
+        """Fit, or leave everything as it was."""
+        self._train(self._prepare(X, y, sample_weight, **options), once=options.get("incremental", False))
+        return self
+
+    def _train(self, problem: Problem, *, once: bool) -> None:
+        if problem.settings.full_batch:
+            self._take(problem, solve(problem))
+        else:
+            self._take(problem, self._fitter(problem, once=once).run(lambda: self._description(problem)))
+
+    def fit_stream(self, X: object, y: object, sample_weight: object = None, **options: Any) -> Iterator[Epoch]:
+        """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
+
+        Leaving the loop ends the training; the model keeps what it learned.
+        """
+        self._check_options(options, "fit_stream")
+        problem = self._prepare(X, y, sample_weight, **options)  # now, so that errors come before the first record
+        if problem.settings.full_batch:
+            raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
+        return self._records(problem, self._fitter(problem, once=False))
+
+    def _records(self, problem: Problem, fitter: Fitter) -> Iterator[Epoch]:
+        """The run's records; the model takes over what was learned epoch by epoch, unless a later fit has begun."""
+        before, training = dict(self.__dict__), fitter.training
+        records = fitter.records(lambda: self._description(problem))
+        self._streamed = fitter
+        try:
+            for record in records:
+                if isinstance(record, Epoch):
+                    if self._streamed is fitter:
+                        self._take(problem, fitter.now())
+                        self._streamed = fitter
+                    yield record
+        except FitError:
+            if self._streamed is fitter:
+                self.__dict__ = before
+            raise
+        finally:
+            records.close()
+            if self._streamed is fitter and training.stop_reason.kind is not StopKind.DIVERGED:
+                self._take(problem, fitter.fitted())
+        if training.interrupted:
+            if not training.learned:
+                self.__dict__ = before
+            raise KeyboardInterrupt
+
+    def _fitter(self, problem: Problem, *, once: bool) -> Fitter:
+        """A run that has not begun."""
+        if not self._is_tabular:
+            return NetworkFitter(problem, once=once)
+        from linnet.estimators.tabular.fitter import TabularFitter  # which is made of what is here
+
+        return TabularFitter(problem)
+
+    def _check_options(self, given: Mapping[str, object], method: str) -> None:
+        """Refuse what fit does not take either."""
+        known = [name for name in metadata(type(self), "fit") if name != "sample_weight"]
+        for name in given:
+            if name not in known:
+                raise unknown_name(f"option of {method}", name, known)
+
+    # ---- from the call of a fit to a problem ----
+
+    def _prepare(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        *,
+        eval_set: object = None,
+        eval_metric: Metrics = None,
+        offset: object = None,
+        exposure: object = None,
+        eval_offset: object = None,
+        eval_exposure: object = None,
+        incremental: bool = False,
+        classes: Any = None,
+        seed: int | None = None,
+    ) -> Problem:
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        settings, tabular = self._settings(), self._is_tabular
+        self._check(settings, by_epochs=incremental or eval_set is not None, incremental=incremental)
+        early = bool(settings.early_stopping) and not (settings.full_batch or tabular)
+        fresh = not (self.__sklearn_is_fitted__() and (incremental or bool(settings.warm_start)))
+        if seed is None:
+            seed = int(check_random(settings.random_state).randint(2**31 - 1)) if fresh else self._seed
+        like = object.__new__(type(self)) if fresh else self  # which knows the columns: fit may fail, and self stays
+        encoder: Encoder | Preparer
+        if fresh:
+            encoder, columns = Preparer.learn(X) if tabular else Encoder.learn(X, gaps="fill")
+            check_form(like, X, reset=True)
+        else:
+            encoder, columns = self._encoder, self._encode(X)
+        if fresh:
+            targets, values = self._learn_targets(y, columns.rows, classes)
+        else:
+            targets, values = self._targets, self._targets.encode(y, columns.rows, "y")
+        added = shift(offset, exposure, columns.rows, targets.head, targets.outputs)
+        rows = Rows(columns, **values, offset=added)
+        rows = rows.weighted(targets.weights(rows, sample_weight))
+        check_weights(rows)
+        validation = None
+        if eval_set is not None:
+            validation = evaluation_rows(like, encoder, targets, eval_set, eval_offset, eval_exposure)
+            if (rows.offset is None) != (validation.offset is None):
+                raise ConfigError(
+                    "with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then"
+                )
+        elif early:
+            rows, validation = hold_out(rows, settings.validation_fraction, seed, stratified=targets.stratified)
+        if eval_metric is not None and validation is None and not tabular:
+            raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
+        wanted = several_metrics(eval_metric)
+        if early and not wanted:
+            wanted = [targets.default_metric]
+        metrics = as_metrics([metric for metric in wanted if metric != "loss"], targets.head, targets.outputs)
+        watched = None
+        if early:
+            watched = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].watched().name}"
+        return Problem(
+            settings=settings,
+            encoder=encoder,
+            features={name: getattr(like, name) for name in _FEATURES if hasattr(like, name)},
+            targets=targets,
+            rows=rows,
+            validation=validation,
+            metrics=metrics,
+            metrics_given=comparable(to_json(eval_metric)),
+            watched=watched,
+            shifts=shift_names(offset, exposure),
+            seed=seed,
+            start=Start() if fresh else self._start(settings, incremental=incremental),
+        )
+
+    def _start(self, settings: Settings, *, incremental: bool) -> Start:
+        """Where a fit that goes on begins."""
+        predictor, same_solver = self._current(), self._solver == repr(settings.solver)
+        return Start(
+            predictor.theta,
+            predictor.network.shapes,
+            self.loss_curve_,
+            self.history_,
+            self.t_,
+            self._state if incremental and same_solver else OptimizerState(),
+        )
+
+    # ---- what was learned ----
+
+    def _take(self, problem: Problem, fitted: Fitted) -> None:
+        """Become the model that a fit has found."""
+        log, network = fitted.log, fitted.predictor.network
+        for name in _FEATURES:
+            self.__dict__.pop(name, None)
+        self.__dict__.update({**problem.features, **problem.targets.attributes})
+        self._seed, self._solver, self._metrics_given = (
+            problem.seed,
+            repr(problem.settings.solver),
+            problem.metrics_given,
+        )
+        self._state, self._streamed = fitted.state, None
+        self._show(fitted.predictor)
+        self.n_layers_, self.n_outputs_ = len(network.layers) + 1, network.outputs
+        self.out_activation_ = _OUTPUT_NAMES.get(network.head.output.name, network.head.output.name)
+        self.n_iter_, self.t_ = log.epochs, log.rows_seen
+        self.loss_curve_, self.history_ = log.loss_curve, log.history
+        self.best_loss_, self.validation_scores_ = log.best_loss, log.validation_scores
+        self.best_validation_score_, self.stop_reason_ = log.best_validation_score, fitted.stop_reason
+        self.__dict__.pop("loss_", None)
+        if log.loss is not None:
+            self.loss_ = log.loss
+        self.__dict__.pop("dispersion_", None)
+        if fitted.done and problem.targets.has_spread:
+            self.__dict__["dispersion_"] = fitted.dispersion
+
+    def _show(self, predictor: Predictor) -> None:
+        """Predict with these parameters; `coefs_` and `intercepts_` are views of the first network's."""
+        self._predictor, self._encoder = predictor, predictor.encoder
+        blocks = predictor.blocks[0]
+        self.coefs_ = [block.weights for block in blocks]
+        self.intercepts_ = [block.biases for block in blocks]
+        self._views = [*self.coefs_, *self.intercepts_]
+
+    def _current(self) -> Predictor:
+        """The predictor with the arrays that users may have put into coefs_ and intercepts_ in their places."""
+        shown, views = [*self.coefs_, *self.intercepts_], self._views
+        if len(shown) == len(views) and all(map(is_, shown, views)):
+            return self._predictor
+        theta = self._predictor.theta.copy()
+        blocks = self._predictor.network.blocks(theta)
+        for name, given, places in (
+            ("coefs_", self.coefs_, [block.weights for block in blocks]),
+            ("intercepts_", self.intercepts_, [block.biases for block in blocks]),
+        ):
+            if [np.shape(mine) for mine in given] != (wanted := [place.shape for place in places]):
+                raise DataError(
+                    f"{name} must be arrays of the shapes {wanted}, got {[np.shape(mine) for mine in given]}"
+                )
+            for mine, place in zip(given, places, strict=True):
+                place[:] = mine
+        return self._predictor.with_theta(theta)
+
+    @property
+    def members_(self) -> list[list[Block]]:
+        """The weights and biases of each layer of each network: one, or those of an ensemble."""
+        return self._current().blocks
+
+    # ---- predicting ----
+
+    def _encode(self, X: object) -> Columns:
+        check_form(self, X, reset=False)
+        return self._encoder.encode(X, "X")
+
+    def _output(self, X: object, offset: object = None, exposure: object = None, *, mean: bool = True) -> Array:
+        check_fitted(self)
+        columns, predictor = self._encode(X), self._current()
+        added = None
+        if offset is not None or exposure is not None:
+            added = predictor.shift(offset, exposure, columns.rows)
+        return predictor.output(columns, added, self.threads, mean=mean)
+
+    def activations(self, X: object) -> list[Array]:
+        """Return what each hidden layer makes of the rows: its features, rows x units."""
+        check_fitted(self)
+        return self._current().hidden(self._encode(X))
+
+    def gradients(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> list[tuple[Array, Array]]:
+        """Return the derivatives of the objective on these rows by each layer's weights and biases."""
+        problem, theta = self.objective(X, y, sample_weight, offset=offset, exposure=exposure)
+        gradient = problem.at(theta).gradient
+        assert gradient is not None
+        return [(block.weights, block.biases) for block in problem.network.blocks(gradient)]
+
+    def objective(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> tuple[FullBatch, Array]:
+        """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
+        check_fitted(self)
+        columns, targets, predictor = self._encode(X), self._targets, self._current()
+        added = predictor.shift(offset, exposure, columns.rows)
+        rows = Rows(columns, **targets.encode(y, columns.rows, "y"), offset=added)
+        rows = rows.weighted(targets.weights(rows, sample_weight)).computed_in("float64")
+        network, theta = predictor.network.without_dropout(), predictor.theta.astype(np.float64)
+        return FullBatch(network, targets.aimed_at(rows), self.threads), theta
+
+    # ---- files ----
+
+    def _description(self, problem: Problem) -> dict[str, Any]:
+        """What a checkpoint keeps besides the run, to make the model again."""
+        classes, start = problem.targets.attributes.get("classes_"), problem.start
+        return {
+            "class": type(self).__name__,
+            "params": {name: to_json(value) for name, value in self._params.items()},
+            "explicit": True,  # parameters are "auto" unless they were given; before that existed, at their defaults
+            "seed": problem.seed,
+            "classes": None if classes is None else comparable(to_json(classes)),
+            "columns": problem.encoder.coefficient_names,
+            "metrics": problem.metrics_given,
+            "earlier": {
+                "loss_curve": [*start.loss_curve],
+                "t": start.rows_seen,
+                "history": {name: [*numbers] for name, numbers in start.history.items()},
+            },
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+        if not self.__sklearn_is_fitted__():
+            return state
+        predictor = self._current()
+        state |= {"_network": predictor.network, "_theta": predictor.theta, "_members": [*predictor.members]}
+        state |= {} if predictor.range is None else {"_range": predictor.range}
+        return state | {"_shifts": predictor.shifts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parts = {name: state[name] for name in _OF_PREDICTOR if name in state}
+        super().__setstate__({name: value for name, value in state.items() if name not in _OF_PREDICTOR})
+        if "stop_reason_" in state:
+            self.stop_reason_ = StopReason.read(state["stop_reason_"])
+        if "_theta" in parts:
+            members: tuple[Theta, ...] = (parts["_theta"], *parts["_members"][1:])
+            network, limits, shifts = parts["_network"], parts.get("_range"), parts.get("_shifts", ())
+            self._show(Predictor(self._encoder, network, members, limits, shifts))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_predictor" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._is_tabular
+        tags.non_deterministic = False
+        return tags
+
+
+_NOT_KEPT = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from what is
+_FEATURES = ("n_features_in_", "feature_names_in_")
+_OF_PREDICTOR = ("_network", "_theta", "_members", "_range", "_shifts")  # in files

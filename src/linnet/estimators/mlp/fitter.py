@@ -1,0 +1,330 @@
+"""From settings and rows to a fitted network. A fitter owns its run; what comes out of it is new."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linnet.data.columns import as_columns
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import ConfigError, FitWarning, FormatError, known_as, warn
+from linnet.estimators.mlp.predictor import Predictor
+from linnet.estimators.mlp.problem import Problem
+from linnet.estimators.mlp.settings import ALL_EPOCHS, Settings
+from linnet.fit.checkpoint.checkpoint import Checkpoint, Saved, checkpointed, resumed
+from linnet.fit.full_batch import FullBatch, minimise
+from linnet.fit.loop.ensemble import Ensemble
+from linnet.fit.loop.progress import follow, watching
+from linnet.fit.loop.schedules import Cosine
+from linnet.fit.loop.stop_reason import StopKind, StopReason
+from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau
+from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.fit.objective import Objective
+from linnet.heads import Floats
+from linnet.model.initialise import initial_theta
+from linnet.model.network import Network, Theta
+
+_ROUNDS, _SETTLED = 50, 1e-6  # of fitting a network and estimating its head's parameter in turn; part of that
+_LOWEST_RATE = 1e-6  # where learning_rate="adaptive" gives up
+
+
+@dataclass
+class Log:
+    """The numbers of a run, epoch by epoch, behind those of the fits that it goes on from."""
+
+    loss_curve: list[float] = field(default_factory=list)
+    history: dict[str, list[float]] = field(default_factory=dict)
+    rows_seen: int = 0
+    epochs: int = 0
+    loss: float | None = None
+    best_loss: float | None = None
+    validation_scores: list[float] | None = None
+    best_validation_score: float | None = None
+
+    def note(self, record: Epoch, rows: int, watched: str | None, *, greater: bool) -> None:
+        """Take the next epoch, of so many rows; `greater`: whether more of the number watched is better."""
+        self.epochs += 1
+        self.rows_seen += rows
+        self.loss = record.numbers["loss"]
+        self.loss_curve.append(self.loss)
+        if self.best_loss is not None:
+            self.best_loss = min(self.best_loss, self.loss)
+        if watched is not None and self.validation_scores is not None:
+            self.validation_scores.append(record.numbers[watched])
+            self.best_validation_score = (max if greater else min)(self.validation_scores)
+        numbers = {**record.numbers, "learning_rate": record.learning_rate, "seconds": record.seconds}
+        for name, value in numbers.items():
+            self.history.setdefault(name, []).append(value)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit has found, and how."""
+
+    predictor: Predictor
+    log: Log
+    stop_reason: StopReason
+    state: OptimizerState
+    dispersion: Floats | None = None  # of the targets around their means, if that is measured
+    done: bool = False  # or the run goes on
+
+
+class Fitter(ABC):
+    """A run by epochs of one network, or of several side by side."""
+
+    training: Training | Ensemble
+    network: Network  # as it predicts
+
+    def __init__(self, problem: Problem, watched: str | None, *, greater: bool) -> None:
+        start = problem.start
+        self.problem = problem
+        self.watched = watched
+        self._greater = greater
+        self.log = Log([*start.loss_curve], {name: [*old] for name, old in start.history.items()}, start.rows_seen)
+        if watched is None:
+            self.log.best_loss = min([*self.log.loss_curve, np.inf])
+        else:
+            self.log.validation_scores = []
+
+    @property
+    @abstractmethod
+    def predictor(self) -> Predictor:
+        """What predicts with the parameters as they are now."""
+
+    @abstractmethod
+    def _finish(self) -> tuple[Predictor, Rows, Array]:
+        """What predicts in the end, and rows with their predicted means to measure it by."""
+
+    def now(self) -> Fitted:
+        """What has been learned up to here."""
+        return Fitted(self.predictor, self.log, StopReason(StopKind.IN_PROGRESS), self.problem.start.state)
+
+    def fitted(self) -> Fitted:
+        """What was learned, once the run is over."""
+        predictor, dispersion = self.predictor, None
+        if self.problem.targets.has_spread or predictor.range is not None:
+            predictor, rows, mean = self._finish()
+            dispersion = _dispersion(self.problem, rows, mean)
+        return Fitted(predictor, self.log, self.training.stop_reason, self.training.state(), dispersion, done=True)
+
+    def go_on(self, saved: Saved) -> None:
+        """Go on from a checkpoint of this run."""
+        self.training = resumed(saved, self.training)
+        for record in saved.history:
+            if self.watched not in (None, *record.numbers):
+                raise FormatError(
+                    f"the checkpoint has no {self.watched} of epoch {record.epoch}, which the run watches"
+                )
+            self._note(record)
+
+    def records(
+        self, model: Callable[[], Mapping[str, Any]], saved: Saved | None = None
+    ) -> Generator[Slice | Epoch, None, None]:
+        """Train, yielding the run's records; checkpoints, if the settings ask for them, keep what `model` returns."""
+        checkpoint = self.problem.settings.checkpoint
+        if checkpoint is None:
+            records = self.training.records()
+        else:
+            if not isinstance(checkpoint, Checkpoint):
+                checkpoint = Checkpoint(checkpoint, seconds=1.0)
+            records = checkpointed(self.training, checkpoint, saved=saved, model=model())
+        try:
+            for record in records:
+                if isinstance(record, Epoch):
+                    self._note(record)
+                yield record
+        finally:
+            records.close()
+
+    def run(self, model: Callable[[], Mapping[str, Any]], saved: Saved | None = None) -> Fitted:
+        """Train to the end. Ctrl-C ends the run with what was learned; before the first step it is raised."""
+        training, verbose = self.training, int(self.problem.settings.verbose)
+        records = self.records(model, saved)
+        try:
+            for _ in follow(records, training.plan.epochs, 2 if verbose > 1 else 1 if verbose else 0):
+                pass
+        except KeyboardInterrupt:  # between two records: the run itself has not heard it
+            training.interrupt()
+        finally:
+            records.close()
+        if training.interrupted and not training.learned:
+            raise KeyboardInterrupt
+        fitted = self.fitted()
+        if training.interrupted:
+            warn("training interrupted by user; the model is usable", UserWarning)
+        elif self._should_have_converged and training.ran_out:
+            warn(
+                f"Maximum iterations ({training.plan.epochs}) reached and the optimization hasn't converged yet: "
+                "raise max_iter, or use early_stopping=True",
+                known_as("ConvergenceWarning", FitWarning),
+            )
+        return fitted
+
+    @property
+    def _should_have_converged(self) -> bool:
+        return self.watched is None and not isinstance(self.training.plan.optimizer.schedule, Cosine)
+
+    def _note(self, record: Epoch) -> None:
+        self.log.note(record, len(self.problem.rows), self.watched, greater=self._greater)
+
+
+class NetworkFitter(Fitter):
+    """A run of one network; `once`: of one epoch, whatever the settings say."""
+
+    training: Training
+
+    def __init__(self, problem: Problem, *, once: bool = False) -> None:
+        greater = any(
+            f"val_{metric.name}" == problem.watched and metric.greater_is_better for metric in problem.metrics
+        )
+        super().__init__(problem, problem.watched, greater=greater)
+        rows = problem.targets.aimed_at(problem.rows)
+        size = problem.settings.rows_per_step(len(rows))
+        dtype = "float64" if size == len(rows) else "float32"  # the noise of batches drowns that of rounding
+        self._once = once
+        self._rows = rows.computed_in(dtype)
+        self.network, theta = _begin(problem, self._rows, dtype)
+        self._validation = None if problem.validation is None else problem.validation.computed_in(dtype)
+        plan = _plan(problem, size, once=once)
+        self.training = Training(self.network, theta, self._rows, plan, self._validation, problem.start.state)
+
+    @property
+    def predictor(self) -> Predictor:  # noqa: D102
+        problem = self.problem
+        return Predictor(problem.encoder, self.training.fitted_network(), (self.training.theta,), shifts=problem.shifts)
+
+    def _finish(self) -> tuple[Predictor, Rows, Array]:
+        rows = self._rows if self._validation is None else self._validation
+        return self.predictor, rows, predicted(self.network, self.training.theta, rows)
+
+    @property
+    def _should_have_converged(self) -> bool:
+        return not self._once and super()._should_have_converged
+
+
+def _begin(problem: Problem, rows: Rows, dtype: str) -> tuple[Network, Theta]:
+    """The network, and the parameters that its training begins with: new ones, or those of the fits before."""
+    start = problem.start
+    network = problem.settings.network(as_columns(rows.x).count, problem.outputs, problem.head, rows.weight_sum)
+    if start.theta is None:
+        return network, initial_theta(network, problem.seed, dtype, ["glorot_uniform"] * len(network.layers))
+    if network.shapes != start.shapes:
+        raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
+    return network, start.theta.astype(dtype)
+
+
+def _plan(problem: Problem, batch_size: int, *, once: bool) -> Plan:
+    settings, watched = problem.settings, problem.watched or "loss"
+    patience, best = settings.patience + 1, problem.watched is not None
+    stopping = EarlyStopping(
+        watched,
+        ALL_EPOCHS if settings.is_adaptive else patience,
+        settings.tol,
+        restore_best_weights=best,
+        any_gain=True,
+    )
+    plateau = ReduceLROnPlateau(
+        watched, 0.2, patience, settings.tol, min_lr=_LOWEST_RATE, stop_at_min=True, any_gain=True
+    )
+    plan = common_plan(settings, len(problem.rows), batch_size, problem.seed)
+    return replace(
+        plan,
+        epochs=1 if once else plan.epochs,
+        threads=settings.threads,
+        metrics=problem.metrics,
+        stopping=None if once else stopping,
+        plateau=plateau if settings.is_adaptive and not once else None,
+    )
+
+
+def common_plan(settings: Settings, rows: int, batch_size: int, seed: int) -> Plan:
+    """What the plans of one network and of an ensemble's members share."""
+    return Plan(
+        optimizer=settings.optimizer(rows),
+        epochs=settings.max_iter,
+        batch_size=batch_size,
+        shuffle=bool(settings.shuffle),
+        seed=seed,
+        weighted_metrics=True,
+        metrics_in_training=False,
+        rate_name="learning_rate_init",
+    )
+
+
+def predicted(network: Network, theta: Theta, rows: Rows) -> Array:
+    """The means that a network predicts for rows."""
+    objective = Objective(network, theta.dtype, rows=len(rows))
+    return objective.predict(theta, rows.x, offset=rows.offset).astype(np.float64)
+
+
+def _with_estimate(network: Network, theta: Theta, rows: Rows) -> Network:
+    """The network with the parameter of its head that is most likely for what it predicts, if that is estimated."""
+    if not network.head.is_estimated:
+        return network
+    assert rows.values is not None
+    mean = predicted(network, theta, rows)
+    return replace(network, head=network.head.with_estimate(mean, rows.values.astype(np.float64), rows.weights))
+
+
+def _dispersion(problem: Problem, rows: Rows, mean: Array) -> Floats | None:
+    if not problem.targets.has_spread:
+        return None
+    assert rows.values is not None
+    return problem.head.dispersion(mean, rows.values.astype(np.float64), rows.weights)
+
+
+def solve(problem: Problem) -> Fitted:
+    """Full-batch L-BFGS on the objective of the solvers by epochs."""
+    settings, losses, interrupted = problem.settings, list[float](), False
+    rows = problem.targets.aimed_at(problem.rows).computed_in("float64")
+    network, theta = _begin(problem, rows, "float64")
+    with watching(int(settings.verbose), settings.tol) as show:
+
+        def watch(iteration: int, value: float, gap: float) -> None:
+            losses.append(value)
+            show(iteration, value, gap)
+
+        for _ in range(_ROUNDS):
+            full = FullBatch(network, rows, settings.threads)
+            try:
+                found = minimise(
+                    full,
+                    theta,
+                    gradient_tolerance=settings.tol,
+                    max_iter=settings.max_iter,
+                    max_evaluations=settings.max_fun,
+                    watch=watch,
+                )
+            except KeyboardInterrupt:
+                if full.lowest is None:
+                    raise
+                found, interrupted = full.so_far(len(losses)), True
+                warn("training interrupted by user; the model is usable", UserWarning)
+            known, network, theta = network.head.parameter, _with_estimate(network, found.theta, rows), found.theta
+            if interrupted or abs(network.head.parameter - known) <= _SETTLED * known:
+                break
+    reason = StopReason(StopKind.ALL_DONE, f"all {found.iterations} iterations done")
+    if interrupted or found.converged:
+        reason = StopReason(StopKind.INTERRUPTED if interrupted else StopKind.CONVERGED)
+    log = Log(
+        losses,
+        {"loss": losses},
+        problem.start.rows_seen + found.iterations * len(rows),
+        epochs=found.iterations,
+        loss=found.value,
+        best_loss=found.value,
+    )
+    if not (found.converged or interrupted):
+        warn(
+            f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
+            f"{found.gradient_norm:.3g}, but tol is {settings.tol:g}: raise max_iter, or scale the data",
+            known_as("ConvergenceWarning", FitWarning),
+        )
+    predictor = Predictor(problem.encoder, network, (found.theta,), shifts=problem.shifts)
+    spread = None
+    if problem.targets.has_spread:
+        spread = _dispersion(problem, rows, predicted(network, found.theta, rows))
+    return Fitted(predictor, log, reason, OptimizerState(), spread, done=True)

@@ -1,0 +1,102 @@
+"""A fitted network, or the networks of an ensemble, that predicts: frozen, and shared by any number of threads."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
+from linnet.data.table import Array
+from linnet.data.tabular_encoder import Preparer
+from linnet.errors import ConfigError
+from linnet.estimators.linear_model import as_offset
+from linnet.fit.objective import Objective, predict
+from linnet.heads import Head
+from linnet.model.network import Block, Network, Theta
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.graph import Tensor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Predictor:
+    """Columns in, predictions out; it holds nothing that prediction changes."""
+
+    encoder: Encoder | Preparer
+    network: Network
+    members: tuple[Theta, ...]  # the parameters of each network; z is their mean
+    range: tuple[Array, Array] | None = None  # least and largest prediction of each output, of an ensemble
+    shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
+
+    @property
+    def theta(self) -> Theta:
+        """The first network's parameters."""
+        return self.members[0]
+
+    @property
+    def blocks(self) -> list[list[Block]]:
+        """The weights and biases of each layer of each network."""
+        return [self.network.blocks(theta) for theta in self.members]
+
+    def with_theta(self, theta: Theta) -> "Predictor":
+        """A predictor with other parameters in its first network."""
+        return replace(self, members=(theta, *self.members[1:]))
+
+    def shift(self, offset: object, exposure: object, rows: int) -> Array | None:
+        """What is added to the z of so many rows."""
+        return shift(offset, exposure, rows, self.network.head, self.network.outputs)
+
+    def output(self, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool) -> Array:
+        """The mean, or else z, of each row and output."""
+        if self.range is not None:
+            outputs = predict(self.network, list(self.members), columns, threads, offset=shift, mean=False)
+            z = np.mean(np.asarray(outputs, np.float64), axis=0)
+            return self.network.head.mean(z).clip(*self.range) if mean else z
+        theta = self.members[0]
+        [output] = predict(self.network, [theta], columns, threads, offset=shift, mean=mean)
+        if theta.dtype == np.float32 and not np.isfinite(output).all():
+            return self._widened(output, columns, shift, threads, mean=mean)
+        return output
+
+    def _widened(
+        self, output: Array, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool
+    ) -> Array:
+        """The output with rows whose numbers were beyond float32 computed in float64."""
+        rows = np.flatnonzero(~np.isfinite(output).all(axis=1))
+        objective = Objective(self.network.for_prediction(), np.float64, threads, rows=len(rows))
+        offset = None if shift is None else shift[rows]
+        output = output.astype(np.float64)
+        output[rows] = objective.predict(self.theta.astype(np.float64), columns[rows], offset=offset, mean=mean)
+        return output
+
+    def hidden(self, columns: Columns) -> list[Array]:
+        """The outputs of each hidden layer of the first network, rows x units."""
+        features = []
+        for count in range(1, len(self.network.layers)):
+            below = self.network.below(count)
+            objective = Objective(below, self.theta.dtype, rows=len(columns))
+            features.append(objective.predict(self.theta[: below.size], columns))
+        return features
+
+    def graph(self, inputs: "Inputs") -> tuple["Tensor", "Tensor"]:
+        """z and the mean in an ONNX graph."""
+        from linnet.export.onnx.columns import features
+        from linnet.export.onnx.network import ensemble_output, mean, network_output, shifted, within
+
+        graph, network = inputs.graph, self.network
+        x = features(inputs, self.encoder, str(self.theta.dtype))
+        shift = inputs.shift(self.shifts, network.outputs)
+        if self.range is None:
+            z = shifted(graph, network_output(graph, x, network, self.theta), shift)
+            return z, mean(graph, network.head, z)
+        z = shifted(graph, ensemble_output(graph, x, network, list(self.members)), shift)
+        return z, within(graph, mean(graph, network.head, z), *self.range)
+
+
+def shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
+    """What is added to the z of so many rows: the offset, and the logarithm of the exposure."""
+    if exposure is not None and head.output.name != "exponential":
+        raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
+    return as_offset(offset, exposure, rows, outputs)

@@ -1,0 +1,92 @@
+"""preset="tabular" of scikit-learn's perceptrons: a door to the estimators of linnet.estimators.tabular."""
+
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from linnet._sklearn import parameters
+from linnet.errors import ConfigError, unknown_name, warn
+from linnet.estimators.mlp.base import NetworkEstimator
+from linnet.estimators.mlp.settings import AUTO, CHOSEN, SCIKIT_LEARN, Settings, resolve
+from linnet.export.parameters import comparable, to_json
+
+PRESETS = ("tabular",)
+
+
+class PresetDoor(NetworkEstimator):
+    """An estimator whose parameters are scikit-learn's unless it is told to be a tabular one."""
+
+    preset: str | Sequence[str] | None
+
+    @staticmethod
+    @abstractmethod
+    def _behind() -> type[NetworkEstimator]:
+        """The tabular estimator whose defaults a preset takes."""
+
+    @property
+    def _is_tabular(self) -> bool:
+        return self.preset is not None
+
+    @classmethod
+    def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        if params.get("preset") is None:
+            return resolve(params, SCIKIT_LEARN)
+        name, kept = _parts(params["preset"])
+        if name not in PRESETS:
+            raise unknown_name("preset", name, PRESETS)
+        for each in kept:
+            if not isinstance(each, str) or each not in params:
+                raise unknown_name("parameter in preset", each, params)
+        behind = parameters(cls._behind())
+        defaults = {each: SCIKIT_LEARN[each] if each in kept else behind[each] for each in CHOSEN}
+        return {**resolve(params, defaults), "preset": name}
+
+    def _settings(self) -> Settings:
+        if isinstance(self.preset, list | tuple):
+            warn(
+                f"preset={self.preset!r} is deprecated: parameters that are given are no longer overridden, so that "
+                f"preset={_parts(self.preset)[0]!r} and their values are enough",
+                DeprecationWarning,
+            )
+        return super()._settings()
+
+    def _check(self, settings: Settings, *, by_epochs: bool, incremental: bool) -> None:
+        super()._check(settings, by_epochs=by_epochs, incremental=incremental)
+        if self.preset is not None and settings.warm_start:
+            raise ConfigError(
+                f"warm_start does not go with preset={_parts(self.preset)[0]!r}: which rows its networks hold out, and "
+                "how columns are scaled, is settled anew in every fit; to go on after a crash use checkpoint= and "
+                "linnet.resume"
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | ({"_explicit": True} if self.preset is not None else {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = {name: value for name, value in state.items() if name != "_all_classes"}  # of earlier versions
+        if not state.pop("_explicit", False):
+            state |= dict.fromkeys(
+                chosen_by_preset({name: comparable(to_json(state.get(name))) for name in state}), AUTO
+            )
+        super().__setstate__(state)
+
+
+def chosen_by_preset(params: Mapping[str, Any]) -> Collection[str]:
+    """The parameters, as `comparable` has them, that a preset chose in the place of a default that looked like any
+    other value, before they could be "auto".
+    """
+    if params.get("preset") is None:
+        return ()
+    _, kept = _parts(params["preset"])
+    defaults = {name: comparable(to_json(SCIKIT_LEARN[name])) for name in CHOSEN}
+    return [name for name in CHOSEN if name in params and params[name] == defaults[name] and name not in kept]
+
+
+def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The name of a preset, and the parameters that stay scikit-learn's."""
+    return (preset[0], tuple(preset[1:])) if isinstance(preset, list | tuple) and preset else (preset, ())
+
+
+def goes_by_batches(model: Any) -> bool:
+    """Whether the solver has epochs and there is one network, so that there is a partial_fit."""
+    return bool(model.solver != "lbfgs" and model.preset is None)

@@ -1,0 +1,241 @@
+"""How a multilayer perceptron is built and trained: an estimator's parameters, checked once.
+
+A parameter may be "auto". `resolve` puts an estimator's own default in its place; what is still "auto" then depends on
+the data, and `Settings.filled` takes it when they are known (docs/decisions/0021-auto.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from linnet.checks import check_flag, check_number, check_random, check_whole
+from linnet.config import checked_threads
+from linnet.errors import ConfigError, unknown_name, warn
+from linnet.fit.loop.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
+from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
+from linnet.heads import Head, Normal
+from linnet.heads.activations import Activation, as_activation
+from linnet.model.network import Layer, Network
+
+AUTO = "auto"
+Activations = str | Activation | Sequence[str | Activation]
+SOLVERS = tuple(dict.fromkeys(("adam", "sgd", "lbfgs", *OPTIMIZERS)))  # scikit-learn's first
+SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
+ALL_EPOCHS = 10**9  # patience that no run outlasts
+_USUAL_BATCH = 200  # rows, as in scikit-learn
+CHOSEN = (  # parameters that may be "auto"
+    *("hidden_layer_sizes", "activation", "solver", "alpha", "batch_size", "learning_rate", "learning_rate_init"),
+    *("max_iter", "tol", "validation_fraction", "n_iter_no_change", "dropout", "weight_decay", "clip_norm"),
+)
+_FLAGS = ("shuffle", "early_stopping", "warm_start", "nesterovs_momentum")
+_BOUNDS: Mapping[str, Mapping[str, float]] = {
+    "alpha": {"at_least": 0},
+    "l1": {"at_least": 0},
+    "learning_rate_init": {"above": 0},
+    "power_t": {"at_least": 0},
+    "tol": {"at_least": 0},
+    "momentum": {"at_least": 0, "at_most": 1},
+    "validation_fraction": {"at_least": 0, "below": 1},
+    "beta_1": {"at_least": 0, "below": 1},
+    "beta_2": {"at_least": 0, "below": 1},
+    "epsilon": {"above": 0},
+    "weight_decay": {"at_least": 0},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BySamples(InverseScaling):
+    """scikit-learn's inverse scaling: the rate of an epoch falls with the number of rows seen before it."""
+
+    rows: int = 1
+
+    def factor(self, time: Times) -> Times:  # noqa: D102
+        return (1 + np.floor(time) * self.rows) ** -self.power
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Parameters that networks share, by the names of the estimators' parameters; the defaults are scikit-learn's.
+
+    `open`: the names of those that were left to the data, and have scikit-learn's value until `filled` is called.
+    """
+
+    hidden_layer_sizes: int | Sequence[int] = (100,)
+    activation: Activations = "relu"
+    solver: str | Optimizer = "adam"
+    alpha: float = 0.0001
+    batch_size: int | str = AUTO  # 200 rows, or all if there are fewer
+    learning_rate: str | Schedule = "constant"
+    learning_rate_init: float = 0.001
+    power_t: float = 0.5
+    max_iter: int = 200
+    shuffle: bool = True
+    random_state: Any = None
+    tol: float = 1e-4
+    verbose: int | bool = False
+    warm_start: bool = False
+    momentum: float = 0.9
+    nesterovs_momentum: bool = True
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+    n_iter_no_change: float = 10
+    max_fun: int = 15000
+    dropout: float | Sequence[float] = 0.0
+    l1: float = 0.0
+    weight_decay: float = 0.004
+    clip_norm: float | None = None
+    checkpoint: Any = None
+    threads: int | None = None
+    open: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> Self:
+        """The settings of an estimator's parameters, resolved; values without a meaning are a ConfigError."""
+        known = {field.name for field in fields(cls)}
+        given = {name: value for name, value in params.items() if name in known}
+        left = frozenset(name for name, value in given.items() if is_auto(value) and name in CHOSEN)
+        return cls(**{name: value for name, value in given.items() if name not in left}, open=left)
+
+    def filled(self, choices: Mapping[str, Any]) -> Self:
+        """The settings with choices made for the data where they were left open."""
+        return replace(self, **{name: value for name, value in choices.items() if name in self.open})
+
+    def __post_init__(self) -> None:
+        """Refuse values without a meaning, also of what the solver takes no notice of."""
+        if not isinstance(self.solver, Optimizer) and not (isinstance(self.solver, str) and self.solver in SOLVERS):
+            raise unknown_name("solver", self.solver, SOLVERS)
+        schedule = self.learning_rate
+        if not isinstance(schedule, Schedule) and not (isinstance(schedule, str) and schedule in SCHEDULES):
+            raise unknown_name("learning_rate", schedule, SCHEDULES)
+        for name, bounds in _BOUNDS.items():
+            check_number(getattr(self, name), name, **bounds)
+        for name in _FLAGS:
+            check_flag(getattr(self, name), name)
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_whole(self.verbose, "verbose")
+        for name in ("max_iter", "max_fun"):
+            check_whole(getattr(self, name), name, at_least=1)
+        if self.n_iter_no_change != np.inf:
+            check_whole(self.n_iter_no_change, "n_iter_no_change", at_least=1)
+        if not is_auto(self.batch_size):
+            check_whole(self.batch_size, "batch_size", at_least=1)
+        if self.clip_norm is not None:
+            check_number(self.clip_norm, "clip_norm", above=0)
+        if self.threads is not None:
+            checked_threads(self.threads)
+        check_random(self.random_state)
+
+    def check_parts(self) -> None:
+        """Raise now what the network and the optimizer would raise when there are rows."""
+        self.network(1, 1, Normal(), 1.0)
+        if not self.full_batch:
+            self.optimizer(1)
+
+    @property
+    def full_batch(self) -> bool:
+        """Whether every step sees all rows and there are no epochs."""
+        return isinstance(self.solver, str) and self.solver == "lbfgs"
+
+    @property
+    def patience(self) -> int:
+        """Epochs without a gain that are waited for."""
+        return ALL_EPOCHS if self.n_iter_no_change == np.inf else int(self.n_iter_no_change)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the rate falls when nothing improves: as in scikit-learn with plain SGD only."""
+        return bool(self.solver == "sgd" and self.learning_rate == "adaptive")
+
+    def rows_per_step(self, rows: int, *, quietly: bool = False) -> int:
+        """Rows of a batch, of so many rows; `quietly`: without a warning where a batch is larger."""
+        if is_auto(self.batch_size):
+            return min(_USUAL_BATCH, rows)
+        if (size := int(self.batch_size)) > rows and not quietly:
+            warn(f"batch_size={size} is more than there are rows: it is clipped to {rows}", UserWarning)
+        return min(size, rows)
+
+    def network(self, inputs: int, outputs: int, head: Head, rows: float) -> Network:
+        """The layers; penalties are divided by the number of rows, or the sum of their weights, as the loss is."""
+        widths = hidden_widths(self.hidden_layer_sizes)
+        activations = [as_activation(name) for name in _each(self.activation, len(widths), "activation")]
+        rates = [0.0, *_each(self.dropout, len(widths), "dropout")]  # of a layer's units: the next layer's inputs
+        rates = [check_number(rate, "dropout", at_least=0, below=1) for rate in rates]
+        l1, l2 = float(self.l1) / rows, float(self.alpha) / rows
+        hidden = [
+            Layer(units, activation, rate, l1, l2)
+            for units, activation, rate in zip(widths, activations, rates[:-1], strict=True)
+        ]
+        return Network(inputs, (*hidden, Layer(outputs, dropout=rates[-1], l1=l1, l2=l2)), head)
+
+    def optimizer(self, rows: int) -> Optimizer:
+        """The solver with its schedule, for so many rows per epoch."""
+        solver, clip = self.solver, self.clip_norm
+        if isinstance(solver, Optimizer):
+            if clip is not None:
+                raise ConfigError("clip_norm goes with the name of a solver; an optimizer object takes it itself")
+            return solver
+        schedule = self._schedule(rows)
+        betas = self.beta_1, self.beta_2, self.epsilon
+        if solver == "adam":
+            return Adam(schedule, *betas, clip_norm=clip)
+        if solver == "adamw":
+            return AdamW(schedule, self.weight_decay, *betas, clip_norm=clip)
+        if solver == "sgd":
+            momentum = float(self.momentum)
+            return SGD(schedule, momentum, bool(self.nesterovs_momentum) and momentum > 0, clip_norm=clip)
+        return OPTIMIZERS[solver](schedule, clip_norm=clip)
+
+    def _schedule(self, rows: int) -> Schedule:
+        name, rate = self.learning_rate, self.learning_rate_init
+        if isinstance(name, Schedule):
+            return name
+        if name == "cosine":
+            return Cosine(rate, epochs=self.max_iter)
+        if name == "exponential":
+            return ExponentialDecay(rate)
+        if name == "step":
+            return StepDecay(rate)
+        if name == "invscaling" and self.solver == "sgd":  # the others take no notice, as in scikit-learn
+            return BySamples(rate, power=float(self.power_t), rows=rows)
+        return Constant(rate)
+
+
+SCIKIT_LEARN: Mapping[str, Any] = {field.name: field.default for field in fields(Settings) if field.name != "open"}
+
+
+def is_auto(value: object) -> bool:
+    """Whether a parameter is left to its default or to the data."""
+    return isinstance(value, str) and value == AUTO
+
+
+def resolve(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with these defaults in the place of "auto"."""
+    return {name: defaults[name] if name in CHOSEN and is_auto(value) else value for name, value in params.items()}
+
+
+def check_settings(params: Mapping[str, Any]) -> None:
+    """Raise now what would be raised when there are rows."""
+    Settings.of(resolve(params, SCIKIT_LEARN)).check_parts()
+
+
+def hidden_widths(sizes: object) -> list[int]:
+    """Units of the hidden layers, one or several or none."""
+    given: list[Any] = list(sizes) if isinstance(sizes, Sequence | np.ndarray) else [sizes]
+    for size in given:
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise ConfigError(f"hidden_layer_sizes must be > 0 and whole, got {sizes!r}")
+    return [int(size) for size in given]
+
+
+def _each(value: Any, count: int, name: str) -> list[Any]:
+    """One value for each hidden layer, given one for all or a list."""
+    if isinstance(value, list | tuple | np.ndarray):
+        if len(value) != count:
+            raise ConfigError(f"{name} must be one for all or one per hidden layer, {count} in all, got {value!r}")
+        return list(value)
+    return [value] * count

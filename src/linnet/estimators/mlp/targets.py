@@ -1,0 +1,205 @@
+"""What a model knows of its targets, classes or numbers: their head, and how y becomes what Rows takes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.rows import Rows
+from linnet.data.sparse import as_dense
+from linnet.data.table import Array
+from linnet.data.targets import as_values, check_values, class_weights
+from linnet.errors import ConfigError, DataError
+from linnet.estimators.linear_model import one_target, row_weights
+from linnet.heads import Bernoulli, Categorical, Head, Normal
+
+
+class Targets(ABC):
+    """What a model knows of its targets: their head, and how y becomes numbers."""
+
+    stratified: ClassVar[bool] = False  # whether rows held out have the classes' shares
+    has_spread: ClassVar[bool] = False  # whether the spread around predictions is measured after a fit
+
+    @property
+    @abstractmethod
+    def head(self) -> Head:
+        """The distribution."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many z there are per row."""
+
+    @property
+    @abstractmethod
+    def default_metric(self) -> str:
+        """What early stopping watches unless another metric is given."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """What a fitted estimator keeps of it."""
+        return {}
+
+    @property
+    def smoothing(self) -> float:
+        """How far training aims off the classes."""
+        return 0.0
+
+    @abstractmethod
+    def encode(self, y: object, rows: int, name: str) -> Mapping[str, Any]:
+        """The targets as Rows takes them."""
+
+    @abstractmethod
+    def weights(self, rows: Rows, sample_weight: object) -> Array | None:
+        """The weights of rows to train on."""
+
+    def aimed_at(self, rows: Rows) -> Rows:
+        """Rows with the targets that training aims at; those that it is judged or calibrated by never come here."""
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTargets(Targets):
+    """One class per row, or a column of 0 and 1 for each label."""
+
+    stratified = True
+
+    classes: NDArray[Any]  # sorted; of labels their numbers
+    multilabel: bool
+    label_smoothing: float
+    class_weight: Mapping[Any, float] | str | None
+
+    @property
+    def head(self) -> Head:
+        return Bernoulli() if self.multilabel or len(self.classes) == 2 else Categorical()
+
+    @property
+    def outputs(self) -> int:
+        return 1 if len(self.classes) == 2 and not self.multilabel else len(self.classes)
+
+    @property
+    def default_metric(self) -> str:
+        return "accuracy"
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {"classes_": self.classes, "_multilabel": self.multilabel}
+
+    @property
+    def smoothing(self) -> float:
+        return float(self.label_smoothing)
+
+    def encode(self, y: object, rows: int, name: str) -> Mapping[str, Any]:
+        return self.numbered(as_class_target(y, name), rows, name)
+
+    def numbered(
+        self, target: Array, rows: int, name: str, labels: NDArray[np.int32] | None = None
+    ) -> Mapping[str, Any]:
+        """The targets as Rows takes them; `labels`: the number of each row's class, if it is known already."""
+        if self.multilabel:
+            return {"values": self._yes_no(target, rows, name), "given": target}
+        if labels is None:
+            labels = self._numbers(target, rows, name)
+        if len(self.classes) == 2:
+            return {"values": labels.astype(np.float64)[:, None], "given": target}
+        return {"labels": labels, "given": target}
+
+    def _yes_no(self, target: Array, rows: int, name: str) -> Array:
+        count = len(self.classes)
+        if target.ndim != 2:
+            raise DataError(
+                f"{name} has one class per row, but the model has {count} labels: give a column of 0 and 1 each"
+            )
+        if target.shape[1] == 0 or not np.isin(target, (0, 1)).all():
+            raise DataError(f"{name} must have one class per row, or a column of 0 and 1 for each label")
+        values = as_values(target, target.shape[1], np.float64, rows=rows, name=name)
+        if values.shape[1] != count:
+            raise DataError(f"{name} has {values.shape[1]} labels, but the model has {count}")
+        return values
+
+    def _numbers(self, target: Array, rows: int, name: str) -> NDArray[np.int32]:
+        known = self.classes
+        if target.ndim != 1 or len(target) != rows:
+            raise DataError(f"{name} must have one class per row, {rows} in all, got shape {target.shape}")
+        try:
+            places = np.searchsorted(known, target).clip(max=len(known) - 1)
+        except TypeError:
+            raise DataError(f"{name} holds other things than the classes {known.tolist()}") from None
+        wrong = known[places] != target
+        if wrong.any():
+            row = int(wrong.argmax())
+            unknown = target[row : row + 1].tolist()[0]
+            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model knows {known.tolist()}")
+        return places.astype(np.int32)
+
+    def weights(self, rows: Rows, sample_weight: object) -> Array | None:
+        weights = row_weights(sample_weight, len(rows))
+        if self.class_weight is None:
+            return weights
+        if self.multilabel:
+            raise ConfigError("class_weight needs one class per row")
+        numbers = np.searchsorted(self.classes, rows.targets()).astype(np.int32)
+        of_rows = class_weights(self.class_weight, self.classes, numbers, weights)[numbers]
+        return np.asarray(of_rows if weights is None else weights * of_rows)
+
+    def aimed_at(self, rows: Rows) -> Rows:
+        soft = self.smoothing
+        if not soft:
+            return rows
+        if rows.labels is None:  # yes or no: one of two
+            assert rows.values is not None
+            return replace(rows, values=rows.values * (1 - soft) + soft / 2)
+        count = len(self.classes)
+        hot = (rows.labels[:, None] == np.arange(count)) * (1 - soft) + soft / count
+        return replace(rows, labels=None, values=hot)
+
+
+def as_class_target(y: object, name: str) -> Array:
+    """Classes as one dimension, labels as a dense table."""
+    target: Array = as_dense(y, name) if hasattr(y, "toarray") else one_target(y)
+    return target
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTargets(Targets):
+    """One number per row, or several."""
+
+    has_spread = True
+
+    distribution: Head
+    columns: int
+    one_target: bool  # y has one dimension
+
+    @property
+    def head(self) -> Head:
+        return self.distribution
+
+    @property
+    def outputs(self) -> int:
+        return self.columns
+
+    @property
+    def default_metric(self) -> str:
+        return "r2" if isinstance(self.head, Normal) else "loss"
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {"_one_target": self.one_target}
+
+    def encode(self, y: object, rows: int, name: str) -> Mapping[str, Any]:
+        return self.checked(one_target(y), rows, name)
+
+    def checked(self, target: Array, rows: int, name: str) -> Mapping[str, Any]:
+        """The targets as Rows takes them."""
+        outputs = 1 if target.ndim == 1 else target.shape[1]
+        if outputs != self.outputs:
+            raise ConfigError(f"{name} has {outputs} targets, but the model has {self.outputs}")
+        values = as_values(target, outputs, np.float64, rows=rows, name=name)
+        check_values(values, self.head.is_valid(values), name, self.head.wanted)
+        return {"values": values, "given": target}
+
+    def weights(self, rows: Rows, sample_weight: object) -> Array | None:
+        return row_weights(sample_weight, len(rows))

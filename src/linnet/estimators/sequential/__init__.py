@@ -1,0 +1,1 @@
+"""The network as users of Keras write it."""

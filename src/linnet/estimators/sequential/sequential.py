@@ -1,0 +1,327 @@
+"""Sequential: the network as users of Keras write it, on linnet's engine."""
+
+import math
+from collections.abc import Collection, Generator, Iterator, Mapping
+from numbers import Real
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from linnet.data.columns import as_columns
+from linnet.data.rows import Rows
+from linnet.data.table import Array, as_table, check_fits_float32
+from linnet.data.targets import as_weights, class_weights
+from linnet.errors import ConfigError, DataError, FitError, warn
+from linnet.estimators.sequential.base import DTYPE, SequentialModel
+from linnet.evaluate.metrics import as_metrics
+from linnet.fit.loop.progress import Verbose, follow
+from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
+from linnet.fit.loop.training import Epoch, Plan, Slice, Training
+from linnet.fit.objective import Objective, penalty, predict
+
+Validation = tuple[object, object] | tuple[object, object, object]
+
+
+class History:
+    """What `fit` returns: `history`, a list of numbers an epoch for every loss and metric, and why training ended."""
+
+    def __init__(self, params: dict[str, object]) -> None:
+        self.history: dict[str, list[float]] = {}
+        self.epoch: list[int] = []
+        self.params = params
+        self.stop_reason = "not started"
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{name} {values[-1]:.4g}" for name, values in self.history.items())
+        return f"<History of {len(self.epoch)} epochs ({self.stop_reason}): {last}>"
+
+
+class Sequential(SequentialModel):
+    """A stack of layers: linear, logistic, softmax and Poisson regression, the perceptron, or a multilayer perceptron.
+
+    Parameters, defaults and results follow Keras: trained in float32, `loss` is the mean over the batches of an epoch.
+    Unlike Keras, the same `seed` gives the same bytes for any number of threads.
+
+    >>> from linnet import Dense, Sequential
+    >>> model = Sequential([Dense(3, input_dim=4, activation="softmax")])
+    >>> model.count_params()
+    15
+    """
+
+    _run: Training | None = None  # the one that has the model's parameters
+
+    def fit(
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Verbose = "auto",
+        callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None = None,
+        validation_split: float = 0.0,
+        validation_data: Validation | None = None,
+        shuffle: bool = True,
+        class_weight: Mapping[int, float] | str | None = None,
+        sample_weight: object = None,
+        *,
+        tolerance: float | None = None,
+        threads: int | None = None,
+    ) -> History:
+        """Train, going on from where an earlier `fit` ended.
+
+        `batch_size` None is 32. `verbose`: 1 a progress bar, 2 a line an epoch, 0 nothing, "auto" a bar on a terminal.
+        `callbacks` may hold EarlyStopping and ReduceLROnPlateau. `validation_split` holds out the last of the rows.
+        Row weights multiply each row's loss; the loss is divided by the number of rows (Keras' convention).
+        `class_weight` is a dict of class: weight, or "balanced". With `tolerance` training also ends when the loss
+        changes by less than this part of itself in an epoch. `threads` None takes as many as pay.
+
+        Ctrl-C ends training with a warning and leaves the model usable. A loss that becomes infinite raises FitError,
+        and the model stays as it was before.
+        """
+        if verbose not in ("auto", 0, 1, 2):
+            raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
+        training = self._training(
+            x,
+            y,
+            batch_size=batch_size,
+            epochs=epochs,
+            callbacks=callbacks,
+            validation_split=validation_split,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            sample_weight=sample_weight,
+            tolerance=tolerance,
+            threads=threads,
+        )
+        result = History({"epochs": epochs, "steps": training.steps, "verbose": verbose})
+        records = self._follow(training)
+        try:
+            for record in follow(records, training.plan.epochs, verbose):
+                if isinstance(record, Epoch):
+                    result.epoch.append(len(result.epoch))
+                    for name, value in record.numbers.items():
+                        result.history.setdefault(name, []).append(value)
+        except FitError as error:
+            error.history = result
+            raise
+        except KeyboardInterrupt:  # between two records: the run itself has not heard it
+            training.interrupt()
+        finally:
+            records.close()
+            result.stop_reason = training.stop_reason
+        if training.interrupted:
+            warn(
+                f"training interrupted after {len(result.epoch)} of {epochs} epochs; the model is usable",
+                UserWarning,
+            )
+        return result
+
+    def fit_stream(self, x: object, y: object, **options: Any) -> Iterator[Epoch]:
+        """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
+
+        Leaving the loop early ends the training, as does Ctrl-C, which is passed on; the model keeps what it learned.
+        """
+        training = self._training(x, y, **options)  # now, so that errors come before the first record is asked for
+
+        def records() -> Iterator[Epoch]:
+            for record in self._follow(training):
+                if isinstance(record, Epoch):
+                    yield record
+            if training.interrupted:
+                raise KeyboardInterrupt
+
+        return records()
+
+    @overload
+    def evaluate(
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        sample_weight: object = None,
+        *,
+        return_dict: Literal[True],
+    ) -> dict[str, float]: ...
+
+    @overload
+    def evaluate(
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        sample_weight: object = None,
+        *,
+        return_dict: Literal[False] = False,
+    ) -> float | list[float]: ...
+
+    def evaluate(
+        self,
+        x: object,
+        y: object,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        sample_weight: object = None,
+        *,
+        return_dict: bool = False,
+    ) -> float | list[float] | dict[str, float]:
+        """Loss and metrics on given rows: one number, a list (loss first), or a dict.
+
+        `batch_size` and `verbose` are Keras' and change nothing.
+        """
+        _, loss = self._compiled()
+        table = self._table(x)
+        rows = self._weighted(loss.rows(table, y, self._outputs(), DTYPE), sample_weight)
+        network, theta = self._parameters(table)
+        objective = Objective(network, DTYPE, rows=len(rows))
+        mean_loss = objective.sums(theta, rows).loss * loss.factor(network.outputs) / len(rows)
+        numbers = {"loss": mean_loss + penalty(network, theta)}
+        if metrics := as_metrics(self._metrics, network.head, network.outputs):
+            mean = objective.predict(theta, rows.x)
+            numbers.update({metric.name: metric(mean, rows.weighted(None)) for metric in metrics})
+        if return_dict:
+            return numbers
+        values = list(numbers.values())
+        return values if len(values) > 1 else values[0]
+
+    def predict(self, x: object, batch_size: int | None = None, verbose: Verbose = "auto") -> Array:
+        """The last layer's output, rows x units: probabilities, rates or numbers (for the perceptron its scores).
+
+        `batch_size` and `verbose` are Keras' and change nothing.
+        """
+        table = self._table(x)
+        network, theta = self._parameters(table)
+        return predict(network, [theta], as_columns(table))[0]
+
+    # ---- inside ----
+
+    def _training(
+        self,
+        x: object,
+        y: object,
+        *,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None = None,
+        validation_split: float = 0.0,
+        validation_data: Validation | None = None,
+        shuffle: bool = True,
+        class_weight: Mapping[int, float] | str | None = None,
+        sample_weight: object = None,
+        tolerance: float | None = None,
+        threads: int | None = None,
+    ) -> Training:
+        """Check everything, then and only then make the parameters and the run."""
+        optimizer, loss = self._compiled()
+        outputs = self._outputs()
+        stopping, plateau = choose_one(callbacks)
+        table = self._table(x)
+        rows = self._weighted(loss.rows(table, y, outputs, DTYPE), sample_weight)
+        validation = None
+        if validation_data is not None:
+            validation = self._validation_rows(validation_data, table.shape[1])
+        elif validation_split:
+            rows, validation = _split(rows, validation_split)
+        if class_weight is not None:  # of the rows trained on: validation counts every row alike
+            rows = rows.weighted(_weights_by_class(rows, outputs, class_weight))
+        if rows.weights is not None and not rows.weights.any():
+            raise DataError("every row trained on has weight 0: nothing is left to learn from")
+        plan = Plan(
+            optimizer=optimizer,
+            epochs=epochs,
+            batch_size=32 if batch_size is None else batch_size,
+            shuffle=bool(shuffle),
+            seed=self.seed,
+            threads=threads,
+            metrics=as_metrics(self._metrics, loss.head(self._stack.dense()[-1].activation), outputs),
+            stopping=stopping,
+            plateau=plateau,
+            tolerance=tolerance,
+            loss_factor=loss.factor(outputs),
+            relative_weights=False,
+        )
+        known = self._stack.columns, self._network, self._theta
+        try:
+            network, theta = self._parameters(table)
+            return Training(network, theta, rows, plan, validation, self._state)
+        except Exception:  # the number of columns of a table that was refused means nothing
+            self._stack.columns, self._network, self._theta = known
+            raise
+
+    def _follow(self, training: Training) -> Generator[Slice | Epoch, None, None]:
+        """The run's records. The model takes over its parameters epoch by epoch, unless a later run has begun.
+
+        A run that diverges leaves the model as it was before.
+        """
+        self._run, before = training, (self._theta, self._state)
+        try:
+            for record in training.records():
+                if isinstance(record, Epoch) and self._run is training:
+                    self._theta = training.theta
+                yield record
+        except FitError:
+            if self._run is training:
+                self._theta, self._state = before
+                self._run = None
+            raise
+        finally:
+            if self._run is training:
+                self._theta, self._state, self._run = training.theta, training.state(), None
+                self._network = training.fitted_network()
+
+    def _weighted(self, rows: Rows, sample_weight: object, of: str = "") -> Rows:
+        if sample_weight is None:
+            return rows
+        name, table = f"{of}sample_weight", f"{of}x"
+        return rows.weighted(as_weights(sample_weight, DTYPE, rows=len(rows), name=name, table=table))
+
+    def _validation_rows(self, data: Validation, columns: int) -> Rows:
+        if not isinstance(data, tuple | list) or len(data) not in (2, 3):
+            raise ConfigError("validation_data must be (x, y) or (x, y, sample_weight)")
+        _, loss = self._compiled()
+        table = as_table(data[0], columns=columns, name="validation x")
+        check_fits_float32(table, "validation x")
+        rows = loss.rows(table, data[1], self._outputs(), DTYPE, "validation y", "validation x")
+        return self._weighted(rows, data[2] if len(data) == 3 else None, "validation ")
+
+
+def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
+    if not isinstance(part, Real) or not 0 < part < 1:
+        raise ConfigError(f"validation_split must be between 0 and 1, got {part!r}")
+    cut = math.floor(len(rows) * (1 - part))
+    if not 0 < cut < len(rows):
+        raise DataError(f"validation_split={part} of {len(rows)} rows leaves no rows for one of the two parts")
+    return rows[:cut], rows[cut:]
+
+
+def _weights_by_class(rows: Rows, outputs: int, class_weight: Mapping[int, float] | str) -> Array:
+    """The weight of each row times that of its class."""
+    labels, count = _classes(rows, outputs)
+    of_rows = class_weights(class_weight, np.arange(count), labels, rows.weights)[labels]
+    weights = of_rows if rows.weights is None else rows.weights * of_rows
+    large = weights > np.finfo(DTYPE).max
+    if large.any():
+        row = int(large.argmax())
+        raise ConfigError(
+            f"class_weight of {labels[row]} makes row {row} weigh {weights[row]:g}, too large for float32"
+        )
+    return weights.astype(DTYPE)
+
+
+def _classes(rows: Rows, outputs: int) -> tuple[Array, int]:
+    """The class of every row and the number of classes: labels, one-hot rows, or one column of yes and no."""
+    if rows.labels is not None:
+        return rows.labels, outputs
+    assert rows.values is not None
+    hot = rows.values == 1
+    others = rows.values[~hot]
+    if (others == 0).all() or (others == -1).all():  # both together would be three classes
+        if outputs == 1:
+            return hot[:, 0].astype(np.intp), 2
+        if (hot.sum(axis=1) == 1).all():
+            return hot.argmax(axis=1), outputs
+    raise ConfigError(
+        "class_weight needs one class a row: class numbers, one-hot rows, or a single column of 0 and 1 or of -1 and 1"
+    )

@@ -1,0 +1,1 @@
+"""Networks for tables: what a practitioner would do by hand."""

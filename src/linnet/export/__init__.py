@@ -1,0 +1,1 @@
+"""Models as files: linnet's own, which hold data only, and ONNX."""

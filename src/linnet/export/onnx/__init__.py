@@ -1,0 +1,1 @@
+"""Models as computations that other programs run."""

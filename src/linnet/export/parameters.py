@@ -1,0 +1,111 @@
+"""Parameters of estimators to JSON, for checkpoints, and back. Model files have a form of their own: export.tree."""
+
+import hashlib
+import inspect
+import os
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from linnet.fit.checkpoint.checkpoint import Checkpoint
+from linnet.fit.loop.optimizers import OPTIMIZERS
+from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
+from linnet.heads.activations import Activation
+
+_SCHEDULES = (Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine)
+_CLASSES: list[type] = [*OPTIMIZERS.values(), *_SCHEDULES, Activation, Checkpoint]
+_NUMBERS = "biuf"  # kinds of NumPy's types
+_OBJECTS = {each.__name__: each for each in _CLASSES}
+
+
+def to_json(value: Any) -> Any:
+    """A parameter to JSON; of what JSON cannot hold, such as a function, the name and a digest."""
+    if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+        return {"number": value.item(), "dtype": value.dtype.str}  # first: a float64 is a float, too
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [to_json(item) for item in value]}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str if value.dtype.kind in _NUMBERS else "|O"}
+    if isinstance(value, Mapping):
+        return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value).__name__ in _OBJECTS:
+        names = [name for name in inspect.signature(type(value)).parameters if name != "lr"]
+        parts = {name: getattr(value, "schedule" if name == "learning_rate" else name, None) for name in names}
+        if isinstance(value, Schedule):
+            parts["learning_rate"] = value.learning_rate
+        return {"object": type(value).__name__, "with": {name: to_json(part) for name, part in parts.items()}}
+    name = getattr(value, "__qualname__", type(value).__name__)
+    return {"unknown": name, "digest": hashlib.sha256(repr(_content(value)).encode()).hexdigest()}
+
+
+def _content(value: Any) -> Any:
+    """What a function does, as far as it can be compared: its code, constants, defaults and what it encloses."""
+    function = getattr(value, "__func__", value)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        inside = getattr(value, "__dict__", {}) if not isinstance(value, type) else {}
+        return type(value).__name__, sorted((name, to_json(part)) for name, part in inside.items())
+    enclosed = [cell.cell_contents for cell in function.__closure__ or ()]
+    return *_code(code), [to_json(part) for part in (*(function.__defaults__ or ()), *enclosed)]
+
+
+def _code(code: CodeType) -> tuple[Any, ...]:
+    constants = [_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return code.co_code, code.co_names, constants
+
+
+def comparable(value: Any) -> Any:
+    """JSON with lists in place of tuples and arrays, and numbers of Python: equal for parameters that mean the same."""
+    if isinstance(value, list):
+        return [comparable(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for tag in ("tuple", "array", "number"):
+        if tag in value:
+            return comparable(value[tag])
+    return {key: comparable(item) for key, item in value.items()}
+
+
+def _number_type(name: str) -> np.dtype[Any]:
+    dtype = np.dtype(name)
+    if dtype.kind not in _NUMBERS:
+        raise TypeError(name)
+    return dtype
+
+
+class UnknownObject(Exception):
+    """A parameter was something that no file can hold."""
+
+
+def from_json(value: Any, name: str) -> Any:
+    """The parameter that JSON holds; what cannot be one is an error of Python."""
+    if isinstance(value, list):
+        return [from_json(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(from_json(item, name) for item in value["tuple"])
+    if "number" in value:
+        return _number_type(value["dtype"]).type(value["number"])
+    if "array" in value:
+        array = np.array(value["array"])
+        return array if value["dtype"] == "|O" else array.astype(_number_type(value["dtype"]))
+    if "dict" in value:
+        return {from_json(key, name): from_json(item, name) for key, item in value["dict"]}
+    if "object" in value and value["object"] in _OBJECTS:
+        parts = {part: from_json(item, name) for part, item in value["with"].items()}
+        return _OBJECTS[value["object"]](**parts)
+    if value.keys() != {"unknown", "digest"}:
+        raise TypeError(name)
+    raise UnknownObject(
+        f"{name} was {value.get('unknown')}, which no file can hold: give the model with its parameters, as in "
+        "resume(path, X, y, model=MLPRegressor(...))"
+    )

@@ -1,0 +1,19 @@
+"""What every model can do with files; what that takes is loaded when it is done."""
+
+import os
+
+
+class Saved:
+    """A model that can be written to files."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
+        from linnet.export.model_file import save
+
+        save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        from linnet.export.onnx.file import to_onnx
+
+        to_onnx(self, path)

@@ -1,0 +1,216 @@
+"""Objects as JSON and arrays, and back: numbers, texts, lists, arrays, and objects of known classes.
+
+| value | in JSON |
+|---|---|
+| None, true, false, whole and finite numbers, texts, lists | themselves |
+| other numbers | {"float": "nan"} |
+| tuples, dicts | {"tuple": [...]}, {"dict": [[key, value], ...]} |
+| numbers of NumPy | {"number": ..., "dtype": "int64"} |
+| arrays | {"array": name of a block}, with "dtype" for dates and times |
+| arrays of texts or objects | {"items": [...], "shape": [...], "dtype": "|O"} |
+| objects | {"object": name of the class, "state": {name: value}} |
+
+Reading makes objects of the classes it is given, and of no others: no code is looked up by a name from a file. Values
+of a dataclass must be of the types it says.
+"""
+
+import math
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.characters import broken, is_whole
+from linnet.errors import ConfigError, FormatError
+from linnet.untrusted import as_text, fits
+
+Class = Callable[[str], type | None]  # the class of a name, or None
+
+_SCALARS = (str, bool, int, float, np.generic, type(None))
+_DTYPE = re.compile(r"[<>|=]?([biuf]\d{1,2}|U\d{1,9}|O|[mM]8(\[\d*\w+\])?)")
+_NOT_FINITE = ("nan", "inf", "-inf")
+_WIDE = 32  # bytes of an array of texts for each character, and for each of its items as if it had 8 more
+
+
+class Packer:
+    """Collects arrays while it turns values into JSON. An array that occurs twice is kept once.
+
+    `known` gives the name of a class, if its objects may be kept, and `state` what is kept of an object.
+    """
+
+    def __init__(self, known: Callable[[type], str | None], state: Callable[[Any], dict[str, Any]]) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._known, self._state = known, state
+        self._seen: dict[int, tuple[str, NDArray[Any]]] = {}  # with the array, which keeps its id from being used again
+
+    def pack(self, value: Any, path: str) -> Any:
+        """Return the value as JSON can say it; `path` is its name in messages and, of arrays, in the file."""
+        if isinstance(value, str) and not is_whole(value):
+            raise broken(value, f"{path} holds")
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, np.random.RandomState | np.random.Generator):
+            return None  # what it has drawn is part of the model; what it will draw is not
+        if isinstance(value, np.generic):
+            return {"number": self.pack(value.item(), path), "dtype": value.dtype.str}
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else {"float": str(float(value))}
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if isinstance(value, list):
+            return [self.pack(item, f"{path}.{index}") for index, item in enumerate(value)]
+        if isinstance(value, tuple):
+            return {"tuple": [self.pack(item, f"{path}.{index}") for index, item in enumerate(value)]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.pack(key, path), self.pack(item, f"{path}.{key}")] for key, item in value.items()]}
+        name = self._known(type(value))
+        if name is None:
+            kind = type(value)
+            what = "a function" if callable(value) else f"of type {kind.__module__.split('.')[0]}.{kind.__qualname__}"
+            raise ConfigError(
+                f"{path} is {what}, which a model file cannot hold: it holds data only, and no code: use linnet's own"
+            )
+        # by name, since the order in which a model got its attributes depends on how it came about
+        state = sorted(self._state(value).items(), key=lambda item: (item[0].startswith("_"), item[0]))
+        return {"object": name, "state": {key: self.pack(item, f"{path}.{key}") for key, item in state}}
+
+    def _array(self, array: NDArray[Any], path: str) -> Any:
+        if array.dtype.kind in "OUS":
+            texts = array.ravel().tolist()
+            items = [self.pack(item, path) for item in texts]
+            dtype = array.dtype if array.nbytes <= _widest(items) else np.array(texts).dtype
+            if dtype.kind == "U" and dtype.itemsize * len(items) > _widest(items):
+                dtype = np.dtype(object)  # one text is so much longer than the others that padding would be most of it
+            return {"items": items, "shape": list(array.shape), "dtype": dtype.str}
+        node: dict[str, Any] = {}
+        if array.dtype.kind in "mM":
+            node["dtype"], array = array.dtype.str, array.view(np.int64)
+        elif array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+            raise ConfigError(f"{path} is an array of {array.dtype}, which a model file cannot hold")
+        name, _ = self._seen.setdefault(id(array), (path, array))
+        self.arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+        return {"array": name, **node}
+
+
+def state_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object."""
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    state = value.__getstate__()
+    return dict(state) if state is not None else {}
+
+
+def _widest(items: list[Any]) -> int:
+    """How many bytes an array of so many characters may take: texts are padded to the longest."""
+    return _WIDE * sum(8 + len(item) for item in items if isinstance(item, str))
+
+
+class Unpacker:
+    """Turns JSON and arrays into values again; `check` raises a FormatError for objects that cannot be."""
+
+    def __init__(
+        self, arrays: Mapping[str, NDArray[Any]], known: Class, check: Callable[[Any], None] = lambda made: None
+    ) -> None:
+        self._arrays = arrays
+        self._known, self._check = known, check
+
+    def unpack(self, node: Any) -> Any:
+        """Return the value; what is not of the forms above is a FormatError."""
+        if isinstance(node, str):
+            return as_text(node)
+        if node is None or isinstance(node, bool | int | float):
+            return node
+        if isinstance(node, list):
+            return [self.unpack(item) for item in node]
+        match tuple(sorted(node)):
+            case ("float",) if node["float"] in _NOT_FINITE:
+                return float(node["float"])
+            case ("tuple",) if isinstance(node["tuple"], list):
+                return tuple(self.unpack(item) for item in node["tuple"])
+            case ("dict",):
+                pairs = [(self.unpack(key), self.unpack(item)) for key, item in node["dict"]]
+                if len(found := dict(pairs)) == len(pairs):
+                    return found
+            case ("dtype", "number"):
+                number = _plain(node["dtype"], "biufU").type(self.unpack(node["number"]))
+                if isinstance(number, np.generic):
+                    return number
+            case ("array",):
+                return self._arrays[node["array"]]
+            case ("array", "dtype"):
+                if (array := self._arrays[node["array"]]).dtype == np.int64:
+                    return array.view(_plain(node["dtype"], "mM"))
+            case ("dtype", "items", "shape"):
+                return self._items(node["items"], node["shape"], _plain(node["dtype"], "OU"))
+            case ("object", "state"):
+                state = {as_text(name): self.unpack(item) for name, item in node["state"].items()}
+                return self._object(node["object"], state)
+        keys = ", ".join(name[:20] for name in list(node)[:5])
+        raise FormatError(f"the file holds something with {keys or 'nothing in it'}, which this version does not know")
+
+    def _items(self, nodes: list[Any], shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An array of texts or objects."""
+        if not isinstance(nodes, list) or not fits(shape, list[int]) or min(shape, default=0) < 0:
+            raise FormatError("the file holds an array of texts without a list of them, or without a shape")
+        items = [self.unpack(item) for item in nodes]
+        if not all(isinstance(item, str if dtype.kind == "U" else _SCALARS) for item in items):
+            raise FormatError("the file holds an array of texts with something else among them")
+        if dtype.itemsize * len(items) > _widest(items) and dtype.kind == "U":
+            raise FormatError(f"the file holds an array of {dtype}, and {len(items)} much shorter texts for it")
+        array = np.empty(len(items), object)
+        array[:] = items
+        return array.reshape(shape).astype(dtype)
+
+    def _object(self, name: str, state: dict[str, Any]) -> Any:
+        known = self._known(name)
+        if known is None:
+            raise FormatError(f"the file holds a {name[:60]}, which this version of linnet does not know")
+        if hasattr(known, "_from_file"):  # a class that has its own form in files
+            made: Any = known._from_file(state)
+        elif is_dataclass(known):
+            hints, kept = _hints(known), {}
+            for field in (field for field in fields(known) if field.init and field.name in state):
+                kept[field.name] = state[field.name]
+                if not fits(kept[field.name], hints[field.name]):
+                    raise FormatError(f"{field.name} of a {name} has the wrong type: {_short(kept[field.name])}")
+            made = known(**kept)
+        else:
+            for key in state:
+                if hides(known, key):
+                    raise FormatError(f"the file holds a {name} with an attribute {key[:60]!r}, which cannot be one")
+            made = object.__new__(known)
+            restore = getattr(made, "__setstate__", made.__dict__.update)
+            restore(state)
+        self._check(made)
+        return made
+
+
+def hides(known: type, name: str) -> bool:
+    """Whether an attribute would take the place of a method, or is none that a program can have given."""
+    of_class = getattr(known, name, None)
+    return not name.isidentifier() or name.startswith("__") or callable(of_class) or hasattr(of_class, "__get__")
+
+
+@cache
+def _hints(known: type) -> dict[str, Any]:
+    return typing.get_type_hints(known)
+
+
+def _short(value: object) -> str:
+    """What a value is, in few words."""
+    return f"{type(value).__name__} {str(value)[:40]}" if isinstance(value, _SCALARS) else type(value).__name__
+
+
+def _plain(name: object, kinds: str) -> np.dtype[Any]:
+    if not isinstance(name, str) or not _DTYPE.fullmatch(name) or (dtype := np.dtype(name)).kind not in kinds:
+        raise FormatError(
+            f"the file holds values of type {str(name)[:60]!r}, which this version of linnet does not know"
+        )
+    return dtype

@@ -1,0 +1,1 @@
+"""Runs in files, from which they go on."""

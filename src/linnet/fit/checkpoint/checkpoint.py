@@ -1,0 +1,350 @@
+"""Checkpoints: a run in a file, from which it goes on, and ends with the bytes it would have ended with.
+
+    records = checkpointed(training, Checkpoint("run.ckpt", seconds=30))
+
+and, in another process,
+
+    saved = read_checkpoint("run.ckpt")
+    training = resumed(saved, training)
+    records = checkpointed(training, Checkpoint("run.ckpt", seconds=30), saved=saved)
+
+for one training or an ensemble of them. The file is data only: a line of JSON and the arrays as safetensors, kept as
+`fit/checkpoint/generations.py` says.
+"""
+
+import json
+import os
+import warnings
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar, get_type_hints, overload
+
+import numpy as np
+from safetensors.numpy import save
+
+import linnet
+from linnet._native import isa
+from linnet.checks import check_number, check_whole
+from linnet.errors import CheckpointWarning, ConfigError, FormatError
+from linnet.files import check_path, remove_leftovers
+from linnet.fit.checkpoint import generations
+from linnet.fit.checkpoint.fingerprint import Digests, Settings, check_data, check_settings, digests_of, settings_of
+from linnet.fit.loop.ensemble import Ensemble
+from linnet.fit.loop.stop_reason import StopReason
+from linnet.fit.loop.stopping import Seen
+from linnet.fit.loop.training import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
+from linnet.untrusted import LONGEST_JSON, fits, parse_json, read_tensors, split_tensors
+
+_KIND = "linnet checkpoint 3"
+_DATA = tuple[str, list[int], str]  # type, shape and digest of an array
+_Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file to keep a run in, written every so many `epochs` or `seconds`; without either, every epoch.
+
+    Whatever the interval, it is also written before the first epoch and when the run ends, by Ctrl-C too. The file
+    before is kept as `path.previous`.
+    """
+
+    path: str | os.PathLike[str]
+    epochs: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike):
+            raise ConfigError(f"a checkpoint needs the path of a file, got {self.path!r}")
+        check_path(self.path)
+        if self.epochs is not None and self.seconds is not None:
+            raise ConfigError("a checkpoint is written every so many epochs or every so many seconds: give one of them")
+        if self.epochs is not None:
+            check_whole(self.epochs, "epochs", at_least=1)
+        if self.seconds is not None:
+            check_number(self.seconds, "seconds", at_least=0)
+
+    def due(self, epochs: int, seconds: float) -> bool:
+        """Whether to write, so long after the last time."""
+        return seconds >= self.seconds if self.seconds is not None else epochs >= (self.epochs or 1)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds: a run between two epochs, its records so far, and what it is a run of."""
+
+    snapshots: tuple[Snapshot, ...]  # of each member: one, or those of an ensemble
+    history: tuple[Epoch, ...]
+    settings: Settings
+    data: Digests
+    model: Mapping[str, Any]  # anything its owner wants to find again, of what JSON can say
+    build: str
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over: resumed, it has nothing left to do."""
+        return all(snapshot.memory.end is not None for snapshot in self.snapshots)
+
+
+def checkpointed(
+    training: Training | Ensemble,
+    checkpoint: Checkpoint,
+    *,
+    saved: Saved | None = None,
+    model: Mapping[str, Any] | None = None,
+) -> Generator[Slice | Epoch, None, None]:
+    """Pass on the records of a run, writing checkpoints between them.
+
+    `saved` is what the run was resumed from, if it was; `model` is kept in the file for whoever reads it. A path that
+    cannot be written to is a ConfigError now; when that happens later, a warning, and the run goes on.
+    """
+    path = Path(checkpoint.path).resolve()
+    if saved is None:
+        _refuse_to_overwrite(path)
+        saved = Saved(_snapshots(training), (), *_identity(training), model or {}, _build())
+    writer = _Writer(path, checkpoint, saved)
+    if not saved.finished:
+        writer.begin()
+    return _written(training, writer)
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
+    """Read the newest checkpoint. Damage is a warning where the previous one is whole, and else a FormatError."""
+    path = check_path(path).resolve()
+    content = generations.read(path, _KIND)
+    try:
+        return _unpacked(content)
+    except (FormatError, UnicodeError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        why = error if isinstance(error, FormatError) else f"{error!r:.300}"
+        raise FormatError(f"{path} is not a checkpoint as this version of linnet writes it: {why}") from None
+
+
+@overload
+def resumed(saved: Saved, training: Training) -> Training: ...
+
+
+@overload
+def resumed(saved: Saved, training: Ensemble) -> Ensemble: ...
+
+
+def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
+    """Return a run as it was before its first epoch gone on to where a checkpoint is.
+
+    Only `threads` may differ; other changes are refused by name.
+    """
+    settings, data = _identity(training)
+    check_data(saved.data, data)
+    check_settings(saved.settings, settings)
+    if saved.build != _build():
+        warnings.warn(
+            f"the checkpoint was written by {saved.build} and goes on with {_build()}: the result may differ in the "
+            "last digits from that of an uninterrupted run",
+            CheckpointWarning,
+            stacklevel=2,
+        )
+    for member, (theta, state, _) in zip(training.members, saved.snapshots, strict=True):
+        slots = len(member.state().arrays)
+        if (theta.shape, theta.dtype) != (member.theta.shape, member.theta.dtype) or len(state.arrays) != slots:
+            raise FormatError(
+                f"the checkpoint has {theta.size} parameters of type {theta.dtype} and {len(state.arrays)} arrays of "
+                f"the optimizer, where the run has {member.theta.size} of type {member.theta.dtype} and {slots}"
+            )
+    members = [
+        Training(member.network, theta, member.rows, member.plan, member.validation, state, memory)
+        for member, (theta, state, memory) in zip(training.members, saved.snapshots, strict=True)
+    ]
+    return Ensemble(members, training.threads) if isinstance(training, Ensemble) else members[0]
+
+
+def _snapshots(training: Training | Ensemble) -> tuple[Snapshot, ...]:
+    return tuple(member.snapshot() for member in training.members)
+
+
+def _identity(training: Training | Ensemble) -> tuple[Settings, Digests]:
+    """What it is a run of, told by the first member: what the others are follows from it and from their number."""
+    first = training.members[0]
+    settings = {**settings_of(first.network, first.plan), "members": len(training.members)}
+    return settings, digests_of(first.rows, first.validation)
+
+
+class _Writer:
+    """Writes what it is given when it is due."""
+
+    def __init__(self, path: Path, checkpoint: Checkpoint, saved: Saved) -> None:
+        self._path = path
+        self._checkpoint = checkpoint
+        self._latest = saved
+        self._on_disk = len(saved.history)  # epochs in the file
+        self._tried = self._on_disk
+        self._time = monotonic()
+        self._warned = False
+
+    def begin(self) -> None:
+        """Write for the first time: now a failure is an error."""
+        try:
+            remove_leftovers(self._path)
+            # a damaged file must not take the place of a whole one
+            self._write(rotate=generations.is_whole(self._path, _KIND))
+        except OSError as error:
+            raise ConfigError(f"cannot write a checkpoint to {self._path}: {error.strerror or error}") from error
+
+    def take(self, record: Epoch, snapshots: tuple[Snapshot, ...]) -> None:
+        """Take the next epoch."""
+        self._latest = replace(self._latest, snapshots=snapshots, history=(*self._latest.history, record))
+        epochs = len(self._latest.history) - self._tried
+        if self._latest.finished or self._checkpoint.due(epochs, monotonic() - self._time):
+            self._try()
+
+    def end(self) -> None:
+        """Write what has not been written yet."""
+        if self._on_disk < len(self._latest.history):
+            self._try()
+
+    def _try(self) -> None:
+        try:
+            self._write()
+        except OSError as error:
+            if not self._warned:
+                warnings.warn(
+                    f"cannot write a checkpoint to {self._path}: {error.strerror or error}; training goes on, and the "
+                    f"last good checkpoint is that after {self._on_disk} epochs",
+                    CheckpointWarning,
+                    stacklevel=4,
+                )
+            self._warned = True
+        finally:
+            self._tried, self._time = len(self._latest.history), monotonic()
+
+    def _write(self, *, rotate: bool = True) -> None:
+        generations.write(self._path, _KIND, _packed(self._latest), rotate=rotate)
+        self._on_disk = len(self._latest.history)
+
+
+def _written(training: Training | Ensemble, writer: _Writer) -> Generator[Slice | Epoch, None, None]:
+    records = training.records()
+    try:
+        for record in records:
+            if isinstance(record, Epoch):
+                writer.take(record, _snapshots(training))
+            yield record
+    finally:
+        records.close()
+        writer.end()
+
+
+def _packed(saved: Saved) -> list[bytes]:
+    names = list(saved.history[0].numbers) if saved.history else []
+    facts = {
+        "build": saved.build,
+        "settings": saved.settings,
+        "data": saved.data,
+        "model": saved.model,
+        "numbers": names,
+        "members": [
+            {
+                "state": {"updates": state.updates, "epochs": state.epochs, "slowdown": state.slowdown},
+                "memory": asdict(replace(memory, best_theta=None)),
+            }
+            for _, state, memory in saved.snapshots
+        ],
+    }
+    history = [(e.epoch, e.learning_rate, e.seconds, *e.numbers.values()) for e in saved.history]
+    arrays = {"history": np.array(history, np.float64).reshape(len(history), 3 + len(names))}
+    for member, (theta, state, memory) in enumerate(saved.snapshots):
+        arrays |= {f"{member} state {index}": array for index, array in enumerate(state.arrays)}
+        arrays[f"{member} theta"] = theta
+        if memory.best_theta is not None:
+            arrays[f"{member} best_theta"] = memory.best_theta
+    return [json.dumps(facts).encode() + b"\n", save(arrays)]
+
+
+def _unpacked(content: memoryview) -> Saved:
+    """The checkpoint, every part of which has its type and size; else a FormatError, or an error of Python."""
+    end = bytes(content[:LONGEST_JSON]).find(b"\n")
+    if end < 0:
+        raise FormatError("there is no end of its first line")
+    facts = parse_json(str(content[:end], "utf-8"), nan=True)
+    arrays = read_tensors(*split_tensors(content[end + 1 :]))
+    settings, data, names, members = (facts[name] for name in ("settings", "data", "numbers", "members"))
+    _need(fits(settings, dict[str, str | bool | int | float | None]), "settings")
+    _need(fits(data, dict[str, dict[str, Any]]) and all(fits(one, _DATA) for one in _values(data)), "data")
+    _need(fits(facts["model"], dict[str, Any]) and fits(facts["build"], str), "model")
+    _need(fits(names, list[str]) and len({*names}) == len(names), "numbers")
+    _need(fits(members, list[dict[str, Any]]) and members and len(members) == settings.get("members"), "members")
+    snapshots = tuple(_snapshot(member, kept, arrays) for member, kept in enumerate(members))
+    _need(len({(one.theta.shape, one.theta.dtype) for one in snapshots}) == 1, "theta")
+    table = arrays.pop("history")
+    _need(table.dtype == np.float64 and table.ndim == 2 and table.shape[1] == 3 + len(names), "history")
+    _need(not len(table) or np.isfinite(table[:, 0]).all(), "history")
+    _need(not arrays, "arrays")
+    history = tuple(
+        Epoch(int(epoch), dict(zip(names, numbers, strict=True)), rate, seconds)
+        for epoch, rate, seconds, *numbers in table.tolist()
+    )
+    done = [one.state.epochs - one.memory.first for one in snapshots]
+    _need(min(done) >= 0 and max(done) == len(history), "epochs")
+    _need(not history or "loss" in names, "numbers")
+    return Saved(snapshots, history, settings, data, facts["model"], facts["build"])
+
+
+def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> Snapshot:
+    """One member's; what it takes is no longer among the arrays."""
+    theta, best = arrays.pop(f"{member} theta"), arrays.pop(f"{member} best_theta", None)
+    slots: list[Any] = []
+    while (slot := arrays.pop(f"{member} state {len(slots)}", None)) is not None:
+        slots.append(slot)
+    _need(theta.dtype in (np.float32, np.float64) and theta.ndim == 1, "theta")
+    alike = [one is None or (one.shape, one.dtype) == (theta.shape, theta.dtype) for one in (best, *slots)]
+    _need(all(alike), "arrays of the optimizer")
+    memory = {"parameter": None, "best_parameter": None, **kept["memory"], "best_theta": best}
+    for name in ("stopping", "plateau"):
+        memory[name] = _made(Seen, memory[name])
+        _need(memory[name].waited >= 0, name)
+    memory["last"] = None if memory["last"] is None else _made(Epoch, memory["last"])
+    memory["end"] = None if memory["end"] is None else StopReason.read(memory["end"])
+    state, whole = _made(OptimizerState, {"arrays": tuple(slots), **kept["state"]}), _made(Memory, memory)
+    counts = state.updates, state.epochs, whole.first, whole.best_epoch, whole.cooldown
+    _need(all(0 <= count < 2**53 for count in counts) and 0 < state.slowdown < np.inf, "counts")
+    _need(all(one is None or 0 < one < np.inf for one in (whole.parameter, whole.best_parameter)), "parameter")
+    _need((whole.last is None) == (state.epochs == whole.first), "last")
+    _need(whole.last is None or "loss" in whole.last.numbers, "last")
+    return Snapshot(theta, state, whole)
+
+
+def _made(known: type[_Kind], values: Any) -> _Kind:
+    """An object of a dataclass whose every field is given and has its type."""
+    hints = get_type_hints(known)
+    _need(fits(values, dict[str, Any]) and values.keys() == hints.keys(), known.__name__)
+    for name, value in values.items():
+        _need(fits(value, hints[name]), f"{name} of {known.__name__}")
+    return known(**values)
+
+
+def _values(digests: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
+    """Type, shape and digest of all arrays, as one tuple each."""
+    return ((one.get("type"), one.get("shape"), one.get("sha256")) for one in digests.values())
+
+
+def _need(condition: object, what: str) -> None:
+    if not condition:
+        raise FormatError(f"its {what} cannot be so")
+
+
+def _refuse_to_overwrite(path: Path) -> None:
+    """A new run replaces old checkpoints, and nothing else."""
+    if not path.is_file():
+        return
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(_KIND))
+    except FileNotFoundError:  # another run has just renamed it
+        return
+    except OSError as error:
+        raise ConfigError(f"cannot write a checkpoint to {path}, which is there already: {error.strerror}") from error
+    if begin and not begin.startswith(b"linnet checkpoint"):
+        raise ConfigError(f"{path} is there already and is not a checkpoint: remove it or choose another path")
+
+
+def _build() -> str:
+    return f"linnet {linnet.__version__} ({isa})"

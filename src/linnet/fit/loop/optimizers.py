@@ -1,0 +1,207 @@
+"""Optimizers, as descriptions; their arithmetic is in core/train/optimizer.hpp. g is the objective's gradient, r the
+rate.
+
+| optimizer | step |
+|---|---|
+| SGD | w -= r g |
+| SGD(momentum=m) | v = m v - r g; w += v |
+| SGD(momentum=m, nesterov=True) | v = m v - r g; w += m v - r g |
+| Adagrad | s += g²; w -= r g / sqrt(s + e) |
+| RMSprop | s = rho s + (1 - rho) g²; w -= r g / sqrt(s + e) |
+| Adam | m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; w -= r sqrt(1 - b2^t) / (1 - b1^t) · m / (sqrt(v) + e) |
+| AdamW | w -= r decay w (weights, never biases), then Adam's step |
+
+Names, defaults and the place of e are Keras', but for `clip_norm`, its global_clipnorm: it scales the whole gradient
+down to that norm if it is larger.
+"""
+
+from inspect import signature
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linnet._native import core
+from linnet.checks import check_number
+from linnet.errors import ConfigError, unknown_name
+from linnet.fit.loop.schedules import Schedule, as_schedule
+
+if TYPE_CHECKING:
+    from linnet import _core
+
+
+def _check_epsilon(epsilon: float) -> None:
+    check_number(epsilon, "epsilon", above=0)
+    if np.float32(epsilon) == 0:
+        raise ConfigError(f"epsilon must be above 0 also as a float32, got {epsilon!r}")
+
+
+class Optimizer:
+    """A rule for a step. `learning_rate` is a number or a schedule; `lr` is another name for it."""
+
+    def __init__(
+        self,
+        learning_rate: float | Schedule = 0.001,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
+    ) -> None:
+        if lr is not None and learning_rate != signature(type(self)).parameters["learning_rate"].default:
+            raise ConfigError(f"learning_rate={learning_rate!r} and lr={lr!r} are two names for one thing: give one")
+        self.schedule = as_schedule(learning_rate if lr is None else lr)  # lr: the old name wins over the default
+        if clip_norm is not None:
+            check_number(clip_norm, "clip_norm", above=0)
+        self.clip_norm = clip_norm
+
+    @property
+    def learning_rate(self) -> float:
+        """The schedule's own rate, before decay."""
+        return self.schedule.learning_rate
+
+    def to_core(self) -> "_core.OptimizerSpec":
+        """The same rule for the native core."""
+        spec = core.OptimizerSpec()
+        spec.clip_norm = self.clip_norm or 0.0
+        for name, value in self._settings().items():
+            setattr(spec, name, value)
+        return spec
+
+    def _settings(self) -> dict[str, object]:
+        raise AssertionError("every optimizer has its own")
+
+    def __repr__(self) -> str:
+        fields = {name: value for name, value in vars(self).items() if name != "schedule" and value is not None}
+        rate = self.schedule if type(self.schedule).__name__ != "Constant" else self.learning_rate
+        return f"{type(self).__name__}(learning_rate={rate}{''.join(f', {k}={v!r}' for k, v in fields.items())})"
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, plain, with momentum or with Nesterov's."""
+
+    def __init__(
+        self,
+        learning_rate: float | Schedule = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
+    ) -> None:
+        super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
+        self.momentum = check_number(momentum, "momentum", at_least=0, at_most=1)
+        self.nesterov = nesterov
+        if nesterov and not momentum:
+            raise ConfigError("nesterov=True needs momentum above 0")
+
+    def _settings(self) -> dict[str, object]:
+        rule = core.Rule.sgd if not self.momentum else core.Rule.nesterov if self.nesterov else core.Rule.momentum
+        return {"rule": rule, "momentum": self.momentum}
+
+
+class Adagrad(Optimizer):
+    """Steps divided by the root of the sum of all squared gradients so far."""
+
+    def __init__(
+        self,
+        learning_rate: float | Schedule = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
+    ) -> None:
+        super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
+        _check_epsilon(epsilon)
+        self.initial_accumulator_value = check_number(
+            initial_accumulator_value, "initial_accumulator_value", at_least=0
+        )
+        self.epsilon = epsilon
+
+    def _settings(self) -> dict[str, object]:
+        return {
+            "rule": core.Rule.adagrad,
+            "initial_accumulator": self.initial_accumulator_value,
+            "epsilon": self.epsilon,
+        }
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the root of a running mean of squared gradients."""
+
+    def __init__(
+        self,
+        learning_rate: float | Schedule = 0.001,
+        rho: float = 0.9,
+        epsilon: float = 1e-7,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
+    ) -> None:
+        super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
+        _check_epsilon(epsilon)
+        self.rho = check_number(rho, "rho", at_least=0, below=1)
+        self.epsilon = epsilon
+
+    def _settings(self) -> dict[str, object]:
+        return {"rule": core.Rule.rmsprop, "momentum": self.rho, "epsilon": self.epsilon}
+
+
+class Adam(Optimizer):
+    """Running means of the gradient and of its square, both corrected for their start at zero."""
+
+    def __init__(
+        self,
+        learning_rate: float | Schedule = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
+    ) -> None:
+        super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
+        _check_epsilon(epsilon)
+        self.beta_1 = check_number(beta_1, "beta_1", at_least=0, below=1)
+        self.beta_2 = check_number(beta_2, "beta_2", at_least=0, below=1)
+        self.epsilon = epsilon
+
+    def _settings(self) -> dict[str, object]:
+        return {"rule": core.Rule.adam, "beta1": self.beta_1, "beta2": self.beta_2, "epsilon": self.epsilon}
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: every weight also shrinks by the rate times `weight_decay` a step."""
+
+    def __init__(
+        self,
+        learning_rate: float | Schedule = 0.001,
+        weight_decay: float = 0.004,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        *,
+        lr: float | Schedule | None = None,
+        clip_norm: float | None = None,
+    ) -> None:
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, lr=lr, clip_norm=clip_norm)
+        self.weight_decay = check_number(weight_decay, "weight_decay", at_least=0)
+
+    def _settings(self) -> dict[str, object]:
+        return {**super()._settings(), "rule": core.Rule.adamw, "decay": self.weight_decay}
+
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name that stands for one with its defaults
+    "sgd": SGD,
+    "adagrad": Adagrad,
+    "rmsprop": RMSprop,
+    "adam": Adam,
+    "adamw": AdamW,
+}
+
+
+def as_optimizer(value: "str | Optimizer") -> Optimizer:
+    """Look up an optimizer with its defaults by name."""
+    if isinstance(value, Optimizer):
+        return value
+    if not isinstance(value, str) or value.lower() not in OPTIMIZERS:
+        raise unknown_name("optimizer", value, OPTIMIZERS)
+    return OPTIMIZERS[value.lower()]()

@@ -1,0 +1,57 @@
+"""Why a training ended: a kind, which code compares, in words, which users read and files keep."""
+
+import re
+from enum import StrEnum
+from typing import Any, Self
+
+
+class StopKind(StrEnum):
+    """The kinds of reasons."""
+
+    NOT_STARTED = "not started"
+    IN_PROGRESS = "in progress"
+    INTERRUPTED = "interrupted"
+    LEFT_EARLY = "left early"
+    DIVERGED = "diverged"
+    CONVERGED = "converged"
+    ALL_DONE = "all done"  # the epochs or iterations asked for
+    NO_IMPROVEMENT = "did not improve"
+    LOWEST_RATE = "did not improve at the lowest learning rate"
+    MEMBERS = "members"  # of an ensemble, each for a reason of its own
+
+
+_WORDS = {  # as patterns, members first: they quote the others
+    StopKind.MEMBERS: r"member 1: .*",
+    StopKind.CONVERGED: r"converged(: .*)?",
+    StopKind.ALL_DONE: r"all \d+ (epochs|iterations) done",
+    StopKind.NO_IMPROVEMENT: r".* did not improve for \d+ epochs \(.*\)",
+    StopKind.LOWEST_RATE: r".* did not improve at the lowest learning rate, .*",
+    StopKind.NOT_STARTED: "not started",
+    StopKind.IN_PROGRESS: "in progress",
+    StopKind.INTERRUPTED: "interrupted",
+    StopKind.LEFT_EARLY: "left early",
+    StopKind.DIVERGED: "diverged",
+}
+
+
+class StopReason(str):
+    """The words, with their `kind`: "all 8 epochs done" is of the kind ALL_DONE."""
+
+    kind: StopKind
+
+    def __new__(cls, kind: StopKind, words: str | None = None) -> Self:
+        """`words`: those with numbers in them, if the kind's own name does not say it all."""
+        made = super().__new__(cls, kind.value if words is None else words)
+        made.kind = kind
+        return made
+
+    @classmethod
+    def read(cls, words: str) -> "StopReason":
+        """The reason that a file has in words; others than those are a ValueError."""
+        for kind, pattern in _WORDS.items():
+            if re.fullmatch(pattern, words, re.DOTALL):
+                return cls(kind, words)
+        raise ValueError(f"no reason for a training to end: {words[:60]!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StopReason.read, (str(self),)

@@ -1,0 +1,415 @@
+"""Training as a stream of records. The core runs slices of an epoch; everything between slices is decided here."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from linnet._native import core
+from linnet.checks import check_number, check_whole
+from linnet.data.columns import as_columns
+from linnet.data.rows import Rows
+from linnet.data.table import Array
+from linnet.errors import FitError
+from linnet.fit.loop.optimizers import Optimizer
+from linnet.fit.loop.stop_reason import StopKind, StopReason
+from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
+from linnet.fit.loop.threads import ThreadChoice, most_threads
+from linnet.fit.objective import Objective, penalty
+from linnet.model.initialise import warn_if_hidden_zero
+from linnet.model.network import Network, Theta
+
+_SLICE_SECONDS = 0.05  # how long the core runs before Python may hear Ctrl-C
+ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
+
+
+class Metric(Protocol):
+    """A number computed from the predicted means (rows x outputs) and the rows they are for."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in the records."""
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Its direction."""
+
+    def __call__(self, mean: Array, rows: Rows) -> float:
+        """Its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Part of an epoch is done."""
+
+    epoch: int  # 1 is the first
+    step: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One epoch is done: its number (1 is the first), all its numbers by name, and how long it took.
+
+    `numbers` has "loss" (the objective: mean loss plus penalty, as met during the epoch), the metrics by name, and the
+    same for the validation rows with "val_" in front (at the parameters the epoch ended with).
+    """
+
+    epoch: int
+    numbers: Mapping[str, float]
+    learning_rate: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train."""
+
+    optimizer: Optimizer
+    epochs: int = 1
+    batch_size: int = 32
+    shuffle: bool = True
+    seed: int = 0
+    threads: int | None = None  # at most; as many of them as pay, None: of all
+    metrics: Sequence[Metric] = ()
+    weighted_metrics: bool = False  # heed the weights of rows; in Keras metrics do not
+    metrics_in_training: bool = True  # or on the validation rows alone, which costs less
+    stopping: EarlyStopping | None = None
+    plateau: ReduceLROnPlateau | None = None
+    tolerance: float | None = None  # converged when the loss changes by less than this part of itself in an epoch
+    loss_factor: float = 1.0  # the loss of a row is this times the head's
+    relative_weights: bool = True  # divide by the mean weight, so that only the weights' proportions matter
+    rate_name: str = "learning_rate"  # what users call it
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size"):
+            check_whole(getattr(self, name), name, at_least=1)
+        if self.tolerance is not None:
+            check_number(self.tolerance, "tolerance", at_least=0)
+
+
+@dataclass(slots=True)
+class OptimizerState:
+    """What an optimizer remembers: arrays as long as theta, updates and epochs so far, its slowdown on plateaus."""
+
+    arrays: Sequence[Theta] = ()
+    updates: int = 0
+    epochs: int = 0
+    slowdown: float = 1.0
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a run's decisions depend on: where it began, how its epochs went, and why it is over once it is."""
+
+    first: int = 0  # epochs of the runs before
+    last: Epoch | None = None  # epoch's record
+    stopping: Seen = field(default_factory=Seen)
+    best_epoch: int = 0
+    best_theta: Theta | None = None
+    plateau: Seen = field(default_factory=Seen)
+    cooldown: int = 0
+    end: StopReason | None = None
+    parameter: float | None = None  # of the head, if it is estimated between epochs
+    best_parameter: float | None = None
+
+    def copy(self) -> "Memory":
+        """The same for a run of its own."""
+        return replace(self, stopping=replace(self.stopping), plateau=replace(self.plateau))
+
+
+class Snapshot(NamedTuple):
+    """A run between two epochs: with the same network, rows and plan, a new one goes on from it to the same bytes."""
+
+    theta: Theta
+    state: OptimizerState
+    memory: Memory
+
+
+def _array(trainer: core.TrainerF32, index: int, like: Theta) -> Theta:
+    """The parameters of a trainer (0), or an array of its optimizer."""
+    values = np.empty_like(like)
+    trainer.read(index, values)
+    return values
+
+
+class _StateArrays(Sequence[Theta]):
+    """An optimizer's arrays inside a trainer at rest, read when somebody looks: most never are."""
+
+    def __init__(self, trainer: core.TrainerF32, like: Theta) -> None:
+        self._trainer = trainer
+        self._like = like
+
+    def __len__(self) -> int:
+        return self._trainer.arrays
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return _array(self._trainer, index + 1, self._like)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)
+
+
+class Training:
+    """One run. Iterate over it to train: it yields a record an epoch. `theta` is the result so far.
+
+    The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C, and says which in
+    `stop_reason`. A loss that is no longer finite raises a FitError; `theta` then holds the last good parameters.
+
+    A new run takes up an optimizer's `state` and counts its own epochs. With the `memory` of a snapshot as well, it is
+    the same run that goes on. `slice_seconds`, how long it runs between records inside an epoch, may be set at any time
+    and changes no result.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        theta: Theta,
+        rows: Rows,
+        plan: Plan,
+        validation: Rows | None = None,
+        state: OptimizerState | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        self.network = network
+        self.plan = plan
+        self.rows = rows
+        self.validation = validation
+        self.theta = theta.copy()
+        self._at_hand = theta.copy()  # memory for what Ctrl-C leaves: fresh memory would take its time
+        self._over = False
+        self.slice_seconds = _SLICE_SECONDS
+        self.stop_reason = StopReason(StopKind.NOT_STARTED)
+        self.interrupted = False
+        self._state = replace(state) if state else OptimizerState()
+        self._memory = memory.copy() if memory else Memory(first=self._state.epochs)
+        greater = self._directions()
+        self._stopping = Watch(plan.stopping, greater, self._memory.stopping) if plan.stopping else None
+        self._plateau = Watch(plan.plateau, greater, self._memory.plateau) if plan.plateau else None
+        warn_if_hidden_zero(network, theta)
+
+        batch = min(plan.batch_size, len(rows))
+        self._most_threads = most_threads(network.to_core(), batch, plan.threads)
+        self._threads = ThreadChoice(self._most_threads)
+        in_training = plan.metrics and plan.metrics_in_training
+        self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if in_training else None
+        self._make_trainer(theta, self._state.arrays, self._state.updates)
+
+    def _make_trainer(self, theta: Theta, arrays: Sequence[Theta], updates: int) -> None:
+        """What runs the steps, in the state given, for the head as it is now."""
+        plan, rows, network = self.plan, self.rows, self.fitted_network()
+        kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
+        batch = min(plan.batch_size, len(rows))
+        self._trainer = kind(network.to_core(), plan.optimizer.to_core(), batch, plan.seed, self._most_threads)
+        self._trainer.write(0, theta)
+        for index, array in enumerate(arrays):
+            self._trainer.write(index + 1, array)
+        self._trainer.updates = updates
+        scale = plan.loss_factor / self._unit(rows)
+        columns = as_columns(rows.x).to_core()
+        self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, plan.shuffle, scale)
+        self._trainer.set_fitted(self._fitted)
+        self._objective = Objective(network, theta.dtype, plan.threads) if self.validation is not None else None
+
+    def fitted_network(self) -> Network:
+        """The network with what is known of its head's parameter, if that is estimated between epochs."""
+        parameter = self._memory.parameter
+        if parameter is None:
+            return self.network
+        return replace(self.network, head=self.network.head.with_parameter(parameter))
+
+    def _estimate_parameter(self) -> None:
+        """Find the parameter of the head that is most likely for the means as they are now (profile likelihood)."""
+        if not self.network.head.is_estimated:
+            return
+        network, rows = self.fitted_network(), self.rows
+        assert rows.values is not None
+        objective = Objective(network, self.theta.dtype, self.plan.threads, rows=len(rows))
+        mean = objective.predict(self.theta, rows.x, offset=rows.offset).astype(np.float64)
+        head = network.head.with_estimate(mean, rows.values.astype(np.float64), rows.weights)
+        if head.parameter != self._memory.parameter:
+            self._memory.parameter = head.parameter
+            arrays = [_array(self._trainer, index + 1, self.theta) for index in range(self._trainer.arrays)]
+            self._make_trainer(self.theta, arrays, self._trainer.updates)
+
+    @property
+    def members(self) -> "list[Training]":
+        """The run itself: an ensemble has several."""
+        return [self]
+
+    @property
+    def last(self) -> Epoch | None:
+        """The record of the last epoch, if there was one."""
+        return self._memory.last
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the run ended because all its epochs were done."""
+        return self.stop_reason.kind is StopKind.ALL_DONE
+
+    @property
+    def learned(self) -> bool:
+        """Whether any step was made, in this run or in the one it goes on with."""
+        return self.last is not None or self._trainer.updates > self._state.updates
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch."""
+        return -(-len(self.rows) // min(self.plan.batch_size, len(self.rows)))
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return (record for record in self.records() if isinstance(record, Epoch))
+
+    def records(self) -> Generator[Slice | Epoch, None, None]:
+        """Train, yielding a record at every epoch and, inside long ones, every few hundredths of a second."""
+        memory = self._memory
+        try:
+            while memory.end is None:
+                record = None
+                for record in self._one_epoch(self._state.epochs):
+                    if isinstance(record, Slice):
+                        yield record
+                assert isinstance(record, Epoch)
+                memory.end = self._verdict(record)
+                memory.last = record
+                yield record
+            self.stop_reason = memory.end
+        except KeyboardInterrupt:
+            self.interrupt()
+        except GeneratorExit:
+            if not self.interrupted:
+                self.stop_reason = StopReason(StopKind.LEFT_EARLY)
+            raise
+        finally:
+            self._over = True
+            self._trainer.forget_data()
+            if memory.best_theta is not None:
+                self.theta, memory.parameter = memory.best_theta, memory.best_parameter
+
+    def interrupt(self) -> None:
+        """Note that Ctrl-C ended the run, and take what has been learned up to here."""
+        self.interrupted = True
+        self.stop_reason = StopReason(StopKind.INTERRUPTED)
+        if self._trainer.finite():
+            self._trainer.read(0, self._at_hand)
+            self.theta = self._at_hand
+
+    def now(self) -> Theta:
+        """The parameters as they are, inside an epoch too."""
+        return _array(self._trainer, 0, self.theta)
+
+    def state(self) -> OptimizerState:
+        """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
+        if self.stop_reason.kind is StopKind.DIVERGED:
+            return OptimizerState(epochs=self._state.epochs, slowdown=self._state.slowdown)
+        arrays: Sequence[Theta] = _StateArrays(self._trainer, self.theta)
+        if not (self._over and arrays) or self.network.head.function is not None:  # a function may refer to the model
+            arrays = tuple(arrays)
+        return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._state.slowdown)
+
+    def snapshot(self) -> Snapshot:
+        """The run as it is now, before its first epoch or right after the record of one."""
+        return Snapshot(self.theta, self.state(), self._memory.copy())
+
+    def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
+        began = perf_counter()
+        trainer = self._trainer
+        trainer.begin_epoch(index)
+        steps = trainer.steps
+        rates = self.plan.optimizer.schedule.rates(index * steps, steps, steps) * self._state.slowdown
+        seen = 0
+        while True:
+            threads = self._threads.take()
+            start = perf_counter()
+            seconds = min(self.slice_seconds, _SLICE_SECONDS / 10) if self._threads.choosing else self.slice_seconds
+            progress = trainer.run(rates, seconds, threads)
+            self._threads.record(threads, perf_counter() - start, progress.rows - seen)
+            seen = progress.rows
+            if progress.diverged:
+                raise self._diverged(f"loss became non-finite at epoch {index + 1}, step {progress.step}")
+            if progress.step == steps:
+                break
+            yield Slice(index + 1, progress.step, steps)
+        if not trainer.finite():
+            raise self._diverged(f"parameters became non-finite in epoch {index + 1}")
+        self.theta = _array(trainer, 0, self.theta)
+        self._state.epochs = index + 1
+        self._estimate_parameter()
+
+        count = len(self.rows)
+        loss = progress.loss_sum * self.plan.loss_factor / (count * self._unit(self.rows))
+        numbers = {"loss": loss + progress.penalty_sum / count}
+        if self._fitted is not None:
+            rows = self._measured(self.rows)
+            numbers.update({metric.name: metric(self._fitted, rows) for metric in self.plan.metrics})
+        if self.validation is not None:
+            numbers.update(self._validate(self.validation))
+        yield Epoch(index + 1, numbers, float(rates[-1]), perf_counter() - began)
+
+    def _validate(self, rows: Rows) -> dict[str, float]:
+        assert self._objective is not None
+        sums = self._objective.sums(self.theta, rows)
+        loss = sums.loss * self.plan.loss_factor / (len(rows) * self._unit(rows))
+        numbers = {"val_loss": loss + penalty(self.network, self.theta)}
+        if self.plan.metrics:
+            mean = self._objective.predict(self.theta, rows.x, offset=rows.offset)
+            numbers.update({"val_" + metric.name: metric(mean, self._measured(rows)) for metric in self.plan.metrics})
+        return numbers
+
+    def _verdict(self, record: Epoch) -> StopReason | None:
+        """Why to stop after this epoch, or None; slows down on a plateau."""
+        numbers, plan, memory = record.numbers, self.plan, self._memory
+        if self._plateau and plan.plateau:
+            self._plateau.improved(numbers)
+            if memory.cooldown > 0:
+                memory.cooldown -= 1
+                memory.plateau.waited = 0
+            elif memory.plateau.waited >= max(1, plan.plateau.patience) and record.learning_rate > plan.plateau.min_lr:
+                lowest = plan.plateau.min_lr / record.learning_rate
+                self._state.slowdown *= max(plan.plateau.factor, lowest)
+                memory.cooldown, memory.plateau.waited = plan.plateau.cooldown, 0
+            elif memory.plateau.waited >= max(1, plan.plateau.patience) and plan.plateau.stop_at_min:
+                words = f"{plan.plateau.monitor} did not improve at the lowest learning rate, {record.learning_rate:g}"
+                return StopReason(StopKind.LOWEST_RATE, words)
+        if self._stopping and plan.stopping:
+            if self._stopping.improved(numbers):
+                memory.best_epoch = record.epoch
+                if plan.stopping.restore_best_weights:
+                    memory.best_theta, memory.best_parameter = self.theta, memory.parameter
+            if memory.stopping.waited >= max(1, plan.stopping.patience):
+                best = memory.stopping.best
+                reached = "always NaN" if best is None else f"best {best:.6g} at epoch {memory.best_epoch}"
+                words = f"{plan.stopping.monitor} did not improve for {memory.stopping.waited} epochs ({reached})"
+                return StopReason(StopKind.NO_IMPROVEMENT, words)
+        loss, previous = numbers["loss"], None if memory.last is None else memory.last.numbers["loss"]
+        if plan.tolerance is not None and previous is not None and abs(previous - loss) <= plan.tolerance * abs(loss):
+            words = f"converged: the loss changed by less than {plan.tolerance:g} of itself"
+            return StopReason(StopKind.CONVERGED, words)
+        if record.epoch >= memory.first + plan.epochs:
+            return StopReason(StopKind.ALL_DONE, f"all {plan.epochs} epochs done")
+        return None
+
+    def _measured(self, rows: Rows) -> Rows:
+        return rows if self.plan.weighted_metrics else rows.weighted(None)
+
+    def _diverged(self, what: str) -> FitError:
+        self.stop_reason = StopReason(StopKind.DIVERGED)
+        rate = self.plan.optimizer.learning_rate
+        return FitError(f"{what}; lower {self.plan.rate_name} from {rate:g}, or scale the inputs")
+
+    def _unit(self, rows: Rows) -> float:
+        """What the weight of one row is counted as."""
+        return rows.weight_sum / len(rows) if self.plan.relative_weights else 1.0
+
+    def _directions(self) -> dict[str, bool]:
+        """Every number a record will have, and whether greater is better."""
+        metrics = {metric.name: metric.greater_is_better for metric in self.plan.metrics}
+        greater = {"loss": False, **(metrics if self.plan.metrics_in_training else {})}
+        if self.validation is not None:
+            of_validation = {"loss": False, **metrics}
+            greater.update({"val_" + name: direction for name, direction in of_validation.items()})
+        return greater

@@ -1,0 +1,326 @@
+"""Columns that others nearly determine, such as year, year² and year³: what they add is kept, not lost in rounding.
+
+Let a part ρ of a column be what the columns before it do not determine. Second derivatives know it by its square, of
+which rounding leaves nothing where ρ is below 1e-8, and few digits above. So such a column gives way to that part:
+
+    q = x_s + Σ_k f_k x_k + f_0
+
+with the f that make it orthogonal to the columns before. Whatever f are, q is computed from them and the columns in
+twice the precision and rounded once (core/kernels/combination.hpp): the model in its new columns is the model in the
+old ones, but well conditioned, and weights of the old columns are T times those of the new.
+
+A column depends on others where nothing is left of it but what rounding its own numbers, and those of the columns it is
+made of, can make: it is left out. Where that leaves many weights which fit equally well, and a penalty tells which are
+best, or they are those of squared error without one, T leads to the best, or smallest, of them.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.data.columns import Columns
+from linnet.data.table import Array
+from linnet.fit.solvers.newton import Factor, elimination_order, factor
+from linnet.fit.solvers.problem import Floats, Point, Problem, linear_output
+from linnet.fit.solvers.products import column_dots, product
+from linnet.fit.solvers.sums import InMemorySums
+from linnet.heads import Normal
+
+_WEAK = 1e-8  # of a column's own second derivative: a pivot below it has few digits
+_DEPENDENT = 1e-10  # the same: a column that is told from others by more is never left out
+_ROUNDING = 256  # times what rounding the columns' numbers makes: less of a column is no column
+_EXACT = 4  # the same: nothing but rounding
+_ROUNDS = 4  # of making a column orthogonal, each of which leaves a small part of what was in the way
+_TOGETHER = 64  # columns looked at in one pass
+_TRACE = 1e-6  # of a column: less of another is rounding
+_FEW = 20  # times a column: where others cancel that are larger, nothing but rounding may be left by chance
+_ROWS = 1 << 16  # looked at together
+
+
+@dataclass(frozen=True)
+class Basis:
+    """New columns for a problem: those of the old ones that stay, in their order, and what is left of others."""
+
+    outer: Problem
+    columns: Columns
+    places: NDArray[np.intp]  # of the old column that each new one is, or is left of
+    made: tuple[int, ...]  # new columns that are left of old ones, in the order in which they were made
+    factors: Floats  # T, but for what may be shared: (old columns + 1) x (new columns + 1), biases last
+    lost: NDArray[np.bool_]  # old columns that others determine
+    made_up: NDArray[np.bool_]  # of those, which are made of other columns, not of the intercept alone; no first levels
+    inexact: NDArray[np.bool_]  # of those, which are not quite what others make of them, or by rounding alone
+    determined: NDArray[np.intp]  # those of them that are not zero throughout
+    nothing: Floats  # (old columns + 1) x those: with these weights the old columns sum to zero
+    shares: NDArray[np.bool_]  # whether those have a share in what others make of them
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem in the new columns, without penalties."""
+        return replace(self.outer, columns=self.columns, l2=None, l1=None)
+
+    @cached_property
+    def t(self) -> Floats:
+        """T: weights of old columns from those of new ones, biases last."""
+        ridge = self.outer.ridge.reshape(-1, self.outer.outputs).sum(axis=1)
+        numbers = self.outer.columns.dense + self.outer.columns.sparse_columns
+        measure = ridge if ridge.any() else 1.0 * (np.arange(len(ridge)) < numbers)
+        nothing = self.nothing[:, self.shares]
+        scaled = measure[:, None] * nothing
+        products = product(nothing.T, scaled)
+        right = np.ascontiguousarray(product(scaled.T, self.factors).T)
+        best = factor(products, np.arange(len(products))).solve(right).T
+        return np.asarray(self.factors - product(nothing, best))
+
+    @property
+    def left_out(self) -> NDArray[np.bool_]:
+        """The old columns that a fit should name: held at zero because others determine them, or not quite what others
+        make of them.
+        """
+        return self.made_up & (self.inexact | ~self.t[:-1].any(axis=1))
+
+    def outside(self, theta: Floats) -> Floats:
+        """The theta of the problem in the old columns."""
+        weights, biases = self.problem.to_user(theta)
+        by_output = product(self.t, np.vstack([weights, biases]))
+        return self.outer.from_user(np.ascontiguousarray(by_output[:-1]), by_output[-1])
+
+    def inside(self, theta: Floats) -> Floats:
+        """The theta in the new columns that predicts the same."""
+        weights, biases = self.outer.to_user(theta)
+        rest = np.vstack([weights, biases])
+        rest = rest - product(self.nothing, rest[self.determined])
+        left = np.zeros((len(self.places) + 1, self.outer.outputs))
+        for new in reversed(self.made):  # of what later ones are made of, earlier ones are part
+            left[new] = rest[self.places[new]] / self.factors[self.places[new], new]
+            rest = rest - self.factors[:, new, None] * left[new]
+        stay = np.setdiff1d(np.arange(len(self.places)), self.made)
+        left[stay], left[-1] = rest[self.places[stay]], rest[-1]
+        return self.problem.from_user(np.ascontiguousarray(left[:-1]), left[-1])
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
+        """The objective in the new columns, penalties included."""
+        point = self.problem.at(theta, gradient=gradient, curvature=curvature, every=every)
+        if not self.outer.ridge.any():
+            return point
+        k = self.outer.outputs
+        ridge, t = self.outer.ridge.reshape(-1, k)[:-1], self.t[:-1, :-1]
+        weights = product(t, self.problem.to_user(theta)[0])
+        pull = ridge * weights
+        slope, curved = point.gradient, point.curvature
+        if slope is not None:
+            slope = slope.copy()
+            slope.reshape(-1, k)[:-1] += product(t.T, pull)
+            slope[~self.problem.free] = 0
+        if curved is not None:
+            curved = curved + self.penalty
+        value = point.value + 0.5 * core.dot(pull.ravel(), weights.ravel())
+        return replace(point, value=value, gradient=slope, curvature=curved)
+
+    @cached_property
+    def penalty(self) -> Floats:
+        """The penalty's second derivatives in the new columns."""
+        k, size = self.outer.outputs, self.problem.size
+        ridge, t = self.outer.ridge.reshape(-1, k)[:-1], self.t[:-1, :-1]
+        out = np.zeros((len(self.places) + 1, k, len(self.places) + 1, k))
+        for output in range(k):
+            out[:-1, output, :-1, output] = product(t.T, ridge[:, output, None] * t)
+        whole = out.reshape(size, size)
+        whole[~self.problem.free], whole[:, ~self.problem.free] = 0, 0
+        return whole
+
+
+def is_weak(problem: Problem, curvature: Floats, factored: Factor) -> bool:
+    """Whether columns, by their second derivatives and the factor of these, may depend on others or nearly do so; the
+    first levels, which are known to, do not count.
+    """
+    k = problem.outputs
+    output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])  # any tells: they share the columns
+    weak = (factored.pivots() < _WEAK) & (np.diagonal(curvature) > 0)
+    weak[reference_levels(problem) * k + output] = False
+    return bool(weak[:-k][output::k].any())
+
+
+def reference_levels(problem: Problem) -> NDArray[np.intp]:
+    """The first levels that the other levels of their column determine, together with the intercept; without one, all
+    but that of the first column of levels.
+    """
+    columns = problem.columns
+    starts = columns.dense + columns.sparse_columns + np.cumsum([0, *columns.levels])[:-1]
+    whole = [bool((codes >= 0).all()) for codes in columns.codes]
+    return starts[np.array(whole, np.bool_)][0 if problem.intercept else 1 :].astype(np.intp)
+
+
+def find(problem: Problem) -> Basis | None:
+    """New columns for a problem of which some depend on others, or nearly do so; None if none do."""
+    return _Search(problem).basis()
+
+
+class _Search:
+    """The way to a basis. Factors of a column, f, are those of all old columns and, last, f_0."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._columns = problem, problem.columns
+        count = problem.columns.count
+        self._weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
+        self._total = core.dot(self._weights, np.ones_like(self._weights))
+        self._sums = InMemorySums(problem.columns, problem.center, Normal(), 1, problem.most_threads)
+        self._native = problem.columns.to_core()
+        self._middle = np.zeros(count + 1)
+        self._middle[: problem.columns.dense] = problem.center
+        self._products = np.empty((count + 1, count + 1))
+        self._sums.sandwich(self._weights, self._products)
+        if not problem.intercept:
+            self._products[-1], self._products[:, -1] = 0, 0
+        self._order = elimination_order(replace(problem, outputs=1, fixed=None))
+        self._kept = factor(self._products, self._order, tolerance=_WEAK)
+        self._known = reference_levels(problem)
+        self._made: list[tuple[int, Floats, Floats]] = []  # the old column, its factors, and what is left of it
+        self._lost: dict[int, tuple[Floats, bool]] = {}  # by column: factors that leave nothing, and whether exactly
+
+    def basis(self) -> Basis | None:
+        """The basis, if one is needed."""
+        count, dense = self._columns.count, self._columns.dense
+        lost = self._kept.dependent[:-1]
+        weak = lost & (np.diagonal(self._products)[:-1] > 0)
+        weak[self._known] = False
+        if not weak.any():
+            return None
+        places = self._order[np.append(weak, False)[self._order]]
+        for first in range(0, len(places), _TOGETHER):
+            self._look_at_some(places[first : first + _TOGETHER])
+        stay, made = np.flatnonzero(~lost), [place for place, _, _ in self._made]
+        taken, before = self._columns.take(stay), int((stay < dense).sum())
+        columns = replace(taken, tables=(*taken.tables, *(left[:, None] for _, _, left in self._made)))
+        new = np.concatenate([stay[:before], made, stay[before:]]).astype(np.intp)
+        factors = np.zeros((count + 1, len(new) + 1))
+        factors[new, np.arange(len(new))] = factors[-1, -1] = 1
+        for index, (_, f, _) in enumerate(self._made, before):
+            factors[:, index] = f
+        lost[made] = False
+        made_up, inexact = np.zeros((2, count), np.bool_)
+        for place, (f, exact) in self._lost.items():
+            parts = np.abs(f[:-1] * self._rounding)
+            sizes = np.abs(f[:-1]) * self._sizes
+            others = (sizes > _TRACE * max(sizes[place], parts[place])) & (np.arange(count) != place)
+            few = np.abs(f[:-1][others])
+            counted = bool(
+                ((few < _FEW) & (np.abs(few - np.rint(few)) < _TRACE)).all()
+            )  # such as dummies that sum to 1
+            made_up[place] = others.any()
+            inexact[place] = not exact or (parts[others].max(initial=0.0) > _FEW * parts[place] and not counted)
+        if len(new) + self._problem.intercept >= np.count_nonzero(self._weights):
+            inexact[:] = False  # no further column can tell rows apart
+        ends = range(before, before + len(made))
+        return Basis(self._problem, columns, new, tuple(ends), factors, lost, made_up, inexact, *self._determined())
+
+    def _look_at_some(self, places: NDArray[np.intp]) -> None:
+        """Columns of which nothing is left at a first glance, in one pass, and the others one by one."""
+        by = self._kept.solve(self._products[places])
+        f = np.array([self._less(self._alone(int(place)), one) for place, one in zip(places, by, strict=True)])
+        left = linear_output(self._columns, np.ascontiguousarray(f[:, :-1].T), f[:, -1].copy(), self._problem.threads)
+        norms = column_dots(self._weights, left**2)
+        for place, factors, norm in zip(places.tolist(), f, norms, strict=True):
+            if norm <= (_EXACT * self._rounding_of(factors)) ** 2 * self._total:
+                self._lose(place, factors, exact=True)
+            else:
+                self._look_at(place, factors)
+
+    def _look_at(self, place: int, f: Floats) -> None:
+        """Make what is left of a column orthogonal to what comes before it, and see whether it is anything."""
+        left, norm = np.empty(self._columns.rows), np.inf
+        for _ in range(_ROUNDS):
+            self._native.combination(f, left)
+            weighted = self._weights * left
+            before, norm = norm, core.dot(weighted, left)
+            if not norm < 0.25 * before:
+                break
+            slope = np.empty(len(f))
+            self._sums.gradient(weighted[:, None], slope)
+            f = self._less(f, self._kept.solve(slope))
+            for _, other, q in self._made:  # whose mean square is 1
+                f = f - other * (core.dot(weighted, q) / self._total)
+        size, rounding = (norm / self._total) ** 0.5, self._rounding_of(f)
+        if size <= _ROUNDING * rounding and norm <= _DEPENDENT * self._products[place, place]:
+            self._lose(place, f, exact=size <= _EXACT * rounding)
+        else:
+            self._made.append((place, f / size, left / size))
+
+    def _lose(self, place: int, f: Floats, *, exact: bool) -> None:
+        """Take note of a column that others determine: of what is less than its own rounding nothing is kept."""
+        trace = np.abs(f[:-1]) * self._sizes <= _EXACT * self._rounding[place]
+        trace[place] = False
+        self._lost[place] = np.where(np.append(trace, False), 0.0, f), exact
+
+    def _alone(self, place: int) -> Floats:
+        """The factors of a column by itself, from its center."""
+        f = np.zeros(self._columns.count + 1)
+        f[place], f[-1] = 1, -self._middle[place]
+        return f
+
+    def _less(self, f: Floats, by: Floats) -> Floats:
+        """The factors after so much of the centered columns, and of the intercept, is taken off."""
+        f = f - by
+        f[-1] += core.dot(self._middle, by)
+        return f
+
+    def _rounding_of(self, f: Floats) -> float:
+        """What rounding the columns' numbers may make of their sum with these factors, row by row."""
+        return float(np.sqrt(((f[:-1] * self._rounding) ** 2).sum()))
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        """How large the centered columns are, by their mean squares."""
+        return np.sqrt(np.diagonal(self._products)[:-1] / self._total)
+
+    @cached_property
+    def _rounding(self) -> Floats:
+        """What rounding makes of each column's numbers."""
+        columns = self._columns
+        plain = InMemorySums(columns, np.zeros(columns.dense), Normal(), 1, self._problem.most_threads)
+        squares = np.empty(columns.count + 1)
+        plain.squares(np.ascontiguousarray(self._weights[:, None]), squares)
+        precision = np.full(columns.count, np.finfo(np.float64).eps / 2)
+        first = 0
+        for table in columns.tables:
+            precision[first : first + table.shape[1]] = _precision(table)
+            first += table.shape[1]
+        if columns.sparse is not None:
+            precision[first : first + columns.sparse_columns] = _precision(columns.sparse[2][:, None])
+        return np.asarray(precision * np.sqrt(squares[:-1] / self._total))
+
+    def _determined(self) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
+        """The lost columns, factors of all columns with which they sum to zero, and whether they have a share."""
+        problem, columns = self._problem, self._columns
+        numbers = columns.dense + columns.sparse_columns
+        found = {place: f for place, (f, _) in self._lost.items()}
+        starts = np.cumsum([numbers, *columns.levels])
+        for place in self._known:
+            f = np.zeros(columns.count + 1)
+            which = int(np.searchsorted(starts, place))
+            f[place : starts[which + 1]] = 1
+            if problem.intercept:
+                f[-1] = -1
+            else:
+                other = int(np.flatnonzero([(codes >= 0).all() for codes in columns.codes])[0])
+                f[starts[other] : starts[other + 1]] = -1
+            found[int(place)] = f
+        nothing = np.stack(list(found.values()), axis=1) if found else np.zeros((columns.count + 1, 0))
+        places = np.array(list(found), np.intp)
+        ridge = np.asarray(problem.ridge.reshape(-1, problem.outputs)[:-1].any(axis=1))
+        squared = problem.head.quadratic and not ridge.any()
+        return places, nothing, ridge[places] | (squared & (places < numbers))
+
+
+def _precision(table: Array) -> Floats:
+    """What a rounding leaves in doubt of each column's numbers, as a part of them: whole numbers are exact."""
+    double = np.finfo(np.float64).eps / 2
+    if table.dtype != np.float32:
+        return np.full(table.shape[1], double)
+    whole = np.ones(table.shape[1], np.bool_)
+    for first in range(0, len(table), _ROWS):
+        some = table[first : first + _ROWS]
+        whole &= (some == np.rint(some)).all(axis=0)
+    return np.where(whole, double, np.finfo(np.float32).eps / 2)

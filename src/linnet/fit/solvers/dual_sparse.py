@@ -1,0 +1,142 @@
+"""Weights sought among combinations of the rows, for a sparse matrix with more columns than rows and a penalty on all.
+
+The best weights are w = S X'a with S the inverse of the columns' penalties and a number of a for every row and output.
+With K = X S X'
+
+    z = K a + b + offset        ½ Σ_j l2_j w_j² = ½ a'K a
+
+and the gradient, measured as the penalty measures weights, is S X'r with r = ∂loss/∂z + a. So a point is (a, K a, b), a
+gradient (r, K r, Σ_i ∂loss/∂z_i), and the product of two of them a'K r plus that of their last parts: L-BFGS never sees
+a vector as long as there are columns, tries lengths of a step without reading the data, and reads them once a step.
+
+Products with K are of values rounded to single precision, K̃, so that the copy of X they need takes half its memory. The
+optimum, r = 0, knows K only by way of z: once it is found for K̃, `exact` puts the true K a = X w in the place of K̃ a,
+from where the error of the next step's K̃ is relative to that step alone. So the digits come from X itself, and a few
+rounds end at the optimum of K, or find that there are columns whose digits single precision cannot tell apart.
+"""
+
+import numpy as np
+
+from linnet._native import core
+from linnet.fit.solvers.preconditioner import Precondition, curvature
+from linnet.fit.solvers.problem import Floats, Point, Problem
+
+
+class RowSpace:
+    """A problem as L-BFGS sees it, and the way back to the weights."""
+
+    def __init__(self, problem: Problem) -> None:
+        assert problem.columns.sparse is not None
+        self._problem = problem
+        self._shape = (problem.columns.rows, problem.outputs)
+        self.half = problem.columns.rows * problem.outputs
+        self.size = 2 * self.half + problem.outputs
+        self.most_threads = problem.most_threads
+        penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
+        self._products = core.RowProducts(problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads)
+
+    @staticmethod
+    def possible(problem: Problem) -> bool:
+        """Whether there is a sparse matrix alone, and all its columns carry a penalty, the same for all outputs."""
+        columns, most = problem.columns, core.RowProducts
+        l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
+        return (
+            columns.sparse is not None
+            and columns.sparse_columns == columns.count
+            and columns.rows <= min(columns.count, most.most_rows)
+            and len(columns.sparse[1]) <= most.most_entries
+            and problem.fixed is None
+            and bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
+        )
+
+    def start(self) -> Point:
+        """Weights of zero."""
+        theta = np.zeros(self.size)
+        theta[2 * self.half :] = self._problem.start()[-self._problem.outputs :]
+        return self.whole(self.at(theta))
+
+    def at(self, theta: Floats) -> Point:
+        """The objective, and the gradient but for K r: see `whole`."""
+        problem, half = self._problem, self.half
+        z = self._z(theta)
+        loss, gradient = np.empty(len(z)), np.empty(self.size)
+        slope = gradient[:half].reshape(self._shape)  # a view
+        problem.head.rows(z, problem.target, loss=loss, slope=slope)
+        if problem.weights is not None:  # a row without weight adds nothing, even if its loss is infinite
+            loss = np.where(problem.weights > 0, problem.weights * loss, 0.0)
+            slope[:] = np.where(problem.weights[:, None] > 0, problem.weights[:, None] * slope, 0.0)
+        gradient[2 * half :] = slope.sum(axis=0) if problem.intercept else 0.0
+        slope += theta[:half].reshape(self._shape)
+        return Point(theta, float(loss.sum()) + 0.5 * core.dot(theta[:half], theta[half : 2 * half]), gradient)
+
+    def whole(self, point: Point) -> Point:
+        """The point, with K r in its gradient."""
+        assert point.gradient is not None
+        r, image = (point.gradient[part].reshape(self._shape) for part in (slice(self.half), self._images))
+        self._products.apply(r, image)
+        return point
+
+    def left(self, point: Point, enough: float) -> float:
+        """A bound on what is left to gain: see `Problem.left`, whose g'P⁻¹g is r'K r here."""
+        assert point.gradient is not None
+        if self._problem.head.nonnegative and point.value <= enough:
+            return point.value
+        r, image = point.gradient[: self.half], point.gradient[self._images]
+        left = 0.5 * core.dot(r, image)
+        if left > enough or not self._problem.intercept:
+            return left
+        return left + self._problem.left_in_biases(point.gradient[2 * self.half :], self._z(point.theta))
+
+    def steps(self, start: Point) -> Precondition:
+        """Steps along gradients: biases move as far as z does for their sake, the first step to the lowest point of the
+        parabola in its direction.
+        """
+        problem, half = self._problem, self.half
+        assert start.gradient is not None
+        scales = [1.0, self._bias_scale() if problem.intercept else 1.0]  # of coordinates and images, and of biases
+
+        def scaled(gradient: Floats) -> Floats:
+            step = gradient * scales[0]
+            step[2 * half :] = gradient[2 * half :] * scales[1]
+            return step
+
+        step = scaled(start.gradient)
+        moved = step[self._images].reshape(self._shape) + step[2 * half :]
+        curved = curvature(problem, self._z(start.theta))
+        bent = core.dot(step, step, half) + float((curved * moved**2).sum())
+        if bent > 0:
+            length = core.dot(start.gradient, step, half) / bent
+            scales[:] = [scale * length for scale in scales]
+        return scaled
+
+    def theta(self, point: Floats) -> Floats:
+        """The parameters of the whole problem."""
+        biases = slice(-self._problem.outputs, None)
+        theta, ridge = np.empty(self._problem.size), self._problem.ridge
+        self._problem.sums.gradient(point[: self.half].reshape(self._shape), theta)
+        theta[: biases.start] /= ridge[: biases.start]
+        theta[biases] = point[2 * self.half :]
+        return theta
+
+    def exact(self, point: Floats, theta: Floats) -> Point:
+        """The same a and b, whose theta is known, with the true K a."""
+        point = point.copy()
+        image = point[self._images].reshape(self._shape)  # a view
+        self._problem.sums.predict(theta, image)
+        image -= point[2 * self.half :]
+        return self.whole(self.at(point))
+
+    @property
+    def _images(self) -> slice:
+        return slice(self.half, 2 * self.half)
+
+    def _z(self, theta: Floats) -> Floats:
+        z = theta[self._images].reshape(self._shape) + theta[2 * self.half :]
+        return z if self._problem.offset is None else z + self._problem.offset
+
+    def _bias_scale(self) -> float:
+        """How far a step moves z, compared with one of the biases: the mean of 1'K 1."""
+        ones = np.ones((self._shape[0], 1))
+        image = np.empty_like(ones)
+        self._products.apply(ones, image)
+        return float(image.sum()) / len(image) ** 2

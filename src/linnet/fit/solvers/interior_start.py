@@ -1,0 +1,57 @@
+"""Where a fit with the identity link may start: some weights for which every row's mean is above 0.
+
+With an intercept those of zero will do. Without one they are sought where
+
+    ½ Σ_i max(m - z_i, 0)²        z = x W + offset
+
+is 0, m being of the targets' size: by Newton's method, whose next step only counts rows that are still short of m.
+"""
+
+import numpy as np
+
+from linnet.errors import FitError
+from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.sums import InMemorySums
+from linnet.heads import Normal
+
+_MOST_STEPS = 100
+_SHORTEST = 1e-6  # part of a step
+
+
+def inside(problem: Problem) -> Floats:
+    """A theta with z > 0 in all rows that have a weight."""
+    assert problem.values is not None
+    counts = np.ones(problem.columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
+    sizes = np.abs(problem.values[counts]).mean(axis=0)
+    enough = np.broadcast_to(np.where(sizes > 0, sizes, 1.0), problem.values.shape).copy()
+    where = problem.columns, problem.center, Normal(), problem.outputs, problem.most_threads
+    order = elimination_order(problem)
+
+    def shortfall(z: Floats) -> float:
+        return float(0.5 * np.square(np.maximum(enough - z, 0.0)[counts]).sum())
+
+    theta = np.zeros(problem.size)
+    z = problem.z(theta)
+    for _ in range(_MOST_STEPS):
+        if (z[counts] > 0).all():
+            return theta
+        short = ((z < enough).any(axis=1) & counts).astype(np.float64)
+        gradient, products = np.empty(problem.size), np.empty((problem.size, problem.size))
+        sums = InMemorySums(*where, values=enough, weights=short, offset=problem.offset)
+        sums.at(theta, gradient, products)
+        held = ~problem.free
+        gradient[held], products[held], products[:, held] = 0, 0, 0
+        step, length, before = -factor(products, order).solve(gradient), 1.0, shortfall(z)
+        z = problem.z(theta + step)
+        while shortfall(z) >= before and length > _SHORTEST:
+            length /= 2
+            z = problem.z(theta + length * step)
+        theta = theta + length * step
+        if length <= _SHORTEST:
+            break
+    worst = int(np.where(counts, z.min(axis=1), np.inf).argmin())
+    raise FitError(
+        "no coefficients were found that give every row a mean above 0, as link='identity' needs without an intercept: "
+        f"row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
+    )

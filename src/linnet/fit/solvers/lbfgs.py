@@ -1,0 +1,172 @@
+"""L-BFGS: quasi-Newton steps from the last changes of theta and gradient, starting from an approximate inverse of the
+second derivatives (a preconditioner) instead of a multiple of the identity.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from linnet._native import core
+from linnet.fit.solvers.preconditioner import Precondition
+from linnet.fit.solvers.problem import Floats, Point
+from linnet.fit.solvers.solution import Solution, Watch, unwatched
+
+_LEAST_MEMORY = 5  # changes that are remembered even if they are large
+_MEMORY_BYTES = 100_000_000
+_LONG = 30_000  # parameters that pay for threads
+_ROUNDING = 1e-14
+_LONG_WAIT = 100  # iterations in which what is left did not halve
+_NOTHING = 1e-15  # of the objective: what rounding leaves
+
+
+class Smooth(Protocol):
+    """What is minimised: a Problem, or something whose vectors have another product."""
+
+    @property
+    def size(self) -> int:
+        """Length of vectors."""
+
+    @property
+    def half(self) -> int:
+        """What part of them are coordinates with images: see core/objective/lbfgs_history.hpp."""
+
+    @property
+    def most_threads(self) -> int:
+        """How many threads may be used."""
+
+    def at(self, theta: Floats) -> Point:
+        """The objective and as much of its gradient as products with steps need."""
+
+    def whole(self, point: Point) -> Point:
+        """The same with all of its gradient."""
+
+    def left(self, point: Point, enough: float) -> float | None:
+        """A bound on what is left to gain, sharp where it is below `enough`; None if there is none."""
+
+
+def lbfgs(
+    problem: Smooth,
+    start: Floats | Point,
+    precondition: Precondition,
+    *,
+    memory: int = 12,
+    tolerance: float = 1e-12,
+    gradient_tolerance: float = 0.0,
+    max_iter: int = 1000,
+    before: float | None = None,
+    refresh: Callable[[Point, int], Precondition | None] | None = None,
+    watch: Watch = unwatched,
+) -> Solution:
+    """Minimise from a theta, or from a point with its gradient, until no more than `tolerance` times the objective is
+    left, or times what was gained if that is less: by the problem's bound or, where it has none, by what three steps on
+    end promise; or until no entry of the gradient is above `gradient_tolerance`.
+
+    `before`: the objective that gains count from, if not that of the start. `memory`: of so many changes, fewer if they
+    are large. `refresh(point, iteration)` may hand over a better preconditioner.
+    """
+    point = start if isinstance(start, Point) else problem.whole(problem.at(start))
+    del start  # which would keep its vectors
+    before = point.value if before is None else before
+    steps = _Steps(problem, precondition, memory)
+    small, least, since = 0, np.inf, 0
+    dependent = np.zeros(problem.size, np.bool_)
+    for iteration in range(max_iter + 1):
+        assert point.gradient is not None
+        step = steps.step(point.gradient)
+        gain = -core.dot(point.gradient, step, problem.half)
+        norm = float(np.abs(point.gradient).max())
+        gained, value = max(before - point.value, 0.0), abs(point.value)
+        enough = tolerance * min(gained, value) + _NOTHING * max(gained, value)
+        bound = problem.left(point, enough)
+        left = 0.5 * abs(gain) if bound is None else bound
+        watch(iteration, point.value, left)
+        small = small + 1 if 0.5 * gain <= enough else 0
+        if left <= 0.5 * least:
+            least, since = left, iteration
+        finished = norm <= gradient_tolerance or (left <= enough if bound is not None else small == 3)
+        if small > 0 and (iteration - since >= _LONG_WAIT or not gain > 0):
+            finished = True  # rounding has the last word
+        if finished or iteration == max_iter or not gain > 0:
+            return Solution(point.theta, point.value, norm, iteration, finished or norm == 0, left, dependent)
+        following = _search(problem, point, step, gain)
+        if following is None:
+            if steps.forget():  # once more from the preconditioner alone
+                continue
+            return Solution(point.theta, point.value, norm, iteration, 0.5 * gain <= enough, left, dependent)
+        following = problem.whole(following)
+        assert following.gradient is not None
+        steps.replace(refresh(following, iteration + 1) if refresh else None)
+        steps.remember(following.theta - point.theta, following.gradient - point.gradient)
+        point = following
+    raise AssertionError
+
+
+class _Steps:
+    """Steps from gradients: the changes so far, and the preconditioner for what they do not know."""
+
+    def __init__(self, problem: Smooth, precondition: Precondition, memory: int) -> None:
+        kept = core.NarrowChanges if problem.half else core.Changes  # images are known to single precision only
+        each = (8 if problem.half else 16) * problem.size
+        memory = max(_LEAST_MEMORY, min(memory, _MEMORY_BYTES // each))
+        threads = problem.most_threads if problem.size >= _LONG else 1
+        self._changes = kept(problem.size, problem.half, memory, threads)
+        self._half = problem.half
+        self._precondition = precondition
+        self._scale = 1.0
+
+    def replace(self, precondition: Precondition | None) -> None:
+        """Go on with a better preconditioner, if there is one."""
+        self._precondition = precondition or self._precondition
+
+    def remember(self, moved: Floats, bent: Floats) -> None:
+        """Take note of a change of theta and of the gradient."""
+        curvature = core.dot(moved, bent, self._half)
+        if curvature > 1e-14 * core.dot(bent, bent, self._half):
+            self._changes.push(moved, bent)
+            unscaled = core.dot(bent, self._precondition(bent), self._half)
+            if unscaled > 0:  # not where the preconditioner, of rows that are certain, is nothing but rounding
+                self._scale = curvature / unscaled
+
+    def forget(self) -> bool:
+        """Go back to the preconditioner alone; False: there was nothing else."""
+        had = len(self._changes) > 0
+        self._changes.clear()
+        self._scale = 1.0
+        return had
+
+    def step(self, gradient: Floats) -> Floats:
+        """The way to go: minus the approximate inverse second derivative times the gradient."""
+        q = gradient.copy()
+        self._changes.forward(q)
+        r = self._precondition(q)
+        r *= self._scale
+        self._changes.backward(r)
+        return np.negative(r, out=r)
+
+
+def _search(problem: Smooth, point: Point, step: Floats, gain: float) -> Point | None:
+    """A point along step that fulfils the strong Wolfe conditions, by bisection and interpolation."""
+    low, high, length = 0.0, np.inf, 1.0
+    best = None
+    for _ in range(40):
+        trial = problem.at(point.theta + length * step)
+        assert trial.gradient is not None
+        fallen = trial.value <= point.value - 1e-4 * length * gain + _ROUNDING * abs(point.value)
+        if not fallen:
+            high = length
+            # the minimum of the parabola through both values and the first slope, kept away from the ends
+            curve = trial.value - point.value + length * gain
+            length = np.clip(0.5 * gain * length**2 / curve, 0.1 * length, 0.5 * length) if curve > 0 else length / 2
+            if not np.isfinite(length):
+                length = 0.1 * high
+            length = max(length, low + 0.1 * (high - low))
+            continue
+        best = trial
+        slope = core.dot(trial.gradient, step, problem.half)
+        if slope < -0.9 * gain:  # still falling as steeply as at the start
+            low = length
+            length = 2 * length if high == np.inf else 0.5 * (low + high)
+            continue
+        return trial
+    return best

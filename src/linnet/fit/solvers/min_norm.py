@@ -1,0 +1,220 @@
+"""Least squares with many answers: of coefficients that fit equally well the smallest, in the sense of Σ coef².
+
+With more columns than rows the answer is sought among combinations of rows. For rows scaled by the roots of their
+weights and centered if there is an intercept, and a penalty λ Σ_j f_j coef_j²,
+
+    coef = F⁻¹ X' a      where (X F⁻¹ X' + λ) a = t
+
+has only as many unknowns as there are rows; λ = 0 gives the smallest of all coefficients that fit best.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.data.columns import Columns
+from linnet.fit.solvers.aliasing import reference_levels
+from linnet.fit.solvers.newton import Factor, factor
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.products import column_dots, outer_product, product
+from linnet.fit.solvers.solution import Solution, Watch
+
+_BLOCK = 4096  # columns taken together
+_RANK = 1e-6  # of the largest singular value, of columns of one size: smaller ones count as zero, as in scikit-learn
+_LITTLE, _ENOUGH = 1e-12, 1e-9  # of the first gradient: where conjugate gradients end, and what they have to reach
+_FULL = 0.05  # a sparse column with more entries than this is dealt with as a dense one
+
+
+def wide(problem: Problem) -> tuple[Floats, Floats] | None:
+    """Solve a problem of squared error by way of its rows, whose products are returned, too; None if some columns have
+    a penalty and others none, or if levels have none: of those the first is held at zero.
+    """
+    l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
+    penalty, factors = l2.mean(axis=0), l2.sum(axis=1)  # of an output and of a column: all penalties are products
+    if not factors.any() and not problem.columns.levels:
+        factors = np.ones_like(factors)
+    if not factors.all():
+        return None
+    factors /= factors.mean()
+    assert problem.values is not None
+    root = np.sqrt(np.ones(len(problem.values)) if problem.weights is None else problem.weights)[:, None]
+    mean = root / np.sqrt((root**2).sum()) if problem.intercept else np.zeros_like(root)
+
+    def centered(x: Floats) -> Floats:
+        return np.asarray(x - mean * product(x.T, mean[:, 0]))
+
+    t = problem.values if problem.offset is None else problem.values - problem.offset
+    products = centered(centered(row_products(problem, 1 / factors) * (root * root.T)).T)
+    a = np.empty_like(t)
+    for strength in np.unique(penalty):
+        matrix = products + strength * np.eye(len(products))
+        factored = factor(matrix, np.arange(len(matrix)))
+        nothing = null_space(factored, matrix, factored.dependent)
+        right = centered(root * t)[:, penalty == strength]
+        right -= product(nothing, _best(nothing, right))  # what no coefficients can reach
+        a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
+    theta = np.empty(problem.size)
+    problem.sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
+    weights = theta.reshape(-1, problem.outputs)  # a view
+    weights[:-1] /= factors[:, None]
+    weights[-1] = 0
+    z = np.empty_like(t)
+    problem.sums.predict(theta, z)
+    if problem.intercept:
+        weights[-1] = (root**2 * (t - z)).sum(axis=0) / (root**2).sum()
+    return theta, products
+
+
+def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Solution:
+    """Solve a problem of squared error by conjugate gradients from zero, which never leave the combinations of the
+    rows: without a penalty they end at the smallest of all coefficients that fit best. Nothing may scale their steps,
+    so that columns of very different sizes take many. Of a full set of levels the first is held at zero.
+    """
+    assert problem.values is not None
+    k, rows = problem.outputs, problem.columns.rows
+    w = np.ones(rows) if problem.weights is None else problem.weights
+    total = float(w.sum())
+    ridge = problem.ridge.reshape(-1, k)[:-1]
+    held = np.zeros(problem.columns.count, np.bool_)
+    held[reference_levels(problem)] = True
+
+    def centered(x: Floats) -> Floats:
+        return x - column_dots(w, x) / total if problem.intercept else x
+
+    def moved(v: Floats) -> Floats:
+        z = np.empty((rows, k))
+        problem.sums.predict(np.concatenate([v.ravel(), np.zeros(k)]), z)
+        return centered(z)
+
+    def slope(r: Floats, v: Floats) -> Floats:
+        """Minus the gradient: what is sought is where it is zero."""
+        out = np.empty(problem.size)
+        problem.sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
+        found = out.reshape(-1, k)[:-1] - ridge * v
+        found[held] = 0
+        return found
+
+    t = problem.values if problem.offset is None else problem.values - problem.offset
+    v = np.zeros((problem.columns.count, k))
+    r = centered(np.array(t))
+    s = slope(r, v)
+    p, size = s.copy(), column_dots(s, s)
+    first, done = size.copy(), 0
+    while True:
+        left = size > _LITTLE**2 * first
+        watch(
+            done, 0.5 * float(column_dots(w[:, None] * r, r).sum() + column_dots(ridge * v, v).sum()), float(size.sum())
+        )
+        if done == max_iter or not left.any():
+            break
+        done += 1
+        q = moved(p)
+        bent = column_dots(w[:, None] * q, q) + column_dots(ridge * p, p)
+        length = np.where(left & (bent > 0), size / np.where(bent > 0, bent, 1.0), 0.0)
+        v += length * p
+        r = r - length * q
+        s = slope(r, v)
+        before, size = size, column_dots(s, s)
+        p = s + np.where(left & (before > 0), size / np.where(before > 0, before, 1.0), 0.0) * p
+    theta = np.concatenate([v.ravel(), np.zeros(k)])
+    if problem.intercept:
+        z = np.empty((rows, k))
+        problem.sums.predict(theta, z)
+        theta[-k:] = column_dots(w, t - z) / total
+    point = problem.at(theta)
+    assert point.gradient is not None
+    norm = float(np.abs(point.gradient).max())
+    none = np.zeros(problem.size, np.bool_)
+    converged = bool((size <= _ENOUGH**2 * first).all())
+    return Solution(theta, point.value, norm, done, converged, 0.5 * float(size.sum()), none)
+
+
+def gram(problem: Problem, solution: Solution) -> Floats | None:
+    """X'X, or XX', of the centered and weighted table, as far as a solver without a penalty has computed it."""
+    k = problem.outputs
+    if solution.row_products is not None:
+        return solution.row_products
+    if problem.constant_curvature is None:
+        return None
+    whole = problem.constant_curvature[::k, ::k]
+    inner, to_bias, weight = whole[:-1, :-1], whole[-1, :-1], float(whole[-1, -1])
+    if not problem.intercept:
+        return inner.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = inner - np.outer(to_bias / weight, to_bias)
+    if not np.isfinite(out).all():
+        return None
+    constant = np.diagonal(out) <= _RANK**2 * np.diagonal(inner)  # but for rounding
+    out[constant], out[:, constant] = 0, 0
+    return out
+
+
+def spectrum(products: Floats) -> tuple[int, Floats]:
+    """The rank, in any units of the columns, and the singular values, falling, of the table with these products."""
+    sizes = np.sqrt(np.maximum(np.diagonal(products), 0))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled, squared = _eigenvalues(products / np.outer(sizes, sizes)), _eigenvalues(products)[::-1]
+    return int((scaled > _RANK**2 * scaled[-1]).sum()), np.sqrt(np.maximum(squared, 0))
+
+
+def _eigenvalues(symmetric: Floats) -> Floats:
+    """Rising; by our own sums."""
+    values = np.zeros(len(symmetric))
+    if len(values):
+        core.eigenvalues(np.array(symmetric, order="C"), values)
+    return values
+
+
+def row_products(problem: Problem, scale: Floats) -> Floats:
+    """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns counting from their centers."""
+    columns, root = problem.columns, np.sqrt(scale)
+    out = np.zeros((columns.rows, columns.rows))
+    for here, block in _blocks(columns):
+        if isinstance(block, np.ndarray):
+            centered = block - problem.center[here] if here[0] < columns.dense else block.astype(np.float64)
+            out += outer_product(centered, scale[here])
+        else:
+            entries = block @ scipy.sparse.diags_array(root[here])
+            out += (entries @ entries.T).toarray()
+    return out
+
+
+def _blocks(columns: Columns) -> Iterator[tuple[NDArray[np.intp], Any]]:
+    """Some columns after some others, each time with their numbers; those with many entries as dense ones."""
+    first = 0
+    for start in range(0, len(columns.tables), _BLOCK):
+        tables = columns.tables[start : start + _BLOCK]  # a data frame has a table a column
+        table = tables[0] if len(tables) == 1 else np.hstack(tables)
+        for left in range(0, table.shape[1], _BLOCK):
+            block = table[:, left : left + _BLOCK]
+            yield first + left + np.arange(block.shape[1]), block
+        first += table.shape[1]
+    if first == columns.count:
+        return
+    entries = columns.entries().tocsc()
+    full = np.diff(entries.indptr) > _FULL * columns.rows
+    yield first + np.flatnonzero(~full), entries[:, ~full].tocsr()
+    chosen = np.flatnonzero(full)
+    for left in range(0, len(chosen), _BLOCK):
+        mine = chosen[left : left + _BLOCK]
+        yield first + mine, entries[:, mine].toarray()
+
+
+def null_space(factored: Factor, matrix: Floats, dependent: NDArray[np.bool_]) -> Floats:
+    """For each dependent row of a matrix a column that the matrix takes to zero."""
+    lost = np.flatnonzero(dependent)
+    out = -factored.solve(matrix[lost])
+    out[np.arange(len(lost)), lost] = 1
+    return out.T
+
+
+def _best(a: Floats, x: Floats) -> Floats:
+    """The c that make a c nearest to x; the columns of a are independent."""
+    if a.shape[1] == 0:
+        return np.zeros((0, *x.shape[1:]))
+    right = np.ascontiguousarray(product(a.T, x).T)
+    return factor(outer_product(a.T), np.arange(a.shape[1])).solve(right).T

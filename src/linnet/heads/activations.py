@@ -1,0 +1,72 @@
+"""Activations by name.
+
+| name | h(z) | slope h'(z) |
+|---|---|---|
+| identity | z | 1 |
+| sigmoid | 1 / (1 + e^-z) | h (1 - h) |
+| tanh | tanh z = 2 sigmoid(2z) - 1 | 1 - h² |
+| relu | max(0, z) | 1 where z > 0, else 0 |
+| leaky_relu | z where z > 0, else slope z (slope 0.1 unless told) | 1 or slope |
+| elu | z where z > 0, else e^z - 1 | 1 or h + 1 |
+| selu | 1.0507 (z where z > 0, else 1.6733 (e^z - 1)) | 1.0507 or h + 1.7581 |
+| gelu | z Φ(z), Φ the normal distribution function | Φ(z) + z φ(z) |
+| silu | z sigmoid(z) | s (1 + z (1 - s)), s = sigmoid(z) |
+| softplus | log(1 + e^z) | sigmoid(z) |
+| exponential | e^z | h |
+| softmax | e^z_k / Σ_j e^z_j over the units of the layer | Jacobian diag(h) - h h' |
+
+The formulas are computed in core/heads/activation.hpp.
+"""
+
+from dataclasses import dataclass
+
+from linnet.checks import check_number
+from linnet.errors import ConfigError, unknown_name
+
+ACTIVATIONS = (
+    "identity",
+    "sigmoid",
+    "tanh",
+    "relu",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "gelu",
+    "silu",
+    "softplus",
+    "exponential",
+    "softmax",
+)
+_OTHER_NAMES = {"linear": "identity", "logistic": "sigmoid", "swish": "silu", "exp": "exponential"}
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """An activation and, for leaky_relu, its slope below zero."""
+
+    name: str
+    slope: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.name not in ACTIVATIONS:
+            raise unknown_name("activation", self.name, ACTIVATIONS)
+        check_number(self.slope, f"slope of {self.name}", at_least=0)
+
+
+def LeakyReLU(slope: float = 0.1) -> Activation:
+    """Return leaky_relu with a slope of one's own: `Dense(10, activation=LeakyReLU(0.2))`."""
+    return Activation("leaky_relu", slope)
+
+
+def as_activation(value: "str | Activation | None") -> Activation:
+    """Look up an activation by any of its names; None is the identity."""
+    if isinstance(value, Activation):
+        return value
+    if value is None:
+        return Activation("identity")
+    if not isinstance(value, str):
+        raise ConfigError(f"activation must be a name or LeakyReLU(slope), got {value!r}")
+    name = _OTHER_NAMES.get(value, value)
+    if name not in ACTIVATIONS:
+        raise unknown_name("activation", value, (*ACTIVATIONS, *_OTHER_NAMES))
+    return Activation(name)

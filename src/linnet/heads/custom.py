@@ -1,0 +1,50 @@
+"""A loss of one's own."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linnet.errors import ConfigError
+from linnet.heads.activations import Activation
+from linnet.heads.base import Floats, Head, LossFunction, Targets, registered
+
+
+@registered
+@dataclass(frozen=True)
+class Custom(Head):
+    """Numbers, by a function (z, t) -> (loss of each row, dloss/dz), on arrays of rows x outputs."""
+
+    family = "custom"
+    loss_name = "the custom loss"
+    any_unit = True
+
+    loss_function: LossFunction | None = None
+
+    @property
+    def function(self) -> LossFunction | None:
+        return self.loss_function
+
+    def rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
+        """Fill in what is wanted: mean, loss, slope; return the first of them."""
+        if t is None:
+            return super().rows(z, None, expected=expected, **wanted)
+        assert self.loss_function is not None
+        assert wanted.keys() <= {"loss", "slope"}, "no more is known of a function"
+        for name, found in zip(("loss", "slope"), self.loss_function(z, t), strict=True):
+            if name in wanted:
+                wanted[name][:] = found
+        return next(iter(wanted.values()))
+
+    def in_unit(self, centre: Floats, spread: Floats) -> "Custom":
+        function = self.loss_function
+        assert function is not None
+
+        def scaled(z: Floats, t: Floats) -> tuple[Floats, Floats]:
+            loss, slope = function(z * spread + centre, t * spread + centre)
+            return loss, np.asarray(slope * spread)
+
+        return replace(self, loss_function=scaled)
+
+    @classmethod
+    def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> "Custom":
+        raise ConfigError("a loss of one's own is no data")

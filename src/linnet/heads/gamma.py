@@ -1,0 +1,50 @@
+"""Positive amounts: the gamma distribution."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.heads.base import Floats, Targets, registered
+from linnet.heads.power_variance import PowerVariance
+
+
+@registered
+@dataclass(frozen=True)
+class Gamma(PowerVariance):
+    """Positive amounts whose spread grows with their mean: the mean is e^z, the loss t e^-z + z, and the slope
+    1 - t / mean.
+    """
+
+    family = "gamma"
+    own_activation = "exponential"
+    loss_name = "the gamma loss"
+    losses = ("gamma",)
+    log_link = True
+    straight_in_target = True
+    wanted = "amounts of a gamma distribution must be above 0"
+
+    @property
+    def variance_power(self) -> float:
+        return 2.0
+
+    @property
+    def has_dispersion(self) -> bool:
+        return True
+
+    def is_valid(self, t: Targets) -> NDArray[np.bool_]:
+        return np.asarray(t > 0)
+
+    def usual_slope(self, mean: float) -> float:
+        return 1.0
+
+    def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
+        """The mean of squared relative residuals: the variance is that times mean²."""
+        return np.asarray(np.average(((t - mean) / mean) ** 2, axis=0, weights=weights))
+
+    def distribution(self, mean: Floats, dispersion: Floats) -> Any:
+        from scipy import stats  # slow to load, and rarely needed
+
+        shape = 1 / np.maximum(dispersion, 1e-12)
+        return stats.gamma(shape, scale=mean / shape)

@@ -1,0 +1,54 @@
+"""Squared error: the normal distribution."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linnet.heads.base import AnyActivation, Floats, Targets, registered
+
+_TINY = np.finfo(np.float64).tiny
+
+
+@registered
+@dataclass(frozen=True)
+class Normal(AnyActivation):
+    """Numbers: the mean is z, the loss (mean - t)² / 2, and the slope mean - t."""
+
+    family = "normal"
+    loss_name = "the normal loss"
+    losses = ("squared_error", "squared")
+    keras_losses = ("mse", "mean_squared_error")
+    quadratic = True
+    nonnegative = True
+    loss_is_deviance = True
+    any_unit = True
+
+    def keras_factor(self, outputs: int) -> float:
+        return 2 / outputs  # Keras leaves out the half
+
+    @property
+    def has_dispersion(self) -> bool:
+        return True
+
+    @property
+    def variance_by_likelihood(self) -> bool:
+        return True
+
+    def log_likelihood(self, deviance: float, t: Targets, weights: Floats, dispersion: float) -> float:
+        return normal_log_likelihood(deviance, float(weights.sum()) * t.shape[1])
+
+    def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
+        """The mean of squared residuals."""
+        return np.asarray(np.average((t - mean) ** 2, axis=0, weights=weights))
+
+    def distribution(self, mean: Floats, dispersion: Floats) -> Any:
+        from scipy import stats  # slow to load, and rarely needed
+
+        return stats.norm(mean, np.sqrt(np.maximum(dispersion, _TINY)))
+
+
+def normal_log_likelihood(deviance: float, count: float) -> float:
+    """The log-likelihood of so many numbers at the variance that makes it largest, deviance / count."""
+    with np.errstate(divide="ignore"):
+        return float(-0.5 * count * (np.log(2 * np.pi * deviance / count) + 1))

@@ -1,0 +1,27 @@
+"""The perceptron's loss."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.heads.base import Head, Targets, registered
+
+
+@registered
+@dataclass(frozen=True)
+class Perceptron(Head):
+    """Targets of -1 and 1, one against the rest for several classes: the loss is max(0, -t z), and the slope -t where
+    t z <= 0. The mean is the score z, whose sign is the answer.
+    """
+
+    family = "perceptron"
+    loss_name = "the perceptron loss"
+    keras_losses = ("perceptron",)
+    nonnegative = True
+    classifies = True
+    cut = 0.0
+    wanted = "targets must be -1 or 1, or 0 or 1"
+
+    def is_valid(self, t: Targets) -> NDArray[np.bool_]:
+        return np.isin(t, (-1, 0, 1))

@@ -1,0 +1,70 @@
+"""Counts: the Poisson distribution."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.heads.activations import Activation
+from linnet.heads.base import Floats, Head, Targets, registered
+from linnet.heads.power_variance import PowerVariance
+
+
+@registered
+@dataclass(frozen=True)
+class Poisson(PowerVariance):
+    """Counts: the mean is e^z, the loss e^z - t z (log t! dropped), and the slope mean - t.
+
+    `quasi`: the variance is a multiple of the mean, to be estimated.
+    """
+
+    family = "poisson"
+    own_activation = "exponential"
+    loss_name = "the Poisson loss"
+    losses = ("poisson",)
+    keras_losses = ("poisson",)
+    log_link = True
+    straight_in_target = True
+    wanted = "counts must be at least 0"
+
+    overdispersed: bool = False
+
+    @property
+    def variance_power(self) -> float:
+        return 1.0
+
+    @property
+    def quasi(self) -> bool:
+        return self.overdispersed
+
+    @property
+    def has_dispersion(self) -> bool:
+        return self.overdispersed
+
+    def is_valid(self, t: Targets) -> NDArray[np.bool_]:
+        return np.asarray(t >= 0)
+
+    def usual_slope(self, mean: float) -> float:
+        return mean
+
+    def for_ever(self, t: Targets) -> Floats:
+        return np.asarray(-1.0 * (t == 0))
+
+    @property
+    def fading(self) -> float:
+        return 1.0
+
+    def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
+        """One: the variance is the mean."""
+        return np.ones(mean.shape[1])
+
+    def distribution(self, mean: Floats, dispersion: Floats) -> Any:
+        from scipy import stats  # slow to load, and rarely needed
+
+        return stats.poisson(mean)
+
+    @classmethod
+    def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> Head:
+        cls.with_activation(activation)
+        return cls(quasi)

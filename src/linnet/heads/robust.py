@@ -1,0 +1,98 @@
+"""Losses for numbers with outliers, and for quantiles."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linnet.checks import check_number
+from linnet.heads.activations import Activation
+from linnet.heads.base import AnyActivation, Floats, Head, registered
+
+_TINY = np.finfo(np.float64).tiny
+
+
+@registered
+@dataclass(frozen=True)
+class Laplace(AnyActivation):
+    """Numbers, by absolute error: the loss is |mean - t|, and the slope its sign."""
+
+    family = "laplace"
+    loss_name = "the laplace loss"
+    losses = ("absolute_error", "absolute")
+    keras_losses = ("mae", "mean_absolute_error")
+    nonnegative = True
+    any_unit = True
+
+    def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
+        """The mean of absolute residuals, which is the scale."""
+        return np.asarray(np.average(np.abs(t - mean), axis=0, weights=weights))
+
+    def distribution(self, mean: Floats, dispersion: Floats) -> Any:
+        from scipy import stats  # slow to load, and rarely needed
+
+        return stats.laplace(mean, np.maximum(dispersion, _TINY))
+
+
+@registered
+@dataclass(frozen=True)
+class Huber(Head):
+    """Numbers with outliers: with r = z - t the loss is r² / 2 up to the turning point q, and q |r| - q² / 2 beyond."""
+
+    family = "huber"
+    loss_name = "Huber's loss"
+    losses = ("huber",)
+    nonnegative = True
+    any_unit = True
+
+    turning_point: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self.turning_point, "turning_point", above=0)
+
+    @property
+    def parameter(self) -> float:
+        return float(self.turning_point)
+
+    @classmethod
+    def of_regressor(cls, parameters: Mapping[str, Any]) -> "Huber":
+        return cls(check_number(parameters["huber_delta"], "huber_delta", above=0))
+
+    def in_unit(self, centre: Floats, spread: Floats) -> "Huber":
+        return replace(self, turning_point=self.turning_point / float(spread.mean()))
+
+    @classmethod
+    def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> "Huber":
+        cls.with_activation(activation)
+        return cls(parameter)
+
+
+@registered
+@dataclass(frozen=True)
+class Quantile(Head):
+    """A quantile q of numbers: with r = z - t the loss is max((1 - q) r, -q r), which is least at the quantile."""
+
+    family = "quantile"
+    loss_name = "the quantile loss"
+    losses = ("quantile",)
+    nonnegative = True
+    any_unit = True
+
+    quantile: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number(self.quantile, "quantile", above=0, below=1)
+
+    @property
+    def parameter(self) -> float:
+        return float(self.quantile)
+
+    @classmethod
+    def of_regressor(cls, parameters: Mapping[str, Any]) -> "Quantile":
+        return cls(parameters["quantile"])
+
+    @classmethod
+    def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> "Quantile":
+        cls.with_activation(activation)
+        return cls(parameter)

@@ -1,0 +1,102 @@
+"""Amounts of which some may be 0: Tweedie's distributions."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError, unknown_name
+from linnet.heads.activations import Activation
+from linnet.heads.base import Floats, Head, Targets, registered
+from linnet.heads.gamma import Gamma
+from linnet.heads.normal import Normal
+from linnet.heads.poisson import Poisson
+from linnet.heads.power_variance import PowerVariance
+
+
+@dataclass(frozen=True)
+class _Tweedie(PowerVariance):
+    power: float = 1.5
+
+    @property
+    def parameter(self) -> float:
+        return float(self.power)
+
+    @property
+    def variance_power(self) -> float:
+        return float(self.power)
+
+    @property
+    def has_dispersion(self) -> bool:
+        return True
+
+    def is_valid(self, t: Targets) -> NDArray[np.bool_]:
+        return np.asarray(t > 0 if self.power >= 2 else t >= 0 if self.power >= 1 else np.ones(t.shape, np.bool_))
+
+    @property
+    def wanted(self) -> str:  # type: ignore[override]
+        """What targets must be, as messages say it."""
+        return f"with power={self.power} amounts must be {'above' if self.power >= 2 else 'at least'} 0"
+
+    @classmethod
+    def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> Head:
+        cls.with_activation(activation)
+        return cls(parameter)
+
+
+@registered
+@dataclass(frozen=True)
+class TweedieLog(_Tweedie):
+    """The mean is e^z, the loss mean^(2-q) / (2-q) - t mean^(1-q) / (1-q), and the slope mean^(1-q) (mean - t)."""
+
+    family: ClassVar[str] = "tweedie"
+    own_activation = "exponential"
+    loss_name = "Tweedie's loss"
+    log_link = True
+
+    @property
+    def convex(self) -> bool:
+        return 1 <= self.power <= 2
+
+    def for_ever(self, t: Targets) -> Floats | None:
+        return np.asarray(-1.0 * (t == 0)) if self.fading else None
+
+    @property
+    def fading(self) -> float:
+        return max(2 - self.power, 0.0) if self.power >= 1 else 0.0
+
+
+@registered
+@dataclass(frozen=True)
+class TweedieIdentity(_Tweedie):
+    """The mean is z, which must be above 0; the loss is that of the log link, and the slope mean^-q (mean - t)."""
+
+    family: ClassVar[str] = "tweedie_identity"
+    loss_name = "Tweedie's loss with the identity link"
+    positive_mean = True
+
+    @property
+    def convex(self) -> bool:
+        return self.power == 0
+
+    @property
+    def quasi(self) -> bool:
+        return self.power == 1
+
+
+def Tweedie(power: float, link: str = "log") -> Head:
+    """Return the head of Tweedie's distribution with variance mean^power, the mean being e^z ("log") or z ("identity").
+
+    Powers between 0 and 1 belong to no distribution. With a power of 1 the dispersion is estimated, as for all others:
+    counts that spread as Poisson's do have one of 1.
+    """
+    if not (power <= 0 or power >= 1):
+        raise ConfigError(f"power must be 0 or less, or 1 or more, got {power!r}: no distribution has it")
+    if link not in ("log", "identity"):
+        raise unknown_name("link", link, ("log", "identity"))
+    if link == "identity":
+        return Normal() if power == 0 else TweedieIdentity(float(power))
+    if power in (1, 2):
+        return Poisson(overdispersed=True) if power == 1 else Gamma()
+    return TweedieLog(float(power))

@@ -1,0 +1,1 @@
+"""Separation: coefficients that may grow for ever."""

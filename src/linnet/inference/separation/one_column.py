@@ -1,0 +1,88 @@
+"""Separation by one column at a time, which its smallest and largest numbers among the classes show at any size.
+
+Of an output, let rows of t = 1 (or of its class) not sink, rows of t = 0 (or of other classes, or without counts) not
+rise, and all others stay where they are. Then moving z by x_j - c takes nothing from any row if
+
+    x_j <= c in all rows that may not rise    and    x_j >= c in all rows that may not sink,
+
+and so does c - x_j the other way round. Such a column is a level whose rows are all of one class, or none of which has
+any counts, or a number that is above c in one class only. What takes nothing from any row may be added up.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.fit.solvers.problem import Floats, Problem
+
+Ends = tuple[Floats, Floats]  # the smallest and the largest number, outputs x columns
+
+
+def intercept_alone(problem: Problem) -> Floats | None:
+    """The direction in which the intercept separates: a class without rows, or rows of one kind only."""
+    if not problem.intercept:
+        return None
+    counted = slice(None) if problem.weights is None else problem.weights > 0
+    target = problem.target[counted]
+    if problem.labels is not None:
+        biases = -1.0 * (np.bincount(target, minlength=problem.outputs) == 0)
+    else:
+        ways = problem.head.for_ever(target)
+        assert ways is not None
+        biases = 1.0 * (ways == 1).all(axis=0) - 1.0 * (ways == -1).all(axis=0)
+    return problem.from_user(np.zeros((problem.columns.count, problem.outputs)), biases) if biases.any() else None
+
+
+def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.intp]] | None:
+    """The sum of the directions of all `bare` columns that have one, and which way each column moves each output
+    (columns x outputs: -1, 0 or 1).
+    """
+    (low, high), (low_other, high_other) = _classes(problem) if problem.labels is not None else _values(problem)
+    levels = slice(problem.columns.dense + problem.columns.sparse_columns, None)
+    for ends in (low[:, levels], low_other[:, levels]):  # what moves are a level's own rows: all others have theirs
+        ends[ends == 1] = 0
+    rises = (high_other <= low) & (low_other < high)
+    sinks = (high <= low_other) & (low < high_other)
+    if not problem.intercept:  # which makes c zero
+        rises &= (high_other <= 0) & (low >= 0)
+        sinks &= (high <= 0) & (low_other >= 0)
+    ways = (rises.astype(np.intp) - sinks) * bare
+    if not ways.any():
+        return None
+    each = np.where(ways != 0, np.maximum(high, high_other) - np.minimum(low, low_other), 1.0)
+    each *= np.linspace(1, 2, len(bare))  # so that no two cancel each other
+    weights = ways / each
+    middle = np.where(rises, high_other, high) / 2 + np.where(rises, low, low_other) / 2
+    biases = -(weights * np.where(ways != 0, middle, 0.0)).sum(axis=1)
+    return problem.from_user(np.ascontiguousarray(weights.T), biases), ways.T
+
+
+def _classes(problem: Problem) -> tuple[Ends, Ends]:
+    """For each class, the ends of its rows and those of all others."""
+    assert problem.labels is not None
+    group = problem.labels.astype(np.intp)
+    if problem.weights is not None:
+        group[problem.weights == 0] = -1
+    low, high = problem.columns.ends(group, problem.outputs)
+    return (low, high), (_least_of_others(low), -_least_of_others(-high))
+
+
+def _least_of_others(low: Floats) -> Floats:
+    least = np.partition(low, 1, axis=0)[:2]
+    return np.asarray(np.where(low == least[0], least[1], least[0]))
+
+
+def _values(problem: Problem) -> tuple[Ends, Ends]:
+    """For each output, the ends of the rows that may not sink and of those that may not rise."""
+    assert problem.values is not None
+    found: list[list[Floats]] = [[], [], [], []]
+    ways = problem.head.for_ever(problem.values)
+    assert ways is not None
+    for way in ways.T:
+        group = np.where(way == -1, 0, np.where(way == 1, 1, 2))  # 2: may do neither
+        if problem.weights is not None:
+            group[problem.weights == 0] = -1
+        low, high = problem.columns.ends(group, 3)
+        for ends, end in zip(found, (low[1:].min(0), high[1:].max(0), low[::2].min(0), high[::2].max(0)), strict=True):
+            ends.append(end)
+    low, high, low_other, high_other = (np.stack(ends) for ends in found)
+    return (low, high), (low_other, high_other)

@@ -1,0 +1,193 @@
+"""The search for a direction in which coefficients may grow for ever.
+
+Let g be the gains of a direction d: by how much it moves a row's own class away from each other class, or z the way it
+may go (`ways`). A separation is a d with g >= 0 throughout and g > 0 somewhere. `by_program` knows whether there is
+one, for tables that a linear program can take.
+
+`beyond` looks at where a fit has got to. Some outcomes have become next to impossible there, and what gains by a
+separation is among them; all others are as likely as they will ever be, and gain nothing. So d should be a zero of
+
+    F(d) = ½ Σ_likely g² + ½ Σ_others min(g - 1, 0)²
+
+which is sought from the fit's own coefficients, scaled to where all those others gain 1. Outcomes may be unlikely, too,
+because coefficients are large but finite. F has no zero then, but its minimum tells which those are. What truly gains
+could gain more without a change to any other term, so that it is not short of 1 there: what is short does not gain. It
+joins the likely ones, and F is minimised again, until it has a zero or nothing is left to gain.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from linnet._native import core
+from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.preconditioner import Preconditioner
+from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.solution import Solution
+
+FAR = 10.0  # in z: beyond it an outcome is next to impossible
+_LIKELY, _GAINS, _OWN = 0, 1, 2  # kinds of outcomes; _OWN: the row's own class, or any of a row without weight
+_LEAST_STEPS = 300  # or as many as the fit took
+_LEVEL = 1e-3  # of F: what is left to gain where it has no zero
+_ZERO = 1e-13  # of the number of gains: F of a direction that takes nothing from any, or no more than roundings do
+_SHORT = 0.1  # of what is most short of 1: less may be rounding
+_LIGHT = 0.1  # what a gain that is not short counts for in second derivatives, as it may be soon
+
+
+def ways(problem: Problem) -> Floats:
+    """The way each z may go for ever, rows x outputs: 1 up, -1 down, anything between neither."""
+    assert problem.values is not None
+    found = problem.head.for_ever(problem.values)
+    assert found is not None  # of others `separation` does not ask
+    return found
+
+
+def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Floats:
+    """What is left of a solution without all that likely outcomes determine: a direction of `free` parameters that
+    takes nothing from any row, if there is a separation and the steps were enough.
+    """
+    shortfall = _Shortfall(problem, solution.theta, free)
+    precondition = Preconditioner(problem, shortfall.curvature, free)
+    point = shortfall.at(precondition.reachable(np.where(free, solution.theta, 0.0)) / FAR)
+    steps, done, most = precondition.at(point), 0, max(_LEAST_STEPS, solution.iterations)
+    while gaining := shortfall.gaining():
+        found = lbfgs(
+            shortfall,
+            point,
+            steps,
+            tolerance=_LEVEL,
+            max_iter=most - done,
+            refresh=lambda point, iteration: precondition.refresh(point, done + iteration),  # noqa: B023
+        )
+        done += found.iterations
+        if found.value <= _ZERO * gaining or done >= most:
+            return found.theta
+        if not shortfall.demote(found.theta) and not found.iterations:
+            return found.theta
+        point = shortfall.at(found.theta)
+    return point.theta
+
+
+class _Shortfall:
+    """F, as L-BFGS sees it."""
+
+    half = 0  # products of vectors are the usual ones
+
+    def __init__(self, problem: Problem, theta: Floats, free: NDArray[np.bool_]) -> None:
+        self._problem, self._held = problem, np.flatnonzero(~free)
+        self.size, self.most_threads = problem.size, problem.most_threads
+        self._own, self._ways = None, np.empty(0)
+        z = problem.z(theta)
+        if problem.labels is not None:
+            self._own = np.arange(len(z)), problem.labels
+            far = z.max(axis=1, keepdims=True) - z >= FAR  # from the likeliest class, which need not be its own
+            self._kinds = np.where(far, _GAINS, _LIKELY).astype(np.int8)
+            self._kinds[self._own] = _OWN
+        else:
+            self._ways = ways(problem)
+            stays = np.abs(self._ways) != 1
+            far = (problem.head.fading or 1.0) * self._ways * z >= FAR
+            self._kinds = np.where(far & ~stays, _GAINS, _LIKELY).astype(np.int8)
+            self._ways[stays] = 1
+        if problem.weights is not None:
+            self._kinds[problem.weights == 0] = _OWN
+
+    def gaining(self) -> int:
+        """How many outcomes should gain."""
+        return int((self._kinds == _GAINS).sum())
+
+    def at(self, theta: Floats) -> Point:
+        """F and its gradient."""
+        short = self._short(theta)
+        value = 0.5 * core.dot(short.ravel(), short.ravel())
+        if self._own is not None:
+            total = short.sum(axis=1)
+            np.negative(short, out=short)
+            short[self._own] = total
+        else:
+            short *= self._ways
+        gradient = np.empty(self.size)
+        self._problem.sums.gradient(short, gradient)
+        gradient[self._held] = 0
+        return Point(theta, value, gradient)
+
+    def whole(self, point: Point) -> Point:
+        """The point: all of its gradient is known."""
+        return point
+
+    def left(self, point: Point, enough: float) -> None:
+        """No bound is known."""
+
+    def curvature(self, theta: Floats) -> Floats:
+        """The second derivatives in each z, about."""
+        curved = np.where((self._kinds == _LIKELY) | (self._short(theta) < 0), 1.0, _LIGHT)
+        curved[self._kinds == _OWN] = 0
+        if self._own is not None:
+            curved[self._own] = curved.sum(axis=1)
+        return curved
+
+    def demote(self, theta: Floats) -> bool:
+        """Take what does not gain from what should, at a minimum; False: there is nothing."""
+        short = self._short(theta)
+        short[self._kinds != _GAINS] = 0
+        wrong = short < _SHORT * short.min()
+        self._kinds[wrong] = _LIKELY
+        return bool(wrong.any())
+
+    def _short(self, theta: Floats) -> Floats:
+        """The gains of likely outcomes, and what is lacking of 1 in others."""
+        z = np.empty(self._kinds.shape)
+        self._problem.sums.predict(theta, z)
+        gains = self._gains(z)
+        should = self._kinds == _GAINS
+        gains -= should
+        np.minimum(gains, 0, out=gains, where=should)
+        gains[self._kinds == _OWN] = 0
+        return gains
+
+    def _gains(self, z: Floats) -> Floats:
+        """The gains of what moves z, in its place."""
+        return np.multiply(z, self._ways, out=z) if self._own is None else np.subtract(z[self._own][:, None], z, out=z)
+
+
+def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Floats | None:
+    """The direction with the largest sum of gains, by a linear program. `spread`: how far each column reaches."""
+    from scipy import optimize  # takes its time to load
+
+    linprog: Any = optimize.linprog
+
+    columns, k = problem.columns, problem.outputs
+    counts = np.ones(columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
+    parts: list[Any] = [np.ones((columns.rows, 1))]
+    if columns.count > columns.dense:
+        parts = [columns.entries(), *parts]
+    if columns.dense:
+        parts = [np.hstack(columns.tables) - problem.center, *parts]
+    whole = scipy.sparse.hstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
+    x = scipy.sparse.coo_array(whole[counts] @ scipy.sparse.diags_array(1 / spread))
+    row, column = x.coords
+
+    def moves(output: NDArray[Any] | int) -> "scipy.sparse.csr_array[Any]":
+        """What theta adds to z of each row's output."""
+        return scipy.sparse.csr_array((x.data, (row, column * k + output)), shape=(x.shape[0], problem.size))
+
+    still = scipy.sparse.csr_array((0, problem.size))
+    if problem.labels is not None:
+        t = problem.labels[counts]
+        own = moves(t[row])
+        gains = scipy.sparse.vstack([(own - moves(other))[t != other] for other in range(k)])
+    else:
+        one = ways(problem)[counts]
+        gains = scipy.sparse.vstack([(moves(j) * one[:, [j]])[np.abs(one[:, j]) == 1] for j in range(k)])
+        still = scipy.sparse.vstack([moves(j)[np.abs(one[:, j]) != 1] for j in range(k)])
+    found = linprog(
+        -gains.sum(axis=0),
+        A_ub=-gains,
+        b_ub=np.zeros(gains.shape[0]),
+        A_eq=still,
+        b_eq=np.zeros(still.shape[0]),
+        bounds=[(-1, 1) if one else (0, 0) for one in free],
+    )
+    return found.x / np.repeat(spread, k) if found.status == 0 else None

@@ -1,0 +1,98 @@
+"""What inference looks at: a problem's second derivatives where it was solved, in columns that have their digits."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.fit.solvers.aliasing import Basis, find, is_weak
+from linnet.fit.solvers.coordinate import lasso
+from linnet.fit.solvers.newton import Factor, dependent, elimination_order, factor
+from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.products import product
+
+
+@dataclass(frozen=True)
+class View:
+    """A problem at a theta as inference sees it: in columns of a basis, where others determine some or nearly do."""
+
+    problem: Problem
+    outer: Problem
+    basis: Basis | None
+    point: Point  # the loss, and the gradient of all that is minimised
+    sought: NDArray[np.bool_]
+    information: Floats  # the expected second derivatives of the loss sum
+    whole: Floats  # with those of the penalty
+    bread: Factor  # of those
+    lost: NDArray[np.bool_]  # parameters that others determine, or that are not sought
+
+    @staticmethod
+    def of(problem: Problem, theta: Floats, stuck: NDArray[np.bool_]) -> "View":
+        """`stuck`: parameters that a penalty, or a bound, holds at zero."""
+        view = View._in(problem, problem, None, theta, stuck)
+        if stuck.any() or problem.positive or not is_weak(problem, view.whole, factor(view.whole, view.bread.order)):
+            return view
+        basis = find(problem)
+        if basis is None:
+            return view
+        inner = basis.problem
+        return View._in(inner, problem, basis, basis.inside(theta), np.zeros(inner.size, np.bool_))
+
+    @staticmethod
+    def _in(problem: Problem, outer: Problem, basis: Basis | None, theta: Floats, stuck: NDArray[np.bool_]) -> "View":
+        g, h = np.empty(problem.size), np.empty((problem.size, problem.size))
+        loss, ends = problem.sums.at(theta, g, h, expected=True)
+        sought = problem.free & ~stuck
+        h[~sought], h[:, ~sought] = 0, 0
+        if basis is None:
+            penalty = np.diag(np.where(sought, problem.ridge, 0))
+            g += product(penalty, theta) + lasso(problem) * np.sign(theta)
+        else:
+            gradient, penalty = basis.at(theta).gradient, basis.penalty
+            assert gradient is not None
+            g = gradient
+        g[~sought] = 0
+        order, whole = elimination_order(problem), h + penalty
+        lost = factor(whole, order).dependent
+        if lost[sought].any():  # rows that have become certain no longer count: look where all do
+            start = problem.start()
+            plain = problem.at(start, curvature=True) if basis is None else basis.at(start, curvature=True)
+            lost = dependent(plain, order) | ~sought
+        bread = factor(whole, order, lost)
+        return View(problem, outer, basis, Point(theta, loss, g, reach=ends), sought, h, whole, bread, lost)
+
+    @property
+    def gradient(self) -> Floats:
+        """Of all that is minimised."""
+        assert self.point.gradient is not None
+        return self.point.gradient
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """Of the second derivatives."""
+        return self.bread.solve(np.eye(self.problem.size))
+
+    @cached_property
+    def move(self) -> Floats:
+        """Takes theta to the weights and biases of the outer problem's columns as they are."""
+        move = _to_user_matrix(self.problem)
+        return move if self.basis is None else product(np.kron(self.basis.t, np.eye(self.problem.outputs)), move)
+
+    def outside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The same of the outer problem's parameters; of columns that are not here, none."""
+        if self.basis is None:
+            return which
+        out = np.zeros((self.outer.columns.count + 1, self.outer.outputs), np.bool_)
+        out[np.append(self.basis.places, -1)] = which.reshape(-1, self.outer.outputs)
+        return out.ravel()
+
+
+def _to_user_matrix(problem: Problem) -> Floats:
+    """Takes theta to the same for columns as they are: the biases lose what the centers add."""
+    move = np.eye(problem.size)
+    k, dense = problem.outputs, problem.columns.dense
+    for output in range(k):
+        row = problem.size - k + output
+        move[row, np.arange(dense) * k + output] = -problem.center
+    return move

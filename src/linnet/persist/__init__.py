@@ -1,1 +1,0 @@
-"""Model files: data only, whole or refused."""

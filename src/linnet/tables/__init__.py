@@ -1,0 +1,1 @@
+"""Tables: reading them, judging their columns, and the models of whole tables."""

@@ -1,0 +1,135 @@
+"""The models that a table's task may want, from the simplest on: a constant, linear, generalized linear, a network."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError
+from linnet.tables.options import Options
+from linnet.tables.task import Task
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+
+Array = NDArray[Any]
+
+_OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
+
+
+class ConstantModel:
+    """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure."""
+
+    def __init__(self, *, classes: bool = False) -> None:
+        self.classes = classes
+
+    def fit(self, X: Any, y: Array, sample_weight: Array | None = None, *, exposure: Array | None = None) -> Self:
+        """Remember the mean."""
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        if self.classes:
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            self.mean_ = np.bincount(codes, weights) / weights.sum()
+        else:
+            time = weights if exposure is None else weights * exposure
+            self.mean_ = np.array([(weights * y).sum() / time.sum()])
+        return self
+
+    def predict(self, X: Any, *, exposure: Array | None = None, offset: Array | None = None) -> Array:
+        """The most frequent class, or the mean; an offset is not known to it."""
+        if self.classes:
+            return np.repeat(self.classes_[[self.mean_.argmax()]], len(X))
+        return np.full(len(X), self.mean_[0]) * (1.0 if exposure is None else exposure)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The shares of the classes."""
+        return np.tile(self.mean_, (len(X), 1))
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.export.onnx.network import labels, largest
+
+        graph = inputs.graph
+        mean = graph.repeat(self.mean_)
+        if self.classes:
+            return {"label": labels(graph, largest(graph, mean), self.classes_), "probabilities": mean}
+        exposure = inputs.role("exposure", ())
+        return {"variable": mean if exposure is None else graph.add("Mul", mean, exposure)}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try: how to make it, and which of weights, exposure and offset its fit takes."""
+
+    name: str
+    what: str
+    make: Callable[[], Any]
+    takes: tuple[str, ...] = ("sample_weight",)
+    from_file: bool = False  # whether its rows may lie in a file, encoded
+    proba: bool = True  # whether it has probabilities, if there are classes
+
+
+def candidates(task: Task, options: Options) -> list[Candidate]:
+    """What to try: a model must know what to do with an exposure or offset, and with all that is asked for."""
+    from linnet.estimators.linear import PoissonRegressor, Ridge
+    from linnet.estimators.logistic import LogisticRegression
+    from linnet.estimators.mlp.classifier import MLPClassifier
+    from linnet.estimators.mlp.regressor import MLPRegressor
+    from linnet.estimators.perceptron import Perceptron
+    from linnet.tables.network import TableNetwork
+
+    classes, model, params, class_weight = task.has_classes, options.model, options.network, options.class_weight
+    seed, threads = options.seed, options.threads
+    shifts = [name for name in ("exposure", "offset") if getattr(options, name) is not None]
+    if shifts and (classes or (task is not Task.COUNTS and "exposure" in shifts)):
+        raise ConfigError(f"{shifts[0]}= is for counts, and the task is {task!r}: set task=, or drop the column")
+    common: dict[str, Any] = {"threads": threads, "verbose": options.verbose}
+    if model == "sequential":
+        if shifts or class_weight is not None:
+            raise ConfigError("model='sequential' knows no exposure, offset or class weights: use model='mlp'")
+        made = TableNetwork(task, **options.sequential, seed=seed, **common)
+        probabilities = made.loss != "perceptron"
+        return [Candidate("sequential", "one network, as asked for", lambda: made, proba=probabilities)]
+    exact: dict[str, Any] = {"gaps": "fill", **common}
+    net: dict[str, Any] = {**params, "preset": "tabular", **common}
+    net |= {"random_state": seed, "checkpoint": options.checkpoint}
+    everything = ("sample_weight", "exposure", "offset")
+    found = []
+    if not shifts or task is Task.COUNTS:
+        takes = ("sample_weight", "exposure")
+        found.append(
+            Candidate("constant", "the same answer for every row", lambda: ConstantModel(classes=classes), takes)
+        )
+    if classes:
+        name = "logistic" if task is Task.TWO_CLASSES else "softmax"
+        weighted: dict[str, Any] = {"class_weight": class_weight}
+        rule: dict[str, Any] = {"random_state": seed, "gaps": "fill", "threads": threads}
+        rule |= {name: params[name] for name in _OF_PERCEPTRON if name in params}
+        found += [
+            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(**weighted, **rule), (), proba=False),
+            Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact), from_file=True),
+            Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
+        ]
+    else:
+        if class_weight is not None:
+            raise ConfigError(f"class_weight is for classes, and the task is {task!r}")
+        if not shifts:
+            linear = Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
+            found.append(replace(linear, from_file=True))
+        loss = "squared_error"
+        if task is Task.COUNTS:
+            loss, make = "poisson", lambda: PoissonRegressor(alpha=1e-4, **exact)
+            found.append(Candidate("poisson", "Poisson regression", make, everything, from_file=True))
+        found.append(Candidate("mlp", "a small ensemble of networks", lambda: MLPRegressor(loss, **net), everything))
+    if model == "auto":
+        return [candidate for candidate in found if candidate.name != "perceptron"]
+    same = {"softmax": "logistic", "logistic": "softmax"}
+    chosen = [each for each in found if each.name == model or each.name == same.get(model)]
+    if not chosen:
+        known = ", ".join(each.name for each in found)
+        raise ConfigError(f"model={model!r} does not suit the task {task!r}: choose from auto, {known}, or set task=")
+    known_to = {"mlp": tuple(params), "perceptron": _OF_PERCEPTRON}.get(model, ())
+    if unused := [name for name in params if name not in known_to]:
+        raise ConfigError(f"{unused[0]}= is for the network, and model={model!r} has no such thing: use auto or mlp")
+    return chosen

@@ -1,0 +1,1 @@
+"""Tables in files, of any size: text, Parquet, Arrow and JSON lines."""

@@ -1,0 +1,169 @@
+"""Parquet and Arrow files, some rows at a time: as many as are some ten megabytes once they are plain values.
+
+What a file says once may stand for millions of values: a text in a dictionary, a run of one number. So long texts that
+lie in dictionaries are read as such, and only as many rows as fit are made plain at a time.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as parquet
+
+from linnet.errors import DataError
+from linnet.tables.io.arrow_batches import check_batches
+from linnet.tables.io.dialect import unique_names
+from linnet.tables.io.parquet_pages import check_pages, with_long_texts
+from linnet.tables.io.types import Types, converted, plain
+
+_CHUNK = 1 << 23  # values in a chunk
+_ROWS = 1 << 16  # in a chunk, at most
+_BYTES = 1 << 26  # in a chunk, about
+_LONG = 1 << 12  # bytes of a text; shorter ones are read plain, which is faster
+_LARGEST_ROW = 1 << 26  # bytes, as of text files
+_TOGETHER = 1 << 15  # columns of a wide table that are read at a time
+
+
+@dataclass(frozen=True)
+class BinaryFile:
+    """A Parquet or Arrow file, which knows the types of its columns."""
+
+    name: str
+    path: Path
+    format: str
+    schema: pa.Schema
+    names: tuple[str, ...]
+    metadata: Any = None  # of a Parquet file
+
+    @property
+    def known_types(self) -> Types:
+        """The types that the file has written down."""
+        return {name: plain(type_) for name, type_ in zip(self.names, self.schema.types, strict=True)}
+
+    def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
+        """Some rows at a time."""
+        size, done = self.path.stat().st_size, 0
+        for whole, total in self._batches(columns):
+            whole.validate(full=True)  # what pyarrow trusts in a file
+            for batch in self._parts(whole, done):
+                table = pa.Table.from_batches([batch]).rename_columns(self._wanted(columns, batch.num_columns))
+                yield converted(table, types, self.name, done)
+                done += batch.num_rows
+                progress(int(size * done / max(1, total)))
+
+    def _wanted(self, columns: set[str] | None, count: int) -> list[str]:
+        names = list(self.names)
+        return names if columns is None or count == len(names) else [name for name in names if name in columns]
+
+    def _parts(self, batch: pa.RecordBatch, first: int) -> Iterator[pa.RecordBatch]:
+        """The batch in parts that are not too large as plain values."""
+        sizes = np.zeros(batch.num_rows, np.int64)  # bytes of each row's texts
+        for column in batch.columns:
+            if (lengths := _lengths(column)) is not None:
+                sizes += lengths
+        ends = np.cumsum(sizes)
+        if len(sizes) and sizes.max() > _LARGEST_ROW:
+            row = int(sizes.argmax())
+            raise DataError(
+                f"{self.name}, row {first + row + 1}: its texts are {sizes[row] / 1e6:,.0f} MB, and "
+                f"{_LARGEST_ROW >> 20} MB are the most: leave out the column with the long values, or cut them off"
+            )
+        start = 0
+        while start < batch.num_rows:
+            before = ends[start - 1] if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + _BYTES, side="right")))
+            yield batch.slice(start, end - start)
+            start = end
+
+    def _batches(self, columns: set[str] | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Batches, and the number of rows in the file, 0 if it is not known."""
+        places = [place for place, name in enumerate(self.names) if columns is None or name in columns]
+        rows = max(1, min(_ROWS, _CHUNK // max(1, len(places))))
+        if self.format == "parquet":
+            yield from self._parquet(places, rows)
+            return
+        check_batches(self.path, self.format, self.name)
+        with pa.OSFile(os.fsencode(self.path)) as file:
+            if self.format == "arrow":
+                with pa.ipc.open_file(file) as whole:
+                    for index in range(whole.num_record_batches):
+                        batch = whole.get_batch(index)
+                        batch.validate()
+                        for start in range(0, batch.num_rows, rows):
+                            yield batch.slice(start, rows), batch.num_rows * whole.num_record_batches
+            else:
+                with pa.ipc.open_stream(file) as whole:
+                    for batch in whole:
+                        for start in range(0, batch.num_rows, rows):
+                            yield batch.slice(start, rows), 0
+
+    def _parquet(self, places: list[int], rows: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+        flat = not any(pa.types.is_nested(type_) for type_ in self.schema.types)  # then leaves are columns
+        everything = len(places) == len(self.names)
+        metadata = self.metadata
+        with self.path.open("rb") as file:
+            check_pages(file, metadata, places if flat and not everything else None, self.name)
+            long = with_long_texts(file, metadata, _LONG)
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        widest = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
+        rows = max(1, min(rows, int(_BYTES / max(1.0, widest))))
+        own = list(self.schema.names) == list(self.names)
+        chosen = [self.names[place] for place in places] if own and not everything else None
+        texts = [field.name for field in self.schema if field.name in long and _is_text(field.type)]
+        how: dict[str, Any] = {"page_checksum_verification": True, "read_dictionary": texts, "metadata": metadata}
+        with pa.OSFile(os.fsencode(self.path)) as source, parquet.ParquetFile(source, **how) as whole:
+            if own and flat and len(places) > _TOGETHER and metadata.num_rows <= rows:
+                yield self._by_columns(whole, [self.names[place] for place in places]), metadata.num_rows
+                return
+            for batch in whole.iter_batches(rows, columns=chosen):
+                yield batch, metadata.num_rows
+
+    @staticmethod
+    def _by_columns(whole: parquet.ParquetFile, names: list[str]) -> pa.RecordBatch:
+        """All rows, few of a wide table, some columns after the others: each takes memory while it is read."""
+        arrays: list[Any] = []
+        for first in range(0, len(names), _TOGETHER):
+            table = whole.read(columns=names[first : first + _TOGETHER])
+            arrays += [_one_array(column) for column in table.itercolumns()]
+        return pa.RecordBatch.from_arrays(arrays, names)
+
+
+def open_binary(name: str, path: Path, kind: str, notice: Callable[[str], None]) -> BinaryFile:
+    """Read what columns there are."""
+    metadata = None
+    with pa.OSFile(os.fsencode(path)) as file:
+        if kind == "parquet":
+            with parquet.ParquetFile(file) as whole:
+                schema, metadata = whole.schema_arrow, whole.metadata
+        else:
+            schema = (pa.ipc.open_file if kind == "arrow" else pa.ipc.open_stream)(file).schema
+    if not schema.names:
+        raise DataError(f"{name} has no columns")
+    return BinaryFile(name, path, kind, schema, unique_names(name, schema.names, notice), metadata)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    kinds = pa.types
+    return bool(kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_binary(type_))
+
+
+def _lengths(column: pa.Array) -> Any:
+    """Bytes of each row's text, None if it holds no texts."""
+    if pa.types.is_dictionary(column.type):
+        of_values = _lengths(column.dictionary)
+        if of_values is None or not len(of_values):
+            return None
+        codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return of_values[codes] * ~np.asarray(column.is_null())
+    if not (_is_text(column.type) or pa.types.is_large_binary(column.type)):
+        return None
+    return pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False)

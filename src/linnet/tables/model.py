@@ -1,0 +1,299 @@
+"""A model of a whole table: how its columns are read, an estimator, its threshold, and where it all came from."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linnet.checks import check_random
+from linnet.errors import ConfigError, DataError
+from linnet.export.saved import Saved
+from linnet.heads import Head, Normal, Poisson, draw_class
+from linnet.tables.inputs import Data, as_arrow, as_source
+from linnet.tables.predictions import Evaluation, Predictions, decide
+from linnet.tables.rows import AppliedRows, Array, Examples, KnownRows, Roles, TableRows, target_of
+from linnet.tables.schema import Schema
+from linnet.tables.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from linnet.evaluate import Interval
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+    from linnet.tables.io.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A candidate and how it did on the held-out rows."""
+
+    name: str
+    what: str  # in words
+    scores: dict[str, float]  # by metric, of the held-out rows
+    chosen: bool = False
+    failed: str = ""  # why, if it did
+    seconds: float | None = None  # that it took; not in model files, which are the same for the same run
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of a training as long as its model lives: model files hold no rows."""
+
+    training: Examples  # the rows that the model was fitted to
+    held_out: KnownRows  # those it was chosen by
+    predictions: Predictions  # of these
+    files: tuple[str, ...] = ()  # where the rows came from
+    notices: tuple[str, ...] = ()  # what a user should know
+
+
+@dataclass(frozen=True)
+class TableModel(Saved):
+    """A fitted model that takes tables as they come: columns in any order, with missing values, of files or frames.
+
+    `linnet.train` makes it, and `linnet.load` reads it from a file. It never changes: predicting writes nothing. Its
+    methods take data of any kind: a path or a list of paths, a data frame of any library, a table of pyarrow, a dict of
+    columns, a list of dicts, or a source that `linnet.tables.io.sources.open_source` has opened.
+
+    Attributes
+    ----------
+    task : Task
+        "two classes", "many classes", "counts" or "a number"
+    classes : array or None
+        Classes in the order of the columns of `predict_proba`; the second of two is the positive one.
+    threshold : float or None
+        From which probability of the positive class on it is predicted; None: the more probable one.
+    metric : str
+        The metric that chose the model: what `score` returns.
+    tried : tuple of Tried
+        The candidates, with their metrics on the held-out rows.
+    schema : Schema
+        How columns are read, and which are left out and why.
+    estimator
+        The fitted estimator inside.
+    roles : Roles
+        The names of the columns with a role of their own: target, exposure, offset, weights.
+    variance : float or None
+        Of numbers around what is predicted, on the held-out rows.
+    facts : dict
+        Rows, seed and settings of the training.
+    run : Run or None
+        The rows of the training, which are kept as long as this object lives, and are in no file.
+
+    Examples
+    --------
+    >>> import linnet
+    >>> sizes, rooms = [k * 7 % 50 for k in range(100)], [k % 5 for k in range(100)]
+    >>> prices = [size + 10 * room + 0.5 for size, room in zip(sizes, rooms)]
+    >>> model = linnet.train({"size": sizes, "rooms": rooms, "price": prices}, "price", model="linear")
+    >>> model.predict([{"size": 10, "rooms": 2}, {"size": 20, "rooms": 3}]).round(2)
+    array([30.5, 50.5])
+    """
+
+    schema: Schema
+    roles: Roles
+    task: Task
+    estimator: Any
+    classes: Array | None = None
+    threshold: float | None = None
+    tried: tuple[Tried, ...] = ()
+    metric: str = ""
+    variance: float | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    run: Run | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", Task(self.task))  # files have the word
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "run": None}  # a copy in another process, or on disk, holds no rows
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that prediction reads."""
+        return (*(column.name for column in self.schema.used), *self.roles.shifts.values())
+
+    @property
+    def has_proba(self) -> bool:
+        """Whether there are probabilities of classes."""
+        return self.classes is not None and hasattr(self.estimator, "predict_proba")
+
+    # ---- reading ----
+
+    def read(self, data: Data | AppliedRows) -> TableRows:
+        """Read rows once for any number of questions: predict, predict_proba, sample, predict_interval."""
+        rows = data if isinstance(data, AppliedRows) else AppliedRows.of(self._table(data), self.schema, self.roles)
+        encoder = getattr(self.estimator, "_encoder", None)
+        if encoder is None:
+            return TableRows(rows.x, rows.given, {}, rows.rare, {})
+        encoded = encoder.encode_table(rows.x)
+        return TableRows(encoded, rows.given, dict(encoded.unseen), rows.rare, dict(encoded.filled))
+
+    def known_rows(self, data: Data) -> KnownRows:
+        """Read the rows of data that have a target."""
+        return KnownRows.of(as_arrow(data), self.schema, self.roles, self.classes)
+
+    def target_of(self, data: Data) -> Array:
+        """The target of rows that all have one."""
+        return target_of(as_arrow(data), self.schema, self.task, self.classes)
+
+    def _table(self, data: Data) -> "pa.Table":
+        """A table with the columns that prediction reads; those of files in the types that they had in training."""
+        source = as_source(data)
+        return as_arrow(data) if source is None else self._read_files(source)
+
+    def _read_files(self, source: "Source") -> "pa.Table":
+        import pyarrow as pa
+
+        if absent := [name for name in self.needed if name not in source.names]:
+            raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which the model needs")
+        types = {name: kind for name, kind in self.schema.types.items() if name in self.needed}
+        tables = [*source.chunks([*dict.fromkeys(self.needed)], types)]
+        if not tables:
+            raise DataError("the table has no rows")
+        return pa.concat_tables(tables)
+
+    def _rows(self, data: Data | AppliedRows | TableRows) -> TableRows:
+        """Rows that were read before, or those of a table, with a warning of what was noticed in it."""
+        if isinstance(data, TableRows):
+            return data
+        rows = self.read(data)
+        rows.warn()
+        return rows
+
+    # ---- predicting ----
+
+    def predictions(self, data: Data | AppliedRows | TableRows) -> Predictions:
+        """Return all that is predicted of rows, from one pass: classes or numbers, probabilities, what was noticed.
+
+        What was noticed is in the result, so there is no warning of it.
+        """
+        rows = data if isinstance(data, TableRows) else self.read(data)
+        if self.has_proba and self.classes is not None:
+            proba = np.asarray(self.estimator.predict_proba(rows.x))
+            return Predictions(decide(self.classes, proba, self.threshold), proba, rows)
+        return Predictions(np.asarray(self.estimator.predict(rows.x, **rows.given)), None, rows)
+
+    def predict(self, data: Data | AppliedRows | TableRows) -> Array:
+        """Return the class, mean count or number of each row.
+
+        Levels never seen in training and missing values where training had none are counted in a DataWarning.
+        """
+        return self.predictions(self._rows(data)).values
+
+    def predict_proba(self, data: Data | AppliedRows | TableRows) -> Array:
+        """Return the probability of each class, rows x classes, in the order of `classes`."""
+        if self.classes is None:
+            raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
+        if not self.has_proba:
+            kind = type(self.estimator).__name__
+            raise ConfigError(f"{kind} has no probabilities: train with model='logistic', or model='mlp'")
+        proba = self.predictions(self._rows(data)).proba
+        assert proba is not None
+        return proba
+
+    def sample(self, data: Data | AppliedRows | TableRows, random_state: Any = None) -> Array:
+        """Return a target for each row, drawn from its predicted distribution.
+
+        Parameters
+        ----------
+        data
+            Rows of any kind.
+        random_state : int, RandomState, Generator or None
+            None draws from NumPy's own numbers.
+        """
+        rows = self._rows(data)
+        if hasattr(self.estimator, "sample"):
+            return np.asarray(self.estimator.sample(rows.x, random_state=random_state, **rows.given))
+        if self.classes is not None:
+            return np.asarray(self.classes[draw_class(self.predict_proba(rows), check_random(random_state))])
+        head, mean, spread = self._distribution(rows)
+        return np.asarray(head.draw(mean, spread, check_random(random_state))[:, 0])
+
+    def predict_interval(self, data: Data | AppliedRows | TableRows, level: float = 0.95) -> tuple[Array, Array]:
+        """Return limits, low and high, between which a new value of each row lies with the given probability.
+
+        A network has a distribution of its own. Around other models' counts it is Poisson's, and around their numbers a
+        normal one, whose variance is that of the residuals of the held-out rows.
+        """
+        if self.classes is not None:
+            raise ConfigError(
+                f"intervals are of numbers, and the task is {self.task!r}: predict_proba says how sure it is"
+            )
+        rows = self._rows(data)
+        if hasattr(self.estimator, "predict_interval"):
+            low, high = self.estimator.predict_interval(rows.x, level, **rows.given)
+            return np.asarray(low), np.asarray(high)
+        head, mean, spread = self._distribution(rows)
+        low, high = head.interval(mean, spread, level)
+        return low[:, 0], high[:, 0]
+
+    def _distribution(self, rows: TableRows) -> tuple[Head, Array, Array]:
+        """Of a new value of each row: the head, the mean, the dispersion."""
+        mean = self.predict(rows)[:, None]
+        if self.task is Task.COUNTS and (mean > 0).all():
+            return Poisson(), mean, np.ones(1)
+        if self.variance is None:
+            raise ConfigError("the model file does not say how far numbers lie from what is predicted: train it again")
+        return Normal(), mean, np.array([self.variance])
+
+    # ---- measuring ----
+
+    def evaluate(self, data: Data, metrics: Sequence[str] = (), *, level: float = 0.95) -> "dict[str, Interval]":
+        """Return the metrics that suit the task, by name, each with a confidence interval.
+
+        Parameters
+        ----------
+        data
+            Rows of any kind with the target, which the model should not have been trained on.
+        metrics : list of str
+            Others to compute as well, such as "f2".
+        level : float
+            The confidence that intervals have.
+
+        Returns
+        -------
+        dict of Interval
+            `.value`, `.low` and `.high` of each metric, that which chose the model first.
+        """
+        return {one.metric: one for one in Evaluation.of(self, data).intervals(metrics, level)}
+
+    def score(self, data: Data) -> float:
+        """Return the metric that chose the model, `metric`, on rows with a target; of a loss, less is better."""
+        evaluation = Evaluation.of(self, data)
+        return evaluation.chooser()(evaluation.compared)
+
+    def report(self, path: str | os.PathLike[str], data: Data | None = None) -> None:
+        """Write one HTML page about the model, which needs no network: how good it is, and what it has learned.
+
+        Parameters
+        ----------
+        path : str or path
+            The page, such as "report.html".
+        data
+            Rows of any kind with the target, which the model should not have been trained on; None: the rows held out
+            of the training, which the object that `linnet.train` returned has, and one from a file has not.
+        """
+        from linnet.report import facts_of, write_report
+
+        if data is None and self.run is None:
+            raise ConfigError("a model from a file has no rows of its training: give data to report on")
+        known: dict[str, Any] = {}
+        if self.run is not None:
+            known = {"training": self.run.training, "files": self.run.files, "notices": self.run.notices}
+        write_report(path, facts_of(self, data, **known))
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.export.onnx.columns import Inputs
+        from linnet.export.onnx.file import answers_of
+        from linnet.export.onnx.network import above, if_yes, labels, one_column
+        from linnet.tables.onnx import table_columns
+
+        graph = inputs.graph
+        answers = answers_of(self.estimator, Inputs(graph, table_columns(graph, self.schema), self.roles.shifts))
+        if self.classes is not None and self.threshold is not None:
+            reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
+            answers["label"] = labels(graph, if_yes(graph, reached), self.classes)
+        return answers

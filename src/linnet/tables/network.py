@@ -1,0 +1,195 @@
+"""One network of a table's columns, just as it is asked for: `linnet.train(..., model="sequential")`.
+
+Columns must be numbers, which are taken as they are; there is no ensemble, no early stopping and no calibration. The
+layers are trained by `Sequential`, for as many epochs as are asked for, so that a program with the same layers, rows
+and seed, or a run of the playground, gives the same bytes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError, unknown_name
+from linnet.estimators.sequential.layers import Dense, Dropout, l1_l2
+from linnet.estimators.sequential.sequential import Sequential
+from linnet.fit.loop.optimizers import OPTIMIZERS as RULES
+from linnet.fit.loop.optimizers import SGD, Optimizer
+from linnet.tables.rows import numbers_of
+from linnet.tables.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+
+Array = NDArray[Any]
+
+OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
+    "sgd": SGD,
+    "momentum": lambda rate: SGD(rate, momentum=0.9),
+    "nesterov": lambda rate: SGD(rate, momentum=0.9, nesterov=True),
+    **RULES,
+}
+_OF_TASK = {  # which losses a task can have, its own first
+    Task.TWO_CLASSES: ("binary_crossentropy", "sparse_categorical_crossentropy", "perceptron"),
+    Task.MANY_CLASSES: ("sparse_categorical_crossentropy", "perceptron"),
+    Task.NUMBER: ("mse",),
+    Task.COUNTS: ("poisson", "mse"),
+}
+_TOP = {  # the activation of the last layer under a loss
+    "binary_crossentropy": "sigmoid",
+    "sparse_categorical_crossentropy": "softmax",
+    "mse": "identity",
+    "poisson": "exponential",
+    "perceptron": "identity",
+}
+
+
+def losses_of(task: Task) -> tuple[str, ...]:
+    """The losses that a task can have, its own first."""
+    return _OF_TASK[task]
+
+
+def stack_of(
+    hidden: Sequence[tuple[int, str, float]], loss: str, outcomes: int, *, initialiser: str, l1: float, l2: float
+) -> list[Dense | Dropout]:
+    """Hidden layers of (units, activation, dropout) and the last one for so many classes, 1 for numbers."""
+    penalty = l1_l2(l1, l2) if l1 or l2 else None
+    how: dict[str, Any] = {"kernel_initializer": initialiser, "kernel_regularizer": penalty}
+    layers: list[Dense | Dropout] = []
+    for units, activation, dropout in hidden:
+        layers.append(Dense(units, activation, **how))
+        if dropout:
+            layers.append(Dropout(dropout))
+    by_class = loss == "sparse_categorical_crossentropy" or outcomes > 2
+    layers.append(Dense(outcomes if by_class else 1, _TOP[loss], **how))
+    return layers
+
+
+@dataclass
+class TableNetwork:
+    """A network over columns of numbers; `activation` and `dropout` are one for all layers or one for each."""
+
+    task: Task
+    hidden: Sequence[int] = ()
+    activation: str | Sequence[str] = "relu"
+    dropout: float | Sequence[float] = 0.0
+    loss: str | None = None  # None: the task's own
+    initialiser: str = "glorot_uniform"
+    l1: float = 0.0
+    l2: float = 0.0
+    optimizer: str = "adam"
+    rate: float = 0.01
+    batch_size: int = 32
+    epochs: int = 100
+    seed: int = 0
+    threads: int | None = None
+    verbose: int = 0
+    classes_: Array | None = None  # from here on: what a fit finds
+    model_: Sequential | None = None
+    history_: dict[str, list[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.task = Task(self.task)  # files have the word
+        self.loss = losses_of(self.task)[0] if self.loss is None else self.loss
+        if self.loss not in losses_of(self.task):
+            if self.loss not in _TOP:
+                raise unknown_name("loss", self.loss, losses_of(self.task))
+            known = ", ".join(losses_of(self.task))
+            raise ConfigError(f"loss={self.loss!r} is not for {self.task}: choose from: {known}")
+        if self.optimizer not in OPTIMIZERS:
+            raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
+
+    def fit(self, X: "pa.Table", y: Array, sample_weight: Array | None = None) -> Self:
+        """Train from first weights on, for all epochs."""
+        outcomes = 1
+        if self.task.has_classes:
+            self.classes_ = np.unique(y)
+            outcomes = len(self.classes_)
+        sizes = list(self.hidden)
+        hidden = list(zip(sizes, self._each("activation", len(sizes)), self._each("dropout", len(sizes)), strict=True))
+        assert self.loss is not None
+        how: dict[str, Any] = {"initialiser": self.initialiser, "l1": self.l1, "l2": self.l2}
+        model = Sequential(stack_of(hidden, self.loss, outcomes, **how), seed=self.seed)
+        model.compile(OPTIMIZERS[self.optimizer](self.rate), loss=self.loss)
+        x = _numbers(X)
+        if not self.epochs:  # the first weights
+            model.build(x.shape[1])
+            self.model_ = model
+            return self
+        said = model.fit(
+            x,
+            self._codes(y),
+            batch_size=self.batch_size,
+            epochs=self.epochs,
+            verbose=1 if self.verbose else 0,
+            sample_weight=sample_weight,
+            threads=self.threads,
+        )
+        self.model_, self.history_ = model, said.history
+        return self
+
+    def mean_loss(self, X: Any, y: Any) -> float:
+        """The loss on rows, with the penalty, as `Sequential.evaluate` has it."""
+        found = self._fitted().evaluate(_numbers(X), self._codes(y), return_dict=True)
+        return found["loss"]
+
+    def predict(self, X: "pa.Table") -> Array:
+        """The class, mean count or number of each row."""
+        mean = self._fitted().predict(_numbers(X)).astype(np.float64)
+        if self.classes_ is None:
+            return mean[:, 0]
+        if mean.shape[1] > 1:
+            return np.asarray(self.classes_[mean.argmax(axis=1)])
+        limit = 0.0 if self.loss == "perceptron" else 0.5
+        return np.asarray(self.classes_[(mean[:, 0] > limit).astype(np.intp)])
+
+    @property
+    def predict_proba(self) -> "Callable[[pa.Table], Array]":
+        """The probability of each class, rows x classes; numbers and the perceptron have none."""
+        if self.classes_ is None or self.loss == "perceptron":
+            raise AttributeError(f"the loss {self.loss} has no probabilities of classes")
+        return self._proba
+
+    def _proba(self, X: "pa.Table") -> Array:
+        mean = self._fitted().predict(_numbers(X)).astype(np.float64)
+        return mean if mean.shape[1] > 1 else np.hstack([1 - mean, mean])
+
+    def _codes(self, y: Array) -> Array:
+        if self.classes_ is None:
+            return y
+        return np.searchsorted(self.classes_, y)
+
+    def _fitted(self) -> Sequential:
+        assert self.model_ is not None, "fit it first"
+        return self.model_
+
+    def _each(self, name: str, count: int) -> list[Any]:
+        given = getattr(self, name)
+        values = [given] * count if isinstance(given, str | float | int) else list(given)
+        if len(values) != count:
+            raise ConfigError(f"{name} must be one for all or one for each of the {count} layers, got {values!r}")
+        return values
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.export.onnx.columns import Features
+        from linnet.export.onnx.network import by_z, mean, network_output, one_column
+
+        model, graph = self._fitted(), inputs.graph
+        network = model._built()
+        x = Features(inputs.table(network.inputs, "float32"), None, 0)
+        z = network_output(graph, x, network, model._weights())
+        if self.classes_ is None:
+            return {"variable": mean(graph, network.head, z)}
+        if len(self.classes_) == 2 and network.outputs == 2:  # what tells them apart is the difference alone
+            z = graph.add("Sub", one_column(graph, z, 1), one_column(graph, z, 0))
+        answers = by_z(graph, z, self.classes_)
+        return answers if self.loss != "perceptron" else {name: answers[name] for name in ("label", "scores")}
+
+
+def _numbers(table: "pa.Table") -> Array:
+    return np.column_stack([numbers_of(table, name) for name in table.column_names])

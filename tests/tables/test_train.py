@@ -1,0 +1,276 @@
+"""`linnet.train` and `TableModel`: data of any kind in; predictions, metrics, a page and a file out."""
+
+import dataclasses
+import inspect
+import pickle
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+
+import linnet
+from linnet.cli.options import in_options
+from linnet.data.encoder import Encoder
+from linnet.errors import ConfigError, DataError, DataWarning
+from linnet.estimators.linear import PoissonRegressor, Ridge
+from linnet.estimators.logistic import LogisticRegression
+from linnet.estimators.mlp.classifier import MLPClassifier
+from linnet.estimators.mlp.regressor import MLPRegressor
+from linnet.tables.io.sources import open_source
+from linnet.tables.options import Options
+from linnet.tables.schema import Schema
+from linnet.tables.task import Task
+from linnet.tables.train import train
+
+RNG = np.random.default_rng(0)
+ROWS = 200
+SIZE = RNG.normal(size=ROWS).round(3)
+COLOUR = RNG.choice(["red", "blue", "green"], ROWS)
+AGE = np.where(RNG.random(ROWS) < 0.1, np.nan, RNG.integers(1, 90, ROWS) + 0.5)
+Z = SIZE + (COLOUR == "red") - 0.3
+TABLE = pa.table(
+    {
+        "size": SIZE,
+        "colour": COLOUR,
+        "age": pa.array(AGE, from_pandas=True),
+        "sold": np.where(RNG.random(ROWS) < 1 / (1 + np.exp(-2 * Z)), "yes", "no"),
+    }
+)
+PRICE = TABLE.drop_columns(["sold"]).append_column("price", pa.array(50 + 9 * Z + RNG.normal(size=ROWS)))
+CLAIMS = TABLE.drop_columns(["sold"]).append_column("claims", pa.array(RNG.poisson(np.exp(Z))))
+
+
+@pytest.fixture(scope="module")
+def model() -> linnet.TableModel:
+    return linnet.train(TABLE, "sold", model="logistic")
+
+
+def kinds(folder: Path) -> dict[str, Any]:
+    """The same rows in all kinds of data."""
+    path, halves = folder / "table.csv", [folder / "first.csv", folder / "second.csv"]
+    csv.write_csv(TABLE, path)
+    for file, first in zip(halves, (0, ROWS // 2), strict=True):
+        csv.write_csv(TABLE.slice(first, ROWS // 2), file)
+    frame = TABLE.to_pandas()
+    return {
+        "a path": str(path),
+        "paths": halves,
+        "a source": open_source([path]),
+        "pandas": frame,
+        "categories of pandas": frame.assign(colour=frame["colour"].astype("category")),
+        "polars": pl.from_arrow(TABLE),
+        "pyarrow": TABLE,
+        "a batch": TABLE.to_batches()[0],
+        "columns": TABLE.to_pydict(),
+        "columns of arrays": {"size": SIZE, "colour": COLOUR, "age": AGE, "sold": frame["sold"]},
+        "rows": TABLE.to_pylist(),
+        "rows with gaps left out": [{k: v for k, v in row.items() if v is not None} for row in TABLE.to_pylist()],
+    }
+
+
+def test_all_kinds_of_data_are_one(tmp_path: Path, model: linnet.TableModel) -> None:
+    model.save(tmp_path / "expected.linnet")
+    for name, data in kinds(tmp_path).items():
+        found = linnet.train(data, "sold", model="logistic")
+        found.save(tmp_path / "found.linnet")
+        assert (tmp_path / "found.linnet").read_bytes() == (tmp_path / "expected.linnet").read_bytes(), name
+        assert (model.predict(data) == model.predict(TABLE)).all(), name
+        assert (model.predict_proba(data) == model.predict_proba(TABLE)).all(), name
+        assert (model.sample(data, 3) == model.sample(TABLE, 3)).all(), name
+        assert model.score(data) == model.score(TABLE), name
+        other = linnet.train(TABLE.slice(0), "sold", model="constant", valid=data)
+        assert other.facts["held_out"] == ROWS, name
+
+
+def test_a_model_says_what_it_was_made_for(model: linnet.TableModel, tmp_path: Path) -> None:
+    assert isinstance(model, linnet.TableModel)
+    assert model.task is Task.TWO_CLASSES
+    assert [one.name for one in model.tried] == ["logistic"]
+    found = model.evaluate(TABLE, ["f2"], level=0.9)
+    assert list(found)[:2] == ["f2", "log_loss"]
+    assert model.score(TABLE) == found["log_loss"].value
+    assert found["log_loss"].low < found["log_loss"].value < found["log_loss"].high
+    assert found["f2"].level == 0.9
+    predictions = model.predictions({"size": [1.0, None], "colour": ["grey", "red"], "age": [3, 4]})
+    assert (predictions.rows.unseen, predictions.rows.filled) == ({"colour": 1}, {"size": 1})
+    assert predictions.proba is not None
+    assert (predictions.values == np.array(model.classes)[predictions.proba.argmax(axis=1)]).all()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.threshold = 0.3  # type: ignore[misc]
+
+
+def test_a_page_of_the_rows_held_out_or_of_others(model: linnet.TableModel, tmp_path: Path) -> None:
+    model.report(tmp_path / "held_out.html")
+    assert model.run is not None
+    model.report(tmp_path / "given.html", model.run.held_out.table)
+    assert (tmp_path / "held_out.html").read_text() == (tmp_path / "given.html").read_text()
+    assert "linnet.train(data, &#x27;sold&#x27;, model=&#x27;logistic&#x27;)" in (tmp_path / "given.html").read_text()
+    model.save(tmp_path / "model.linnet")
+    loaded = linnet.load(tmp_path / "model.linnet")
+    for copy in (loaded, pickle.loads(pickle.dumps(model))):
+        assert copy.run is None
+        assert (copy.predict_proba(TABLE) == model.predict_proba(TABLE)).all()
+        with pytest.raises(ConfigError, match="has no rows of its training: give data"):
+            copy.report(tmp_path / "none.html")
+        copy.report(tmp_path / "copy.html", TABLE)
+    assert not (tmp_path / "none.html").exists()
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, counts: Counter[str], owner: Any, name: str) -> None:
+    """Count the calls of a method, and the rows of the first argument behind the object."""
+    method = getattr(owner, name)
+
+    def call(self: Any, rows: Any, *more: Any, **others: Any) -> Any:
+        counts[name] += 1
+        counts[f"{name}, rows"] += len(rows)
+        return method(self, rows, *more, **others)
+
+    monkeypatch.setattr(owner, name, call)
+
+
+@pytest.mark.parametrize(
+    ("table", "target", "estimators", "encoders"),
+    [
+        (TABLE, "sold", (LogisticRegression, MLPClassifier), 2),
+        (CLAIMS, "claims", (Ridge, PoissonRegressor, MLPRegressor), 2),
+    ],
+)
+def test_each_row_is_read_encoded_and_predicted_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, table: pa.Table, target: str, estimators: Any, encoders: int
+) -> None:
+    counts: Counter[str] = Counter()
+    counted(monkeypatch, counts, Schema, "apply")
+    counted(monkeypatch, counts, Encoder, "_encode_frame")
+    for name in ("predict", "predict_proba"):
+        for estimator in estimators:
+            if hasattr(estimator, name):
+                counted(monkeypatch, counts, estimator, name)
+    options: dict[str, Any] = {"threshold": "tune"} if target == "sold" else {}
+    found = linnet.train(table, target, max_iter=2, **options)
+    held_out = found.facts["held_out"]
+    assert len(found.tried) == len(estimators) + 1
+    assert (counts["apply"], counts["apply, rows"]) == (2, ROWS)  # those to train on, those held out
+    # an encoder for linear models and one for networks: each sees rows to train on, and rows held out, once
+    assert (counts["_encode_frame"], counts["_encode_frame, rows"]) == (2 * encoders, encoders * ROWS)
+    predicted = counts["predict, rows"] + counts["predict_proba, rows"]
+    assert predicted == len(estimators) * held_out
+    counts.clear()
+    linear = linnet.train(table, target, model="logistic" if target == "sold" else "poisson")
+    trained = counts.copy()
+    linear.report(tmp_path / "page.html")
+    assert counts["apply"] == trained["apply"]
+    assert counts["predict"] + counts["predict_proba"] == trained["predict"] + trained["predict_proba"]
+
+
+def test_numbers_have_limits_and_draws() -> None:
+    found = linnet.train(PRICE, "price", model="linear")
+    assert (found.task, found.metric) == (Task.NUMBER, "rmse")
+    low, high = found.predict_interval(PRICE, 0.8)
+    assert 0.7 < ((low <= PRICE["price"].to_numpy()) & (PRICE["price"].to_numpy() <= high)).mean() < 0.9
+    assert found.sample(PRICE, 1).shape == (ROWS,)
+    with pytest.raises(ConfigError, match="'a number' has no probabilities"):
+        found.predict_proba(PRICE)
+
+
+def test_parameters_are_the_options() -> None:
+    of_train = {name: each.default for name, each in list(inspect.signature(train).parameters.items())[2:]}
+    assert of_train == {each.name: each.default for each in dataclasses.fields(Options)}
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "hidden_layer_sizes= is for the network, and model='logistic' has no such thing": {
+        "model": "logistic",
+        "hidden_layer_sizes": (5,),
+    },
+    "valid=0.001 of 200 rows holds out 0": {"valid": 0.001},
+    "valid must be rows, or a share of the rows between 0 and 1, got 2": {"valid": 2},
+    "valid: these rows are learned from": {"valid": TABLE},
+    "drop='sold': the column has a role": {"drop": "sold"},
+    "unknown column 'colr': did you mean 'colour'?": {"text": ["colr"]},
+    "unknown model 'tree'": {"model": "tree"},
+    "l2= is for model='sequential', and the model is auto": {"l2": 0.1},
+    "model='sequential' trains for all its epochs: leave out n_iter_no_change": {
+        "model": "sequential",
+        "n_iter_no_change": 3,
+    },
+    "exposure= is for counts, and the task is 'two classes'": {"exposure": "size"},
+    "resume=True goes on from a checkpoint": {"resume": True},
+    "there is no checkpoint none.ckpt to resume": {"resume": True, "checkpoint": "none.ckpt"},
+    "threshold must be 'tune' or a number from 0 to 1, got [1]": {"threshold": [1]},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_refused_names_parameters(message: str) -> None:
+    with pytest.raises((ConfigError, DataError)) as caught:
+        linnet.train(TABLE, "sold", **REFUSED[message])
+    assert message in str(caught.value)
+    assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"x": [1.0, 2.0], "y": [1.0]}, "column 'x' has 2 values and column 'y' 1: give one per row"),
+        ({"x": 1.0, "y": [1.0]}, "column 'x' must be a list of values, one per row, got 1.0"),
+        ({"x": ["1", 2.0], "y": [1, 2]}, "column 'x' cannot be read"),
+        ([{"x": 1.0}, 2.0], "not a list of dict"),
+        ("nowhere.csv", "nowhere.csv: there is no such file"),
+        (pa.table([pa.array([1]), pa.array([2])], ["x", "x"]), "several columns called 'x'"),
+        ({"x": [[1], [2]], "y": [[1], [2]]}, "lists or objects in 'y'"),
+        ({"x": ["\ud800", "b"], "y": [1, 2]}, "column 'x' cannot be read"),
+    ],
+)
+def test_data_that_are_no_table(data: Any, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        linnet.train(data, "y")
+    assert message in str(caught.value)
+
+
+def test_what_is_odd_about_columns_is_told() -> None:
+    leaking = TABLE.append_column("paid", pa.array([float(text == "yes") for text in TABLE["sold"].to_pylist()]))
+    nested = leaking.append_column("list", pa.array([[1]] * ROWS))
+    with pytest.warns(DataWarning, match="column 'paid' alone predicts the target"):
+        found = linnet.train(nested, "sold", model="constant")
+    assert found.run is not None
+    assert found.run.notices == ("columns that hold lists or objects are left out: 'list'",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linnet.train(nested, "sold", model="constant", drop=["paid", "list"])
+
+
+def test_classes_that_are_numbers_have_weights_by_number() -> None:
+    flags = TABLE.set_column(3, "sold", pa.array([int(text == "yes") for text in TABLE["sold"].to_pylist()]))
+    plain, weighted = (
+        linnet.train(flags, "sold", model="logistic", class_weight=each) for each in (None, {0: 1, 1: 9})
+    )
+    assert (weighted.predict_proba(flags)[:, 1] > plain.predict_proba(flags)[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("model='logistic' has no max_iter", "--model logistic has no --epochs"),
+        ("valid=0.001 of 120 rows", "--valid 0.001 of 120 rows"),
+        ("drop='a b': the network's model is 'max_iter'", "--drop a b: the network's model is 'max_iter'"),
+        ("set task=, or drop the column 'task=x'", "set --task, or drop the column 'task=x'"),
+        ("dropout must be one for all; the task must be", "--dropout must be one for all; the task must be"),
+        ("unknown solver 'adm'", "unknown --optimizer 'adm'"),
+        ("to start over, leave out resume=True", "to start over, give --checkpoint instead"),
+    ],
+)
+def test_the_command_speaks_of_options(message: str, shown: str) -> None:
+    assert in_options(message) == shown
+
+
+def test_nothing_below_the_command_knows_its_options() -> None:
+    root = Path(linnet.__file__).parent / "tables"
+    for path in root.rglob("*.py"):
+        assert not re.findall(r"--[a-z]\w+", path.read_text()), path.name
