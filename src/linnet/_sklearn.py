@@ -120,6 +120,10 @@ class Estimator(Saved, ABC):
                 params |= {f"{name}__{inner}": part for inner, part in value.get_params().items()}
         return params
 
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Set the parameters of a constructor, its `locals()`, as attributes of their names."""
+        self.__dict__.update((name, value) for name, value in given.items() if name not in ("self", "__class__"))
+
     @property
     def _params(self) -> dict[str, Any]:
         """What the constructors have kept, that of a subclass with fewer parameters and those behind it."""

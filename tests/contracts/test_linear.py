@@ -254,7 +254,7 @@ def test_very_many_sparse_columns(outputs: int, rows_are: str) -> None:
         results.add(gradient.tobytes())
     assert len(results) == 1
     assert_close(gradient, Plain(problem, x).gradient(theta), 1e-12)
-    part = problem.at(theta, every=2).gradient
+    part = problem.at(theta, row_stride=2).gradient
     np.testing.assert_array_equal(problem.at(theta).gradient, gradient, "after a look at part of the rows")
     assert part is not None
     d, product = rng.normal(size=(n, outputs)), np.empty(problem.size)

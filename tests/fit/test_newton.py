@@ -25,10 +25,10 @@ TARGETS = {
 class Counted(Problem):
     """Counts what it is asked for on all rows."""
 
-    def at(self, theta: Any, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
-        if every == 1:
+    def at(self, theta: Any, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
+        if row_stride == 1:
             self.asked = [*getattr(self, "asked", []), curvature]
-        return super().at(theta, gradient=gradient, curvature=curvature, every=every)
+        return super().at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
 
 
 @pytest.mark.parametrize("name", TARGETS)

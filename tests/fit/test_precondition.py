@@ -9,8 +9,10 @@ from linnet.data.columns import Columns
 from linnet.fit.solvers.lbfgs import lbfgs
 from linnet.fit.solvers.newton import elimination_order, newton
 from linnet.fit.solvers.preconditioner import Preconditioner, _heaviest
+from linnet.fit.solvers.primal import Primal
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.select import solve
+from linnet.fit.solvers.start import starting_point
 from linnet.heads import Bernoulli, Categorical, Poisson
 
 
@@ -23,7 +25,7 @@ def softmax_problem(**changes: Any) -> Problem:
 
 
 def by_newton(problem: Problem) -> Floats:
-    return newton(problem, problem.start(), elimination_order(problem)).theta
+    return newton(problem, starting_point(problem), elimination_order(problem)).theta
 
 
 def parameters(problem: Problem, theta: Floats) -> Floats:
@@ -42,7 +44,8 @@ def test_lbfgs_finds_the_optimum_of_newton(changes: dict[str, Any]) -> None:
     problem = softmax_problem(**changes)
     precondition = Preconditioner(problem)
     start = precondition.reachable(np.where(problem.free, np.random.default_rng(1).normal(size=problem.size), 0.0))
-    solved = lbfgs(problem, start, precondition.at(None), refresh=precondition.refresh, tolerance=1e-14)
+    first = precondition.at(starting_point(problem), first=True)
+    solved = lbfgs(Primal(problem), start, first, refresh=precondition.refresh, tolerance=1e-14)
     assert solved.converged
     np.testing.assert_allclose(parameters(problem, solved.theta), parameters(problem, by_newton(problem)), atol=1e-5)
     assert solved.iterations < 30 or "l2" in changes  # no user can ask for those
@@ -56,14 +59,14 @@ def test_it_is_the_inverse_where_outputs_do_not_depend_on_each_other() -> None:
     point = problem.at(rng.normal(size=problem.size), curvature=True)
     assert point.gradient is not None
     assert point.curvature is not None
-    step = Preconditioner(problem).at(point)(point.gradient)
+    step = Preconditioner(problem).at(point.theta)(point.gradient)
     np.testing.assert_allclose(step, np.linalg.solve(point.curvature, point.gradient), rtol=1e-6)
 
 
 @pytest.mark.parametrize("changes", [{}, {"fixed": np.array([True, False, False])}], ids=["all", "a reference"])
 def test_it_is_symmetric_and_positive(changes: dict[str, Any]) -> None:
     problem = softmax_problem(**changes)
-    apply = Preconditioner(problem).at(problem.at(problem.start()))
+    apply = Preconditioner(problem).at(starting_point(problem))
     matrix = np.stack([apply(row) for row in np.eye(problem.size) * problem.free])
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
     assert np.linalg.eigvalsh(matrix).min() > -1e-12
@@ -88,7 +91,7 @@ def test_without_an_intercept_levels_are_not_taken_for_one() -> None:
     point = problem.at(rng.normal(size=problem.size) * problem.free, curvature=True)
     assert point.gradient is not None
     assert point.curvature is not None
-    step = Preconditioner(problem).at(point)(point.gradient)
+    step = Preconditioner(problem).at(point.theta)(point.gradient)
     np.testing.assert_allclose(step[:-1], np.linalg.solve(point.curvature[:-1, :-1], point.gradient[:-1]), rtol=1e-6)
     assert step[-1] == 0
 

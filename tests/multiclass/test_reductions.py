@@ -334,7 +334,7 @@ def test_a_model_of_gigabytes_is_announced(monkeypatch: pytest.MonkeyPatch) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X, y)
-    monkeypatch.setattr("linnet.multiclass.learners._LARGE", 3 * 5 * 8)
+    monkeypatch.setattr("linnet.multiclass.learners.stacked._MIN_BYTES_WARNED", 3 * 5 * 8)
     with pytest.warns(DataWarning, match=r"3 classifiers of 4 columns take 0\.0 GB of memory"):
         linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X, y)
 

@@ -12,9 +12,10 @@ from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.targets import class_weights
-from linnet.errors import DataError, unknown_name
-from linnet.estimators.linear_model import GAPS, as_parameters, coefficient_shape
-from linnet.estimators.logistic import class_numbers
+from linnet.errors import DataError
+from linnet.estimators.class_labels import class_numbers
+from linnet.estimators.linear.coefficients import as_parameters, coefficient_shape
+from linnet.estimators.linear.settings import check_gaps
 from linnet.evaluate.metrics import NamedMetric
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.progress import Verbose, follow
@@ -94,8 +95,7 @@ class Perceptron(Classifier):
         check_number(self.eta0, "eta0", above=0)
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
-        if self.gaps not in GAPS:
-            raise unknown_name("gaps", self.gaps, GAPS)
+        check_gaps(self.gaps)
         self._encoder, columns = Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse")
         check_form(self, X, reset=True)
         self.classes_, labels = class_numbers(y, len(columns))

@@ -15,7 +15,7 @@ from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, unknown_name
-from linnet.estimators.linear_model import one_target
+from linnet.estimators.inputs import one_target
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
 from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective, furthest_above, least_cost

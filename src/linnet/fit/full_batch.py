@@ -1,7 +1,5 @@
 """A network on all its rows at once, as L-BFGS sees it: the objective of stochastic training without its noise."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from linnet._native import core
@@ -9,7 +7,7 @@ from linnet.config import usable_threads
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, FitError
 from linnet.fit.objective import Objective, penalty
-from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.lbfgs import SmoothObjective, lbfgs
 from linnet.fit.solvers.problem import Floats, Point
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
 from linnet.model.network import Network
@@ -17,10 +15,8 @@ from linnet.model.network import Network
 _NOTHING = 2e-5  # of the gradient's tolerance: a gain this small, in units of the objective, ends the search
 
 
-class FullBatch:
+class FullBatch(SmoothObjective):
     """Mean loss plus penalty, in float64; weights of rows count relative to their mean."""
-
-    half: ClassVar[int] = 0
 
     def __init__(self, network: Network, rows: Rows, threads: int | None = None) -> None:
         self.network = network
@@ -48,10 +44,6 @@ class FullBatch:
             self.lowest = point
         return point
 
-    def left(self, point: Point, enough: float) -> float | None:
-        """No bound is known: the problem is not convex."""
-        return None
-
     def so_far(self, iterations: int) -> Solution:
         """Where a search that was broken off has got to."""
         point = self.lowest
@@ -59,10 +51,6 @@ class FullBatch:
         assert point.gradient is not None
         norm = float(np.abs(point.gradient).max())
         return Solution(point.theta, point.value, norm, iterations, False, np.inf, np.zeros(self.size, np.bool_))
-
-    def whole(self, point: Point) -> Point:
-        """The point: all of its gradient is known."""
-        return point
 
 
 class _EnoughError(Exception):

@@ -25,8 +25,10 @@ from linnet.checks import check_number
 from linnet.errors import ConfigError, DataError
 from linnet.fit.solvers.coordinate import lasso
 from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.null_model import constant_loss, without_columns
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import product
+from linnet.fit.solvers.start import starting_point
 from linnet.heads import Head, weighted_sum
 from linnet.inference.covariance import meat
 from linnet.inference.separation.detect import endless
@@ -181,9 +183,9 @@ def infer(
     total = float(weights.sum())
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
     view = View.of(problem, theta, stuck)
-    lost, bread, inverse, h, g = view.lost, view.bread, view.inverse, view.information, view.gradient
+    aliased, bread, inverse, h, g = view.aliased, view.bread, view.inverse, view.information, view.gradient
     penalised = bool(problem.ridge.any() or (problem.l1 is not None and problem.l1.any()))
-    free = float((inverse * h).sum()) if problem.ridge.any() else float((~lost).sum())
+    free = float((inverse * h).sum()) if problem.ridge.any() else float((~aliased).sum())
     freedom = total - free
     t, dispersed = problem.target, problem.head.has_dispersion
     if dispersed or kind != "model":
@@ -201,14 +203,14 @@ def infer(
     if kind == "model":
         covariance = dispersion * covariance
     move, coef = view.move, np.concatenate([part.ravel() for part in problem.to_user(theta)])
-    held = view.outside(lost) | ~move.any(axis=1)
+    held = view.outside(aliased) | ~move.any(axis=1)
     if problem.labels is not None and problem.fixed is None:  # coefficients are those around the mean of all classes
         together = _together(problem)
         move, coef = product(together, move), product(together, coef)
         held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, held) == 1))
     covariance = product(product(move, covariance), move.T)[np.ix_(places, places)]
     coef = coef[places]
-    far = view.outside(bread.dependent & ~lost) | endless(view.problem, view.point, bread, lost, move, problem)
+    far = view.outside(bread.aliased & ~aliased) | endless(view.problem, view.point, bread, aliased, move, problem)
     shown, too_far, vague = ~held[places], far[places], vague[places]
     error = np.where(shown & ~too_far & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -216,7 +218,7 @@ def infer(
     tail, upper = -np.abs(statistic), (1 + level) / 2
     special = scipy.special
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
-    reach = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
+    z_range = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
     away, null = _deviance(problem, theta, view.point.value), null_deviance(problem)
     numbers = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
@@ -241,7 +243,7 @@ def infer(
     note(
         "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~too_far
     )
-    if view.basis is not None and (view.basis.lost & view.basis.t[:-1].any(axis=1)).any():
+    if view.basis is not None and (view.basis.aliased & view.basis.t[:-1].any(axis=1)).any():
         best = "best for the penalty" if problem.ridge.any() else "smallest"
         notes.append(f"Some columns determine others: of all coefficients that fit equally well these are the {best}.")
     if dispersed and not freedom > 0:
@@ -257,7 +259,7 @@ def infer(
             "coefficients vary from sample to sample, not how far they are off; p-values and intervals are not those "
             "of a test of the coefficient itself. Deviance and log-likelihood are those of the shrunken coefficients, "
             f"and no likelihood-ratio test applies to them; AIC, BIC and dispersion count {free:.4g} effective degrees "
-            f"of freedom, trace (H + P)⁻¹ H, not all {(~lost).sum()} coefficients, and take the penalty as given."
+            f"of freedom, trace (H + P)⁻¹ H, not all {(~aliased).sum()} coefficients, and take the penalty as given."
         )
     if problem.positive:
         notes.append(
@@ -270,8 +272,8 @@ def infer(
         error,
         statistic,
         p_value,
-        coef - reach,
-        coef + reach,
+        coef - z_range,
+        coef + z_range,
         covariance,
         kind,
         level,
@@ -322,8 +324,8 @@ def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
 
 def null_deviance(problem: Problem) -> float:
     """The deviance of the model without columns."""
-    null = problem.without_columns()
-    biases = null.start()
+    null = without_columns(problem)
+    biases = starting_point(null)
     if null.intercept and null.offset is not None:  # no formula knows the best
         biases = newton(null, biases, elimination_order(null)).theta
-    return _deviance(null, biases, null.constant_loss(biases))
+    return _deviance(null, biases, constant_loss(null, biases))

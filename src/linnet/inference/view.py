@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from linnet.fit.solvers.aliasing import Basis, find, is_weak
 from linnet.fit.solvers.coordinate import lasso
-from linnet.fit.solvers.newton import Factor, dependent, elimination_order, factor
+from linnet.fit.solvers.newton import Factor, aliased_parameters, elimination_order, factor
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import product
+from linnet.fit.solvers.start import starting_point
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class View:
     information: Floats  # the expected second derivatives of the loss sum
     whole: Floats  # with those of the penalty
     bread: Factor  # of those
-    lost: NDArray[np.bool_]  # parameters that others determine, or that are not sought
+    aliased: NDArray[np.bool_]  # parameters that others determine, or that are not sought
 
     @staticmethod
     def of(problem: Problem, theta: Floats, stuck: NDArray[np.bool_]) -> "View":
@@ -54,13 +55,12 @@ class View:
             g = gradient
         g[~sought] = 0
         order, whole = elimination_order(problem), h + penalty
-        lost = factor(whole, order).dependent
-        if lost[sought].any():  # rows that have become certain no longer count: look where all do
-            start = problem.start()
-            plain = problem.at(start, curvature=True) if basis is None else basis.at(start, curvature=True)
-            lost = dependent(plain, order) | ~sought
-        bread = factor(whole, order, lost)
-        return View(problem, outer, basis, Point(theta, loss, g, reach=ends), sought, h, whole, bread, lost)
+        aliased = factor(whole, order).aliased
+        if aliased[sought].any():  # rows that have become certain no longer count: look where all do
+            plain = (problem if basis is None else basis).at(starting_point(problem), curvature=True)
+            aliased = aliased_parameters(plain, order) | ~sought
+        bread = factor(whole, order, aliased)
+        return View(problem, outer, basis, Point(theta, loss, g, z_range=ends), sought, h, whole, bread, aliased)
 
     @property
     def gradient(self) -> Floats:

@@ -10,12 +10,12 @@ from linnet._sklearn import Classifier, check_fitted, check_form, takes_weights,
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import empty
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import row_weights
-from linnet.estimators.logistic import class_numbers
+from linnet.estimators.class_labels import class_numbers
+from linnet.estimators.inputs import row_weights
 from linnet.evaluate.inputs import Floats
-from linnet.fit.solvers.joint_newton import Sides
+from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass.decisions import with_winner
-from linnet.multiclass.learners import Learners, Rows, train
+from linnet.multiclass.learners import Learners, TrainingSet, train
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -38,8 +38,8 @@ class Reduction(Classifier):
     learners_: Learners
 
     @abstractmethod
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
-        """Which rows each binary problem sees, and as what; `rows` without sides yet."""
+    def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
+        """Which rows each binary problem sees, and as which class; `data` has no problems yet."""
 
     @abstractmethod
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
@@ -76,9 +76,8 @@ class Reduction(Classifier):
         check_form(self, X, reset=True)
         weights = row_weights(sample_weight, count)
         params = self._routed(weights, fit_params)
-        none = Sides(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
-        rows = Rows(X, none, weights, params, self._jobs(), getattr(self, "verbose", 0))
-        self.learners_ = train(self.estimator, rows.of(self._sides(rows, labels)))
+        data = TrainingSet(X, CodeMatrix.empty(labels), weights, params, self._jobs(), getattr(self, "verbose", 0))
+        self.learners_ = train(self.estimator, data.with_codes(self._code_matrix(data, labels)))
         return self
 
     def _jobs(self) -> int | None:

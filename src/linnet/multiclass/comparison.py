@@ -9,8 +9,9 @@ import numpy as np
 
 from linnet.checks import check_number, check_random
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import one_target, row_weights
-from linnet.estimators.logistic import LogisticRegression, class_numbers
+from linnet.estimators.class_labels import class_numbers
+from linnet.estimators.inputs import one_target, row_weights
+from linnet.estimators.logistic import LogisticRegression
 from linnet.evaluate import accuracy_score, expected_calibration_error, f1_score, log_loss
 from linnet.multiclass.base import Reduction, as_rows
 from linnet.multiclass.label_tree import LabelTreeClassifier

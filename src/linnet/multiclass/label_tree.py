@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from linnet.checks import check_whole
 from linnet.errors import ConfigError, unknown_name
 from linnet.evaluate.inputs import Floats
-from linnet.fit.solvers.joint_newton import Sides
+from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass import trees
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import TrainingSet
 from linnet.multiclass.one_vs_rest import OneVsRestClassifier
 from linnet.multiclass.search import best_leaves
 
@@ -43,13 +43,13 @@ class LabelTreeClassifier(Reduction):
         self.tree = tree
         self.n_jobs = n_jobs
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         count = len(self.classes_)
-        self.children_, leaves = trees.as_arrays(self._tree(rows, labels), count)
+        self.children_, leaves = trees.as_arrays(self._tree(data, labels), count)
         place = np.argsort(leaves).astype(np.int32)  # rows of neighbouring leaves are neighbours
-        return Sides.of_codes(trees.node_codes(self.children_, count)[leaves], place[labels])
+        return CodeMatrix.from_dense(trees.node_codes(self.children_, count)[leaves], place[labels])
 
-    def _tree(self, rows: Rows, labels: NDArray[np.int32]) -> trees.Tree:
+    def _tree(self, data: TrainingSet, labels: NDArray[np.int32]) -> trees.Tree:
         count = len(self.classes_)
         if not isinstance(self.tree, str):
             return trees.given(self.tree, self.classes_.tolist())
@@ -58,27 +58,27 @@ class LabelTreeClassifier(Reduction):
         if count <= 2 or self.tree == "balanced":
             return trees.balanced(np.arange(count))
         if self.tree == "huffman":
-            return trees.huffman(np.bincount(labels, rows.weights, count).astype(np.float64))
-        return trees.spectral(self._confusion(rows, labels))
+            return trees.huffman(np.bincount(labels, data.weights, count).astype(np.float64))
+        return trees.spectral(self._confusion(data, labels))
 
-    def _confusion(self, rows: Rows, labels: NDArray[np.int32]) -> Floats:
+    def _confusion(self, data: TrainingSet, labels: NDArray[np.int32]) -> Floats:
         """How probable one-vs-rest classifiers find one class where the other is right, either way."""
         from sklearn.utils import _safe_indexing
         from sklearn.utils.validation import _check_method_params
 
-        if rows.params.keys() - {"sample_weight"}:
-            raise ConfigError(f"tree='confusion' takes no fit parameters such as {next(iter(rows.params))}")
-        count, weights = len(self.classes_), np.ones(len(labels)) if rows.weights is None else rows.weights
+        if data.params.keys() - {"sample_weight"}:
+            raise ConfigError(f"tree='confusion' takes no fit parameters such as {next(iter(data.params))}")
+        count, weights = len(self.classes_), np.ones(len(labels)) if data.weights is None else data.weights
         there = np.flatnonzero(weights > 0)
         order = there[np.argsort(labels[there], kind="stable")]
         nth = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])  # of its class
         learn, ask = np.sort(order[nth % 2 == 0]), np.sort(order[nth % 2 == 1])
         if not len(ask):
             return np.ones((count, count))
-        params = _check_method_params(rows.X, rows.params, learn)
+        params = _check_method_params(data.X, data.params, learn)
         model = OneVsRestClassifier(self.estimator, n_jobs=self.n_jobs)
-        model.fit(_safe_indexing(rows.X, learn), labels[learn], **params)
-        p = model.predict_proba(_safe_indexing(rows.X, ask))
+        model.fit(_safe_indexing(data.X, learn), labels[learn], **params)
+        p = model.predict_proba(_safe_indexing(data.X, ask))
         p *= weights[ask, None]
         confusion = np.zeros((count, count))
         known = np.flatnonzero(np.bincount(labels[learn], minlength=count))

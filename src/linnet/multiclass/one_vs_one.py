@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.evaluate.inputs import Floats
-from linnet.fit.solvers.joint_newton import Sides
+from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import TrainingSet
 
 if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
@@ -53,8 +53,8 @@ class OneVsOneClassifier(Reduction):
         self.estimator = estimator
         self.n_jobs = n_jobs
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
-        return Sides.of_pairs(*self._pairs, len(self.classes_), labels)
+    def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
+        return CodeMatrix.from_pairs(*self._pairs, len(self.classes_), labels)
 
     @property
     def _pairs(self) -> tuple[Places, Places]:

@@ -11,10 +11,10 @@ from linnet.data.sparse import as_dense
 from linnet.data.table import check_unmasked
 from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.evaluate.inputs import Floats
-from linnet.fit.solvers.joint_newton import Sides
+from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass.base import Places, Reduction, as_rows
 from linnet.multiclass.decisions import log_yes, shares, with_winner
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import TrainingSet
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -83,14 +83,14 @@ class OneVsRestClassifier(Reduction):
         self._label_rows, labels = np.unique(table.astype(np.int8), axis=0, return_inverse=True)
         return labels.ravel().astype(np.int32)
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         if self.label_table_:
             codes = 2 * self.__dict__.pop("_label_rows") - 1
         else:
             codes = 2 * np.eye(len(self.classes_), dtype=np.int8) - 1
             if len(codes) <= 2:
                 codes = codes[:, 1:]
-        return Sides.of_codes(np.ascontiguousarray(codes, np.int8), labels)
+        return CodeMatrix.from_dense(np.ascontiguousarray(codes, np.int8), labels)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row, or zeros and ones for every label."""

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from linnet.checks import check_number, check_random, check_whole
 from linnet.errors import unknown_name
 from linnet.evaluate.inputs import Floats
-from linnet.fit.solvers.joint_newton import Sides
+from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.fit.solvers.products import product
 from linnet.multiclass import codes as matrices
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.decisions import log_yes_and_no, shares
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import TrainingSet
 
 if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
@@ -64,12 +64,12 @@ class OutputCodeClassifier(Reduction):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         if self.decoding not in DECODINGS:
             raise unknown_name("decoding", self.decoding, DECODINGS)
         self.code_book_ = self._codes(len(self.classes_))
         self.row_distance_ = matrices.row_distance(self.code_book_)
-        return Sides.of_codes(self.code_book_, labels)
+        return CodeMatrix.from_dense(self.code_book_, labels)
 
     def _codes(self, classes: int) -> NDArray[np.int8]:
         columns = int(check_number(self.code_size, "code_size", above=0) * classes)

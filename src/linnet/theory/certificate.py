@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.fit.solvers.coordinate import lasso, part_of
-from linnet.fit.solvers.newton import dependent, elimination_order, factor, newton
+from linnet.fit.solvers.newton import aliased_parameters, elimination_order, factor, newton
 from linnet.fit.solvers.preconditioner import squares
 from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.start import starting_point
 
 _LARGEST = 10_000  # parameters
 
@@ -137,7 +138,9 @@ def _best_biases(problem: Problem, theta: Floats) -> Floats:
     """The same weights with the intercepts that are best for them."""
     weights, biases = problem.to_user(theta)
     rest = part_of(problem, theta, np.empty(0, np.intp))
-    best = newton(rest, rest.from_user(weights[:0], biases), elimination_order(rest), plain=rest.start(), short=False)
+    best = newton(
+        rest, rest.from_user(weights[:0], biases), elimination_order(rest), plain=starting_point(rest), short=False
+    )
     return problem.from_user(weights, best.theta)
 
 
@@ -150,10 +153,10 @@ def _decrement(problem: Problem, theta: Floats, bare: NDArray[np.bool_]) -> floa
     weights, biases = problem.to_user(theta)
     point = rest.at(rest.from_user(weights[chosen], biases), curvature=True)
     order = elimination_order(rest)
-    lost = dependent(rest.at(rest.start(), curvature=True), order)
+    aliased = aliased_parameters(rest.at(starting_point(rest), curvature=True), order)
     assert point.gradient is not None
     assert point.curvature is not None
-    return 0.5 * float(point.gradient @ factor(point.curvature, order, lost).solve(point.gradient))
+    return 0.5 * float(point.gradient @ factor(point.curvature, order, aliased).solve(point.gradient))
 
 
 def _gap(theta: Floats, slope: Floats, ridge: Floats, l1: Floats) -> float:

@@ -43,7 +43,7 @@ class _Dual:
 
     f: Floats
 
-    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
         value, log_p = _log_sum_exp(self.f @ theta)
         p = np.exp(log_p)
         mean = p @ self.f

@@ -15,7 +15,7 @@ from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.data.tabular_encoder import Preparer
 from linnet.errors import ConfigError, DataError, FitError, unknown_name
-from linnet.estimators.linear_model import shift_names
+from linnet.estimators.inputs import shift_names
 from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, solve
 from linnet.estimators.mlp.predictor import Predictor, shift
 from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linnet._sklearn import Classifier, available_if, check_fitted
 from linnet.checks import check_number, check_random
 from linnet.errors import DataError
-from linnet.estimators.logistic import class_numbers
+from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.mlp.base import NetworkEstimator
 from linnet.estimators.mlp.preset import PresetDoor, goes_by_batches
 from linnet.estimators.mlp.problem import Metrics

@@ -10,7 +10,7 @@ from linnet.data.encoder import Encoder
 from linnet.data.table import Array
 from linnet.data.tabular_encoder import Preparer
 from linnet.errors import ConfigError
-from linnet.estimators.linear_model import as_offset
+from linnet.estimators.inputs import as_offset
 from linnet.fit.objective import Objective, predict
 from linnet.heads import Head
 from linnet.model.network import Block, Network, Theta

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linnet._sklearn import Regressor, available_if, r_squared
 from linnet.checks import check_number, check_random
 from linnet.errors import ConfigError, unknown_name
-from linnet.estimators.linear_model import one_target
+from linnet.estimators.inputs import one_target
 from linnet.estimators.mlp.base import NetworkEstimator
 from linnet.estimators.mlp.preset import PresetDoor, goes_by_batches
 from linnet.estimators.mlp.problem import Metrics

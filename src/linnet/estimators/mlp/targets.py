@@ -13,7 +13,7 @@ from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_values, check_values, class_weights
 from linnet.errors import ConfigError, DataError
-from linnet.estimators.linear_model import one_target, row_weights
+from linnet.estimators.inputs import one_target, row_weights
 from linnet.heads import Bernoulli, Categorical, Head, Normal
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.data.table import Array
-from linnet.fit.solvers.newton import Factor, elimination_order, factor
+from linnet.fit.solvers.newton import CachedHessian, Factor, elimination_order, factor
 from linnet.fit.solvers.problem import Floats, Point, Problem, linear_output
 from linnet.fit.solvers.products import column_dots, product
 from linnet.fit.solvers.sums import InMemorySums
@@ -49,7 +49,7 @@ class Basis:
     places: NDArray[np.intp]  # of the old column that each new one is, or is left of
     made: tuple[int, ...]  # new columns that are left of old ones, in the order in which they were made
     factors: Floats  # T, but for what may be shared: (old columns + 1) x (new columns + 1), biases last
-    lost: NDArray[np.bool_]  # old columns that others determine
+    aliased: NDArray[np.bool_]  # old columns that others determine
     made_up: NDArray[np.bool_]  # of those, which are made of other columns, not of the intercept alone; no first levels
     inexact: NDArray[np.bool_]  # of those, which are not quite what others make of them, or by rounding alone
     determined: NDArray[np.intp]  # those of them that are not zero throughout
@@ -60,6 +60,10 @@ class Basis:
     def problem(self) -> Problem:
         """The problem in the new columns, without penalties."""
         return replace(self.outer, columns=self.columns, l2=None, l1=None)
+
+    @cached_property
+    def _objective(self) -> CachedHessian:
+        return CachedHessian(self.problem)
 
     @cached_property
     def t(self) -> Floats:
@@ -100,9 +104,9 @@ class Basis:
         left[stay], left[-1] = rest[self.places[stay]], rest[-1]
         return self.problem.from_user(np.ascontiguousarray(left[:-1]), left[-1])
 
-    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
         """The objective in the new columns, penalties included."""
-        point = self.problem.at(theta, gradient=gradient, curvature=curvature, every=every)
+        point = self._objective.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
         if not self.outer.ridge.any():
             return point
         k = self.outer.outputs
@@ -178,20 +182,20 @@ class _Search:
         self._kept = factor(self._products, self._order, tolerance=_WEAK)
         self._known = reference_levels(problem)
         self._made: list[tuple[int, Floats, Floats]] = []  # the old column, its factors, and what is left of it
-        self._lost: dict[int, tuple[Floats, bool]] = {}  # by column: factors that leave nothing, and whether exactly
+        self._aliased: dict[int, tuple[Floats, bool]] = {}  # by column: factors that leave nothing, and whether exactly
 
     def basis(self) -> Basis | None:
         """The basis, if one is needed."""
         count, dense = self._columns.count, self._columns.dense
-        lost = self._kept.dependent[:-1]
-        weak = lost & (np.diagonal(self._products)[:-1] > 0)
+        aliased = self._kept.aliased[:-1]
+        weak = aliased & (np.diagonal(self._products)[:-1] > 0)
         weak[self._known] = False
         if not weak.any():
             return None
         places = self._order[np.append(weak, False)[self._order]]
         for first in range(0, len(places), _TOGETHER):
             self._look_at_some(places[first : first + _TOGETHER])
-        stay, made = np.flatnonzero(~lost), [place for place, _, _ in self._made]
+        stay, made = np.flatnonzero(~aliased), [place for place, _, _ in self._made]
         taken, before = self._columns.take(stay), int((stay < dense).sum())
         columns = replace(taken, tables=(*taken.tables, *(left[:, None] for _, _, left in self._made)))
         new = np.concatenate([stay[:before], made, stay[before:]]).astype(np.intp)
@@ -199,9 +203,9 @@ class _Search:
         factors[new, np.arange(len(new))] = factors[-1, -1] = 1
         for index, (_, f, _) in enumerate(self._made, before):
             factors[:, index] = f
-        lost[made] = False
+        aliased[made] = False
         made_up, inexact = np.zeros((2, count), np.bool_)
-        for place, (f, exact) in self._lost.items():
+        for place, (f, exact) in self._aliased.items():
             parts = np.abs(f[:-1] * self._rounding)
             sizes = np.abs(f[:-1]) * self._sizes
             others = (sizes > _TRACE * max(sizes[place], parts[place])) & (np.arange(count) != place)
@@ -214,7 +218,7 @@ class _Search:
         if len(new) + self._problem.intercept >= np.count_nonzero(self._weights):
             inexact[:] = False  # no further column can tell rows apart
         ends = range(before, before + len(made))
-        return Basis(self._problem, columns, new, tuple(ends), factors, lost, made_up, inexact, *self._determined())
+        return Basis(self._problem, columns, new, tuple(ends), factors, aliased, made_up, inexact, *self._determined())
 
     def _look_at_some(self, places: NDArray[np.intp]) -> None:
         """Columns of which nothing is left at a first glance, in one pass, and the others one by one."""
@@ -224,7 +228,7 @@ class _Search:
         norms = column_dots(self._weights, left**2)
         for place, factors, norm in zip(places.tolist(), f, norms, strict=True):
             if norm <= (_EXACT * self._rounding_of(factors)) ** 2 * self._total:
-                self._lose(place, factors, exact=True)
+                self._mark_aliased(place, factors, exact=True)
             else:
                 self._look_at(place, factors)
 
@@ -244,15 +248,15 @@ class _Search:
                 f = f - other * (core.dot(weighted, q) / self._total)
         size, rounding = (norm / self._total) ** 0.5, self._rounding_of(f)
         if size <= _ROUNDING * rounding and norm <= _DEPENDENT * self._products[place, place]:
-            self._lose(place, f, exact=size <= _EXACT * rounding)
+            self._mark_aliased(place, f, exact=size <= _EXACT * rounding)
         else:
             self._made.append((place, f / size, left / size))
 
-    def _lose(self, place: int, f: Floats, *, exact: bool) -> None:
+    def _mark_aliased(self, place: int, f: Floats, *, exact: bool) -> None:
         """Take note of a column that others determine: of what is less than its own rounding nothing is kept."""
         trace = np.abs(f[:-1]) * self._sizes <= _EXACT * self._rounding[place]
         trace[place] = False
-        self._lost[place] = np.where(np.append(trace, False), 0.0, f), exact
+        self._aliased[place] = np.where(np.append(trace, False), 0.0, f), exact
 
     def _alone(self, place: int) -> Floats:
         """The factors of a column by itself, from its center."""
@@ -292,10 +296,10 @@ class _Search:
         return np.asarray(precision * np.sqrt(squares[:-1] / self._total))
 
     def _determined(self) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
-        """The lost columns, factors of all columns with which they sum to zero, and whether they have a share."""
+        """The aliased columns, factors of all columns with which they sum to zero, and whether they have a share."""
         problem, columns = self._problem, self._columns
         numbers = columns.dense + columns.sparse_columns
-        found = {place: f for place, (f, _) in self._lost.items()}
+        found = {place: f for place, (f, _) in self._aliased.items()}
         starts = np.cumsum([numbers, *columns.levels])
         for place in self._known:
             f = np.zeros(columns.count + 1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.newton import CachedHessian, elimination_order, factor
 from linnet.fit.solvers.preconditioner import curvature, squares
 from linnet.fit.solvers.problem import Floats, Point, Problem, linear_output
 from linnet.fit.solvers.products import product
@@ -48,7 +48,8 @@ def _proximal_newton(
 ) -> Solution:
     l1 = lasso(problem)
     tolerance *= 1.0 if problem.head.convex else 1e-4  # else a gain is only a part of the one before
-    point = problem.at(theta, curvature=True)
+    objective = CachedHessian(problem)
+    point = objective.at(theta, curvature=True)
     total = first = point.value + core.dot(l1, np.abs(point.theta))
     iterations = 0
     while True:
@@ -67,10 +68,10 @@ def _proximal_newton(
         length, following = 1.0, None
         while following is None:
             moved = point.theta + length * step
-            trial = problem.at(moved, curvature=length == 1.0, gradient=length == 1.0)
+            trial = objective.at(moved, curvature=length == 1.0, gradient=length == 1.0)
             value = trial.value + core.dot(l1, np.abs(moved))
             if value <= total - 1e-4 * length * gain + 1e-13 * abs(total):
-                following = trial if length == 1.0 else problem.at(moved, curvature=True)
+                following = trial if length == 1.0 else objective.at(moved, curvature=True)
                 total = value
             elif length < 1e-12:
                 return Solution(point.theta, total, norm, iterations, False, gain, np.zeros(problem.size, np.bool_))
@@ -175,14 +176,14 @@ def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> F
         factored = factor(h, np.arange(len(chosen)), tolerance=_PIVOT)
         slope = (point.gradient + product(point.curvature, end - point.theta) + l1 * np.sign(end))[chosen]
         step, longest = np.zeros_like(end), 1.0
-        dependent = np.flatnonzero(factored.dependent & bound[chosen])
-        if len(dependent):
-            along = -factored.solve(h[dependent[0]])
-            along[dependent[0]] = 1
+        aliased = np.flatnonzero(factored.aliased & bound[chosen])
+        if len(aliased):
+            along = -factored.solve(h[aliased[0]])
+            along[aliased[0]] = 1
             steep, bent = core.dot(slope, along), core.dot(along, product(h, along))
             step[chosen] = -np.sign(steep) * along
             longest = abs(steep) / bent if bent > 0 else np.inf if steep else 0.0
-        if not len(dependent) or longest < _to_crossing(end, step, bound)[0]:
+        if not len(aliased) or longest < _to_crossing(end, step, bound)[0]:
             step[chosen], longest = -factored.solve(slope), 1.0
         part, first = _to_crossing(end, step, bound)
         if part >= longest:

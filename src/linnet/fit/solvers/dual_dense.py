@@ -18,7 +18,7 @@ from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import product
 
 
-class ByRows:
+class DenseDual:
     """A problem in the columns of T, and the way back to the weights of the columns of X."""
 
     def __init__(self, problem: Problem) -> None:
@@ -29,8 +29,8 @@ class ByRows:
         none = np.zeros(len(products), np.bool_)  # what looks like a combination of other rows may be of small columns
         self._factored: Factor = factor(products, np.arange(len(products)), none)
         self._t = np.tril(self._factored.lower) / self._factored.scale[:, None]
-        lost = np.flatnonzero(self._factored.dependent)  # rows that are combinations of others
-        self._t[lost] = product(self._factored.solve(products[lost]), self._t)
+        aliased = np.flatnonzero(self._factored.aliased)  # rows that are combinations of others
+        self._t[aliased] = product(self._factored.solve(products[aliased]), self._t)
         self.problem = replace(
             problem,
             columns=Columns(len(products), (self._t,)),

@@ -18,19 +18,22 @@ rounds end at the optimum of K, or find that there are columns whose digits sing
 import numpy as np
 
 from linnet._native import core
+from linnet.fit.solvers.lbfgs import SmoothObjective
 from linnet.fit.solvers.preconditioner import Precondition, curvature
+from linnet.fit.solvers.primal import bias_suboptimality
 from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.start import starting_point
 
 
-class RowSpace:
+class SparseDual(SmoothObjective):
     """A problem as L-BFGS sees it, and the way back to the weights."""
 
     def __init__(self, problem: Problem) -> None:
         assert problem.columns.sparse is not None
         self._problem = problem
         self._shape = (problem.columns.rows, problem.outputs)
-        self.half = problem.columns.rows * problem.outputs
-        self.size = 2 * self.half + problem.outputs
+        self.dual_size = problem.columns.rows * problem.outputs
+        self.size = 2 * self.dual_size + problem.outputs
         self.most_threads = problem.most_threads
         penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
         self._products = core.RowProducts(problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads)
@@ -52,12 +55,12 @@ class RowSpace:
     def start(self) -> Point:
         """Weights of zero."""
         theta = np.zeros(self.size)
-        theta[2 * self.half :] = self._problem.start()[-self._problem.outputs :]
-        return self.whole(self.at(theta))
+        theta[2 * self.dual_size :] = starting_point(self._problem)[-self._problem.outputs :]
+        return self.with_full_gradient(self.at(theta))
 
     def at(self, theta: Floats) -> Point:
-        """The objective, and the gradient but for K r: see `whole`."""
-        problem, half = self._problem, self.half
+        """The objective, and the gradient but for K r: see `with_full_gradient`."""
+        problem, half = self._problem, self.dual_size
         z = self._z(theta)
         loss, gradient = np.empty(len(z)), np.empty(self.size)
         slope = gradient[:half].reshape(self._shape)  # a view
@@ -69,29 +72,29 @@ class RowSpace:
         slope += theta[:half].reshape(self._shape)
         return Point(theta, float(loss.sum()) + 0.5 * core.dot(theta[:half], theta[half : 2 * half]), gradient)
 
-    def whole(self, point: Point) -> Point:
+    def with_full_gradient(self, point: Point) -> Point:
         """The point, with K r in its gradient."""
         assert point.gradient is not None
-        r, image = (point.gradient[part].reshape(self._shape) for part in (slice(self.half), self._images))
+        r, image = (point.gradient[part].reshape(self._shape) for part in (slice(self.dual_size), self._images))
         self._products.apply(r, image)
         return point
 
-    def left(self, point: Point, enough: float) -> float:
-        """A bound on what is left to gain: see `Problem.left`, whose g'P⁻¹g is r'K r here."""
+    def suboptimality_bound(self, point: Point, enough: float) -> float:
+        """A bound on what is left to gain: see `Problem.suboptimality_bound`, whose g'P⁻¹g is r'K r here."""
         assert point.gradient is not None
         if self._problem.head.nonnegative and point.value <= enough:
             return point.value
-        r, image = point.gradient[: self.half], point.gradient[self._images]
+        r, image = point.gradient[: self.dual_size], point.gradient[self._images]
         left = 0.5 * core.dot(r, image)
         if left > enough or not self._problem.intercept:
             return left
-        return left + self._problem.left_in_biases(point.gradient[2 * self.half :], self._z(point.theta))
+        return left + bias_suboptimality(self._problem, point.gradient[2 * self.dual_size :], self._z(point.theta))
 
     def steps(self, start: Point) -> Precondition:
         """Steps along gradients: biases move as far as z does for their sake, the first step to the lowest point of the
         parabola in its direction.
         """
-        problem, half = self._problem, self.half
+        problem, half = self._problem, self.dual_size
         assert start.gradient is not None
         scales = [1.0, self._bias_scale() if problem.intercept else 1.0]  # of coordinates and images, and of biases
 
@@ -113,9 +116,9 @@ class RowSpace:
         """The parameters of the whole problem."""
         biases = slice(-self._problem.outputs, None)
         theta, ridge = np.empty(self._problem.size), self._problem.ridge
-        self._problem.sums.gradient(point[: self.half].reshape(self._shape), theta)
+        self._problem.sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
         theta[: biases.start] /= ridge[: biases.start]
-        theta[biases] = point[2 * self.half :]
+        theta[biases] = point[2 * self.dual_size :]
         return theta
 
     def exact(self, point: Floats, theta: Floats) -> Point:
@@ -123,15 +126,15 @@ class RowSpace:
         point = point.copy()
         image = point[self._images].reshape(self._shape)  # a view
         self._problem.sums.predict(theta, image)
-        image -= point[2 * self.half :]
-        return self.whole(self.at(point))
+        image -= point[2 * self.dual_size :]
+        return self.with_full_gradient(self.at(point))
 
     @property
     def _images(self) -> slice:
-        return slice(self.half, 2 * self.half)
+        return slice(self.dual_size, 2 * self.dual_size)
 
     def _z(self, theta: Floats) -> Floats:
-        z = theta[self._images].reshape(self._shape) + theta[2 * self.half :]
+        z = theta[self._images].reshape(self._shape) + theta[2 * self.dual_size :]
         return z if self._problem.offset is None else z + self._problem.offset
 
     def _bias_scale(self) -> float:

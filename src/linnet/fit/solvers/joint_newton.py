@@ -1,206 +1,139 @@
-"""Many binary logistic regressions over the same columns, minimised together.
+"""Many binary logistic regressions over the same columns, minimised jointly.
 
-    objective_p(theta_p) = Σ_i w_i loss(z_ip, t_ip) + ½ Σ_j l2_j θ_pj²         z_p = x w_p + b_p
+    objective_p(θ_p) = Σ_i w_i loss(z_ip, t_ip) + ½ Σ_j l2_j θ_pj²         z_p = x w_p + b_p
 
-Rows belong to groups (classes), and problem p says of each group whether its rows are yes (+1), no (-1) or not there
-(0). The second derivatives of all problems together are a matrix a problem, so that Newton's method takes its steps
-problem by problem, from sums that one pass over the rows gives for all of them; a problem that is done costs nothing.
-Rows of which a problem is so sure that they hardly bend its objective are left out of its second derivatives, and once
-the end is near these are kept as they are; the gradient is always that of all rows, so that steps, a little longer or
-shorter than Newton's, end in the same place. Where that goes slowly, or coefficients are still on their way (those of
-columns that hardly bend the objective), the next second derivatives are of all rows again.
+A sum over the rows of problem p, which its column of the code matrix selects. Problems do not share parameters, so the
+joint Hessian is block diagonal: Newton's method solves one system per problem, from sums that one pass over the rows
+gives for all of them, and a problem that has converged costs nothing.
+
+Rows whose loss has next to no curvature are left out of a problem's Hessian, and near the optimum the last Hessian is
+reused. The gradient is always that of all rows, so steps differ a little from Newton's but converge to the same point.
+Where that is slow, or coefficients still move (those of columns along which the objective is nearly flat), the next
+Hessian is that of all rows again.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
 from linnet.data.columns import Columns
+from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.fit.solvers.newton import settled
 from linnet.fit.solvers.problem import Floats
 from linnet.fit.solvers.products import product
 
-_BYTES = 64_000_000  # of the second derivatives that are in memory together
-_ROUNDING = 1e-13  # changes of the objective this small, in units of itself, are rounding
-_ENOUGH = 1e-18  # so much is left to gain, in units of the objective, where the next step is not worth a pass
-_FAR, _NEAR = 1e-2, 1e-3  # gains, in units of the objective
-_LEFT_OUT = 1e-1, 1e-2  # far from the end, and not: rows of less curvature than so much of the mean tell little of it
-_NOTHING = 1e-15  # a gain this small is none
-_SHORTEST = 1e-6  # part of a step
-_THIN = 8  # one row in so many is enough to begin with
-_ROWS_LEFT = 20  # a column and a side, at least
-_ROUGH = 2e-2  # a gain this small, in units of the first objective, ends the search for a start
+_HESSIAN_BYTES = 64_000_000  # of the Hessians that are in memory at once
+_RELATIVE_ROUNDING = 1e-13  # of the objective: smaller changes are rounding
+_NEGLIGIBLE_GAIN = 1e-15  # of the objective
+_LAST_GAIN = 1e-18  # of the objective: expected gain below which the next step is not worth a pass over the rows
+_FAR_GAIN, _NEAR_GAIN = 1e-2, 1e-3  # of the objective: larger gains are far from the optimum, smaller ones near it
+_LEAST_CURVATURE = 1e-1, 1e-2  # of a row, relative to the mean, to enter the Hessian: far from the optimum, and else
+_SHORTEST_STEP = 1e-6  # of a Newton step
+_ROW_STRIDE = 8  # of the sample of rows that a start is computed from
+_SAMPLED_ROWS_PER_COLUMN = 20  # on each side of a problem, at least
+_ROUGH_GAIN = 2e-2  # of the first objective: smaller gains end the search for a start
 
 
 @dataclass(frozen=True)
-class Sides:
-    """Which rows each problem sees, and as what: entries of a code matrix, group by group.
-
-    `group` has the group of every row. The entries of group g are those from `starts[g]` to `starts[g + 1]` of
-    `problem` (rising) and `sign` (+1 or -1); what is not there is 0.
+class JointSolution:
+    """Where the problems ended: weights (columns x problems) and biases for the columns as given, iterations, and
+    which problems have converged.
     """
 
-    group: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    problem: NDArray[np.int32]
-    sign: NDArray[np.int8]
-    problems: int
-
-    @staticmethod
-    def of_codes(codes: NDArray[np.int8], group: NDArray[np.int32]) -> "Sides":
-        """The entries of a code matrix, groups x problems."""
-        where, problem = np.nonzero(codes)
-        starts = np.searchsorted(where, np.arange(len(codes) + 1)).astype(np.int64)
-        return Sides(group, starts, problem.astype(np.int32), codes[where, problem], codes.shape[1])
-
-    @staticmethod
-    def of_pairs(first: NDArray[np.intp], second: NDArray[np.intp], groups: int, group: NDArray[np.int32]) -> "Sides":
-        """Problems of two groups each: no for the first, yes for the second."""
-        problem = np.arange(len(first), dtype=np.int32)
-        where = np.concatenate([first, second])
-        order = np.lexsort([np.concatenate([problem, problem]), where])
-        starts = np.searchsorted(where[order], np.arange(groups + 1)).astype(np.int64)
-        sign = np.repeat(np.array([-1, 1], np.int8), len(first))
-        return Sides(group, starts, np.concatenate([problem, problem])[order], sign[order], len(first))
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """The rows, group by group."""
-        return np.argsort(self.group, kind="stable").astype(np.int64)
-
-    @cached_property
-    def first(self) -> NDArray[np.int64]:
-        """Where the rows of each group begin in that order, and where the last ends."""
-        counts = np.bincount(self.group, minlength=len(self.starts) - 1)
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-    @cached_property
-    def _group_of_entry(self) -> NDArray[np.intp]:
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-    @cached_property
-    def _by_problem(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """The entries, problem by problem, and where those of each begin."""
-        order = np.argsort(self.problem, kind="stable")
-        return order, np.searchsorted(self.problem[order], np.arange(self.problems + 1)).astype(np.int64)
-
-    def totals(self, by_group: Floats) -> Floats:
-        """Sums over the groups on either side, problems x (no, yes)."""
-        places = 2 * self.problem.astype(np.intp) + (self.sign > 0)
-        return np.asarray(np.bincount(places, by_group[self._group_of_entry], 2 * self.problems).reshape(-1, 2) * 1.0)
-
-    def only(self, chosen: NDArray[np.intp]) -> "Sides":
-        """Some of the problems, in rising order."""
-        place = np.full(self.problems, -1, np.int32)
-        place[chosen] = np.arange(len(chosen))
-        kept = place[self.problem] >= 0
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
-        some = Sides(self.group, starts, place[self.problem[kept]], self.sign[kept], len(chosen))
-        some.__dict__.update(order=self.order, first=self.first)  # of the same rows
-        return some
-
-    def thinned(self, whole: NDArray[np.bool_]) -> "Sides":
-        """One in `_THIN` rows of each group, and all rows on the sides (problems x (no, yes)) that are to stay whole.
-
-        Rows that are drawn and rows that are not are groups of their own, the former first.
-        """
-        groups = len(self.starts) - 1
-        nth = np.empty(len(self.group), np.int64)  # of its group
-        nth[self.order] = np.arange(len(self.group)) - np.repeat(self.first[:-1], np.diff(self.first))
-        group = self.group + np.where(nth % _THIN == 0, 0, groups).astype(np.int32)
-        too = whole[self.problem, (self.sign > 0).astype(np.intp)]
-        after = len(self.problem) + np.concatenate([[0], np.cumsum(too)])[self.starts[1:]]
-        starts = np.concatenate([self.starts, after]).astype(np.int64)
-        problem, sign = (np.concatenate([part, part[too]]) for part in (self.problem, self.sign))
-        return Sides(group, starts, problem, sign, self.problems)
-
-    def rows(self, problem: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-        """The rows of one problem, as they lie, and whether they are yes (1) or no (0)."""
-        order, starts = self._by_problem
-        mine = order[starts[problem] : starts[problem + 1]]
-        sign = np.zeros(len(self.starts) - 1, np.int8)
-        sign[self._group_of_entry[mine]] = self.sign[mine]
-        of_row = sign[self.group]
-        rows = np.flatnonzero(of_row)
-        return rows, (of_row[rows] > 0).astype(np.int32)
+    weights: Floats
+    biases: Floats
+    iterations: NDArray[np.intp]
+    converged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Together:
-    """The problems and what they share. `ridge`: the l2 penalty of each column; all must be above 0."""
+class JointNewton:
+    """Newton's method on all problems of a code matrix at once.
 
-    columns: Columns  # dense
-    sides: Sides
-    ridge: Floats
-    weights: Floats | None = None  # of rows
-    by_answer: Floats | None = None  # problems x (no, yes): more weights, of a problem's rows
+    Parameters
+    ----------
+    columns : Columns
+        The table; all columns must be dense.
+    codes : CodeMatrix
+        Which rows each problem sees, and as which class.
+    l2 : array of shape (columns,)
+        The penalty of each column, the same for all problems; all must be above 0.
+    weights : array of shape (rows,) or None
+        Row weights.
+    side_weights : array of shape (problems, 2) or None
+        Factors of the weights of each problem's negative and positive rows.
+    intercept : bool
+        Whether biases are fitted.
+    threads : int
+        How many threads may be used.
+    """
+
+    columns: Columns
+    codes: CodeMatrix
+    l2: Floats
+    weights: Floats | None = None
+    side_weights: Floats | None = None
     intercept: bool = True
     threads: int = 1
 
-    def minimise(self, max_iter: int = 100) -> tuple[Floats, Floats, NDArray[np.intp], NDArray[np.bool_]]:
-        """Weights (columns x problems) and biases for the columns as they are, iterations, and which problems came to
-        an end.
-        """
-        size, problems = self.columns.count + 1, self.sides.problems
+    def minimise(self, max_iter: int = 100) -> JointSolution:
+        """Minimise all problems, in no more than `max_iter` iterations each."""
+        size, problems = self.columns.count + 1, self.codes.problems
         center = self.columns.middle() if self.intercept else np.zeros(self.columns.count)
         sums = core.Binaries(self.columns.to_core(), center, self.threads)
         theta, done = np.zeros((problems, size)), np.zeros(problems, np.bool_)
         iterations = np.zeros(problems, np.intp)
-        together = max(1, _BYTES // (16 * size * size))
-        fewer, thin = self._thinned()
-        for start in range(0, problems, together):
-            some = np.arange(start, min(start + together, problems))
-            group = _Group(self, sums, some)
-            at, few = group.start(), np.flatnonzero(thin[some])
+        at_once = max(1, _HESSIAN_BYTES // (16 * size * size))
+        sample, is_sampled = self._subsampled()
+        for start in range(0, problems, at_once):
+            some = np.arange(start, min(start + at_once, problems))
+            batch = _Batch(self, sums, some)
+            at, few = batch.start(), np.flatnonzero(is_sampled[some])
             if len(few):
-                rough = _Group(fewer, sums, some[few])
-                at[few] = rough.newton(at[few], max_iter, enough=_ROUGH)[0]
-                group.expect(few, rough)
-            theta[some], iterations[some], done[some] = group.newton(at, max_iter)
+                rough = _Batch(sample, sums, some[few])
+                at[few] = rough.newton(at[few], max_iter, enough=_ROUGH_GAIN)[0]
+                batch.expect(few, rough)
+            theta[some], iterations[some], done[some] = batch.newton(at, max_iter)
         weights = np.ascontiguousarray(theta[:, :-1].T)
-        return weights, theta[:, -1] - product(center[None], weights)[0], iterations, done
+        return JointSolution(weights, theta[:, -1] - product(center[None], weights)[0], iterations, done)
 
-    def _thinned(self) -> tuple["Together", NDArray[np.bool_]]:
-        """The problems with fewer rows, which weigh more, to find a start near the end; and which have fewer."""
-        whole = self.sides.totals(np.diff(self.sides.first) * 1.0) < _THIN * _ROWS_LEFT * len(self.ridge)
-        if whole.all():
-            return self, np.zeros(len(whole), np.bool_)
-        fewer = self.sides.thinned(whole)
-        total, left = (
-            sides.totals(np.bincount(sides.group, self.weights, len(sides.starts) - 1).astype(np.float64))
-            for sides in (self.sides, fewer)
-        )
-        heavier = np.divide(total, left, out=np.ones_like(total), where=left > 0)
-        by_answer = heavier if self.by_answer is None else heavier * self.by_answer
-        thin = (left > 0).all(axis=1) & (~whole).any(axis=1)
-        return replace(self, sides=fewer, by_answer=by_answer), np.asarray(thin)
+    def _subsampled(self) -> tuple["JointNewton", NDArray[np.bool_]]:
+        """The problems on a sample of the rows, reweighted to the totals of all rows, and which problems are sampled:
+        sides of few rows are kept as they are.
+        """
+        keep_all = self.codes.side_rows() < _ROW_STRIDE * _SAMPLED_ROWS_PER_COLUMN * len(self.l2)
+        if keep_all.all():
+            return self, np.zeros(len(keep_all), np.bool_)
+        sample = self.codes.subsampled(_ROW_STRIDE, keep_all)
+        total, sampled = self.codes.side_weights(self.weights), sample.side_weights(self.weights)
+        factors = np.divide(total, sampled, out=np.ones_like(total), where=sampled > 0)
+        side_weights = factors if self.side_weights is None else factors * self.side_weights
+        is_sampled = (sampled > 0).all(axis=1) & (~keep_all).any(axis=1)
+        return replace(self, codes=sample, side_weights=side_weights), np.asarray(is_sampled)
 
 
-class _Group:
-    """Problems whose second derivatives are in memory together."""
+class _Batch:
+    """Problems whose Hessians are in memory at once."""
 
-    def __init__(self, together: Together, sums: core.Binaries, chosen: NDArray[np.intp]) -> None:
-        self._together, self._sums = together, sums
-        self._sides = together.sides.only(chosen)
-        self._by_answer = None if together.by_answer is None else together.by_answer[chosen]
-        self._ridge = np.append(together.ridge, 0.0)
-        self._curvature = np.zeros((len(chosen), len(self._ridge), len(self._ridge)))
-        self._bias_curvature = np.zeros(len(chosen))  # without what was left out
-        self._least = np.zeros(len(chosen))  # curvature of rows that second derivatives need; infinite: none are needed
-        self._whole = np.zeros(len(chosen), np.bool_)  # no rows are left out any more
-        self._exact = np.zeros(len(chosen), np.bool_)  # whether second derivatives are of this point and all rows
-        counts = np.diff(self._sides.first).astype(np.float64)
-        self._rows = self._sides.totals(counts).sum(axis=1)
+    def __init__(self, method: JointNewton, sums: core.Binaries, chosen: NDArray[np.intp]) -> None:
+        self._method, self._sums = method, sums
+        self._codes = method.codes.take(chosen)
+        self._side_weights = None if method.side_weights is None else method.side_weights[chosen]
+        self._l2 = np.append(method.l2, 0.0)
+        self._hessian = np.zeros((len(chosen), len(self._l2), len(self._l2)))
+        self._bias_curvature = np.zeros(len(chosen))  # summed over the rows that entered the last Hessian
+        self._least = np.zeros(len(chosen))  # curvature of a row to enter the next Hessian; inf: the last one is reused
+        self._all_rows = np.zeros(len(chosen), np.bool_)  # whether all rows enter from now on
+        self._exact = np.zeros(len(chosen), np.bool_)  # whether the Hessian is that of this point and all rows
+        self._rows = self._codes.side_rows().sum(axis=1)
 
     def newton(
         self, theta: Floats, max_iter: int, enough: float = 0.0
     ) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
-        """Theta, iterations, and which problems came to an end; the rules are those of `linnet.fit.solvers.newton`.
-
-        `enough`: a gain, in units of the first objective, with which a problem comes to an end, too.
+        """Theta (problems x parameters), iterations, and which problems have converged, by the rules of
+        `linnet.fit.solvers.newton`; also where a gain is below `enough` times the first objective.
         """
         theta, count = theta.copy(), len(theta)
         iterations, done = np.zeros(count, np.intp), np.zeros(count, np.bool_)
@@ -209,104 +142,106 @@ class _Group:
         first, before, last = value.copy(), np.zeros(count), np.zeros_like(theta)
         for iteration in range(max_iter + 1):
             step = np.empty_like(gradient)
-            self._sums.solve(self._curvature[active], gradient, step)
+            self._sums.solve(self._hessian[active], gradient, step)
             np.negative(step, out=step)
             gain = -(gradient * step).sum(axis=1)
-            nothing = enough * np.abs(first[active]) + _NOTHING * (np.abs(value) + np.abs(first[active] - value))
-            quick = gain <= 1e-2 * before[active]  # after this step, gain / before of the gain will be left
-            near, slow = gain <= _NEAR * np.abs(value), ~quick & (before[active] > 0)
-            no_gain, exact = gain <= nothing, self._exact[active]
-            ends = no_gain | (quick & (gain * gain <= _ENOUGH * np.abs(value) * before[active]))
-            on_their_way = ends & ~(no_gain & exact) & (enough == 0) & ~settled(step, last[active], theta[active])
-            ends &= ~on_their_way
-            again = on_their_way | (near & slow & ~exact)
-            self._whole[active[again]] = True
+            negligible = enough * np.abs(first[active]) + _NEGLIGIBLE_GAIN * (
+                np.abs(value) + np.abs(first[active] - value)
+            )
+            quick = gain <= 1e-2 * before[active]  # so that gain / before of the gain remains after this step
+            near, slow = gain <= _NEAR_GAIN * np.abs(value), ~quick & (before[active] > 0)
+            no_gain, exact = gain <= negligible, self._exact[active]
+            ends = no_gain | (quick & (gain * gain <= _LAST_GAIN * np.abs(value) * before[active]))
+            still_moving = ends & ~(no_gain & exact) & (enough == 0) & ~settled(step, last[active], theta[active])
+            ends &= ~still_moving
+            again = still_moving | (near & slow & ~exact)
+            self._all_rows[active[again]] = True
             theta[active[ends]] += step[ends]
             done[active[ends]] = True
-            far = gain > _FAR * np.abs(value)
-            self._leave_out(active, np.where(self._whole[active], 0.0, np.where(far, *_LEFT_OUT)))
-            self._least[active[near & ~slow & ~again]] = np.inf  # the last ones are good enough
+            far = gain > _FAR_GAIN * np.abs(value)
+            self._leave_out(active, np.where(self._all_rows[active], 0.0, np.where(far, *_LEAST_CURVATURE)))
+            self._least[active[near & ~slow & ~again]] = np.inf  # the last Hessian is good enough
             iterations[active], before[active], last[active] = iteration, gain, step
-            left = ~ends & np.isfinite(gain)
-            if iteration == max_iter or not left.any():
+            going = ~ends & np.isfinite(gain)
+            if iteration == max_iter or not going.any():
                 break
-            active = active[left]
-            value, gradient, stuck = self._descend(theta, active, value[left], step[left], gain[left])
-            if stuck.any():  # rounding has the last word, which is not for this solver to say
+            active = active[going]
+            value, gradient, stuck = self._descend(theta, active, value[going], step[going], gain[going])
+            if stuck.any():  # at the limit of rounding: a solver of one problem has to decide
                 active, value, gradient = active[~stuck], value[~stuck], gradient[~stuck]
             if not len(active):
                 break
         return theta, iterations, done & np.isfinite(theta).all(axis=1)
 
     def start(self) -> Floats:
-        """Weights of zero, and the biases that fit the shares of yes."""
-        together, sides = self._together, self._sides
-        theta = np.zeros((sides.problems, len(self._ridge)))
-        if together.intercept:
-            counts = np.bincount(sides.group, together.weights, len(sides.starts) - 1)
-            total = sides.totals(counts.astype(np.float64))
-            total = total if self._by_answer is None else total * self._by_answer
+        """Weights of zero, and as biases the log-odds of the positive class."""
+        theta = np.zeros((self._codes.problems, len(self._l2)))
+        if self._method.intercept:
+            total = self._codes.side_weights(self._method.weights)
+            total = total if self._side_weights is None else total * self._side_weights
             theta[:, -1] = np.log(total[:, 1] / total[:, 0])
         return theta
 
-    def expect(self, few: NDArray[np.intp], rough: "_Group") -> None:
-        """Leave rows out from the first time on, by what the same problems' sums over fewer rows were."""
+    def expect(self, few: NDArray[np.intp], rough: "_Batch") -> None:
+        """Leave rows out of the first Hessian already, by the curvature that these problems had on a sample of rows."""
         self._bias_curvature[few] = rough._bias_curvature
-        self._leave_out(few, _LEFT_OUT[0])
+        self._leave_out(few, _LEAST_CURVATURE[0])
 
-    def _leave_out(self, active: NDArray[np.intp], part: Floats | float) -> None:
-        """Of the next second derivatives the rows with less than a part of the mean curvature of the last ones."""
-        self._least[active] = part * self._bias_curvature[active] / self._rows[active]
+    def _leave_out(self, active: NDArray[np.intp], share: Floats | float) -> None:
+        """Leave rows with less than `share` of the last mean curvature out of the next Hessian."""
+        self._least[active] = share * self._bias_curvature[active] / self._rows[active]
 
     def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """The objective of the active problems and its gradient; second derivatives are left in `_curvature`."""
+        """The objective of the active problems and its gradient; their Hessians are stored in `_hessian`."""
         count, size = len(active), theta.shape[1]
-        sides = self._sides if count == self._sides.problems else self._sides.only(active)
+        codes = self._codes if count == self._codes.problems else self._codes.take(active)
         here, least = np.ascontiguousarray(theta[active]), np.ascontiguousarray(self._least[active])
-        value, gradient, curvature = np.empty(count), np.empty((count, size)), np.empty((count, size, size))
-        by_answer = None if self._by_answer is None else np.ascontiguousarray(self._by_answer[active])
+        value, gradient, hessian = np.empty(count), np.empty((count, size)), np.empty((count, size, size))
+        side_weights = None if self._side_weights is None else np.ascontiguousarray(self._side_weights[active])
         self._sums.sums(
             here,
-            sides.order,
-            sides.first,
-            sides.starts,
-            sides.problem,
-            sides.sign,
-            self._together.weights,
-            by_answer,
+            codes.row_order,
+            codes.group_starts,
+            codes.starts,
+            codes.problem,
+            codes.sign,
+            self._method.weights,
+            side_weights,
             least,
             value,
             gradient,
-            curvature,
+            hessian,
         )
         new = np.isfinite(least)
-        self._bias_curvature[active[new]] = curvature[new, -1, -1]
+        self._bias_curvature[active[new]] = hessian[new, -1, -1]
         self._exact[active] = least == 0
-        pull = self._ridge * here
-        value += 0.5 * (pull * here).sum(axis=1)
-        gradient += pull
-        every = np.arange(size)
-        curvature[:, every, every] += self._ridge
-        if not self._together.intercept:
-            gradient[:, -1], curvature[:, -1], curvature[:, :, -1], curvature[:, -1, -1] = 0, 0, 0, 1
-        self._curvature[active[new]] = curvature[new]
+        penalty_slope = self._l2 * here
+        value += 0.5 * (penalty_slope * here).sum(axis=1)
+        gradient += penalty_slope
+        diagonal = np.arange(size)
+        hessian[:, diagonal, diagonal] += self._l2
+        if not self._method.intercept:
+            gradient[:, -1], hessian[:, -1], hessian[:, :, -1], hessian[:, -1, -1] = 0, 0, 0, 1
+        self._hessian[active[new]] = hessian[new]
         return value, gradient
 
     def _descend(
         self, theta: Floats, active: NDArray[np.intp], value: Floats, step: Floats, gain: Floats
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Move each problem along its step, as far as its objective falls enough; `stuck`: those that it leads
-        nowhere.
+        """Backtrack along each problem's step until its objective has fallen enough: the objective and gradient there,
+        and for which problems no length did.
         """
         start, length = theta[active], np.ones(len(active))
         theta[active] = start + step
         found = self._at(theta, active)
         while True:
-            risen = ~(found[0] <= value - 1e-4 * length * gain + _ROUNDING * np.abs(value)) & (length > _SHORTEST)
+            risen = ~(found[0] <= value - 1e-4 * length * gain + _RELATIVE_ROUNDING * np.abs(value)) & (
+                length > _SHORTEST_STEP
+            )
             if not risen.any():
                 break
             length[risen] /= 2
             theta[active[risen]] = start[risen] + length[risen, None] * step[risen]
             for part, again in zip(found, self._at(theta, active[risen]), strict=True):
                 part[risen] = again
-        return *found, length <= _SHORTEST
+        return *found, length <= _SHORTEST_STEP

@@ -2,8 +2,8 @@
 second derivatives (a preconditioner) instead of a multiple of the identity.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -20,33 +20,33 @@ _LONG_WAIT = 100  # iterations in which what is left did not halve
 _NOTHING = 1e-15  # of the objective: what rounding leaves
 
 
-class Smooth(Protocol):
-    """What is minimised: a Problem, or something whose vectors have another product."""
+class SmoothObjective(ABC):
+    """What L-BFGS minimises: a problem, or one whose vectors have an inner product of their own.
 
-    @property
-    def size(self) -> int:
-        """Length of vectors."""
+    `size`: length of vectors. `dual_size`: how many of their entries are coordinates in row space, each of which is
+    stored with its image (see core/objective/lbfgs_history.hpp); 0: the inner product is the usual one.
+    `most_threads`: how many threads may be used.
+    """
 
-    @property
-    def half(self) -> int:
-        """What part of them are coordinates with images: see core/objective/lbfgs_history.hpp."""
+    size: int
+    most_threads: int
+    dual_size: int = 0
 
-    @property
-    def most_threads(self) -> int:
-        """How many threads may be used."""
-
+    @abstractmethod
     def at(self, theta: Floats) -> Point:
-        """The objective and as much of its gradient as products with steps need."""
+        """The objective and as much of its gradient as inner products with steps need."""
 
-    def whole(self, point: Point) -> Point:
-        """The same with all of its gradient."""
+    def with_full_gradient(self, point: Point) -> Point:
+        """The point with all of its gradient."""
+        return point
 
-    def left(self, point: Point, enough: float) -> float | None:
-        """A bound on what is left to gain, sharp where it is below `enough`; None if there is none."""
+    def suboptimality_bound(self, point: Point, enough: float) -> float | None:
+        """A bound on the objective minus its minimum, sharp where it is below `enough`; None if none is known."""
+        return None
 
 
 def lbfgs(
-    problem: Smooth,
+    problem: SmoothObjective,
     start: Floats | Point,
     precondition: Precondition,
     *,
@@ -65,20 +65,20 @@ def lbfgs(
     `before`: the objective that gains count from, if not that of the start. `memory`: of so many changes, fewer if they
     are large. `refresh(point, iteration)` may hand over a better preconditioner.
     """
-    point = start if isinstance(start, Point) else problem.whole(problem.at(start))
+    point = start if isinstance(start, Point) else problem.with_full_gradient(problem.at(start))
     del start  # which would keep its vectors
     before = point.value if before is None else before
     steps = _Steps(problem, precondition, memory)
     small, least, since = 0, np.inf, 0
-    dependent = np.zeros(problem.size, np.bool_)
+    aliased = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
         step = steps.step(point.gradient)
-        gain = -core.dot(point.gradient, step, problem.half)
+        gain = -core.dot(point.gradient, step, problem.dual_size)
         norm = float(np.abs(point.gradient).max())
         gained, value = max(before - point.value, 0.0), abs(point.value)
         enough = tolerance * min(gained, value) + _NOTHING * max(gained, value)
-        bound = problem.left(point, enough)
+        bound = problem.suboptimality_bound(point, enough)
         left = 0.5 * abs(gain) if bound is None else bound
         watch(iteration, point.value, left)
         small = small + 1 if 0.5 * gain <= enough else 0
@@ -88,13 +88,13 @@ def lbfgs(
         if small > 0 and (iteration - since >= _LONG_WAIT or not gain > 0):
             finished = True  # rounding has the last word
         if finished or iteration == max_iter or not gain > 0:
-            return Solution(point.theta, point.value, norm, iteration, finished or norm == 0, left, dependent)
+            return Solution(point.theta, point.value, norm, iteration, finished or norm == 0, left, aliased)
         following = _search(problem, point, step, gain)
         if following is None:
             if steps.forget():  # once more from the preconditioner alone
                 continue
-            return Solution(point.theta, point.value, norm, iteration, 0.5 * gain <= enough, left, dependent)
-        following = problem.whole(following)
+            return Solution(point.theta, point.value, norm, iteration, 0.5 * gain <= enough, left, aliased)
+        following = problem.with_full_gradient(following)
         assert following.gradient is not None
         steps.replace(refresh(following, iteration + 1) if refresh else None)
         steps.remember(following.theta - point.theta, following.gradient - point.gradient)
@@ -105,13 +105,13 @@ def lbfgs(
 class _Steps:
     """Steps from gradients: the changes so far, and the preconditioner for what they do not know."""
 
-    def __init__(self, problem: Smooth, precondition: Precondition, memory: int) -> None:
-        kept = core.NarrowChanges if problem.half else core.Changes  # images are known to single precision only
-        each = (8 if problem.half else 16) * problem.size
+    def __init__(self, problem: SmoothObjective, precondition: Precondition, memory: int) -> None:
+        kept = core.NarrowChanges if problem.dual_size else core.Changes  # images are known to single precision only
+        each = (8 if problem.dual_size else 16) * problem.size
         memory = max(_LEAST_MEMORY, min(memory, _MEMORY_BYTES // each))
         threads = problem.most_threads if problem.size >= _LONG else 1
-        self._changes = kept(problem.size, problem.half, memory, threads)
-        self._half = problem.half
+        self._changes = kept(problem.size, problem.dual_size, memory, threads)
+        self._dual_size = problem.dual_size
         self._precondition = precondition
         self._scale = 1.0
 
@@ -121,10 +121,10 @@ class _Steps:
 
     def remember(self, moved: Floats, bent: Floats) -> None:
         """Take note of a change of theta and of the gradient."""
-        curvature = core.dot(moved, bent, self._half)
-        if curvature > 1e-14 * core.dot(bent, bent, self._half):
+        curvature = core.dot(moved, bent, self._dual_size)
+        if curvature > 1e-14 * core.dot(bent, bent, self._dual_size):
             self._changes.push(moved, bent)
-            unscaled = core.dot(bent, self._precondition(bent), self._half)
+            unscaled = core.dot(bent, self._precondition(bent), self._dual_size)
             if unscaled > 0:  # not where the preconditioner, of rows that are certain, is nothing but rounding
                 self._scale = curvature / unscaled
 
@@ -145,7 +145,7 @@ class _Steps:
         return np.negative(r, out=r)
 
 
-def _search(problem: Smooth, point: Point, step: Floats, gain: float) -> Point | None:
+def _search(problem: SmoothObjective, point: Point, step: Floats, gain: float) -> Point | None:
     """A point along step that fulfils the strong Wolfe conditions, by bisection and interpolation."""
     low, high, length = 0.0, np.inf, 1.0
     best = None
@@ -163,7 +163,7 @@ def _search(problem: Smooth, point: Point, step: Floats, gain: float) -> Point |
             length = max(length, low + 0.1 * (high - low))
             continue
         best = trial
-        slope = core.dot(trial.gradient, step, problem.half)
+        slope = core.dot(trial.gradient, step, problem.dual_size)
         if slope < -0.9 * gain:  # still falling as steeply as at the start
             low = length
             length = 2 * length if high == np.inf else 0.5 * (low + high)

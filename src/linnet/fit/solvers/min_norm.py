@@ -53,7 +53,7 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
     for strength in np.unique(penalty):
         matrix = products + strength * np.eye(len(products))
         factored = factor(matrix, np.arange(len(matrix)))
-        nothing = null_space(factored, matrix, factored.dependent)
+        nothing = null_space(factored, matrix, factored.aliased)
         right = centered(root * t)[:, penalty == strength]
         right -= product(nothing, _best(nothing, right))  # what no coefficients can reach
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
@@ -138,10 +138,10 @@ def gram(problem: Problem, solution: Solution) -> Floats | None:
     k = problem.outputs
     if solution.row_products is not None:
         return solution.row_products
-    if problem.constant_curvature is None:
+    if solution.hessian is None:
         return None
-    whole = problem.constant_curvature[::k, ::k]
-    inner, to_bias, weight = whole[:-1, :-1], whole[-1, :-1], float(whole[-1, -1])
+    of_one = solution.hessian[::k, ::k]  # outputs are independent, with the same Hessian each
+    inner, to_bias, weight = of_one[:-1, :-1], of_one[-1, :-1], float(of_one[-1, -1])
     if not problem.intercept:
         return inner.copy()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -204,11 +204,11 @@ def _blocks(columns: Columns) -> Iterator[tuple[NDArray[np.intp], Any]]:
         yield first + mine, entries[:, mine].toarray()
 
 
-def null_space(factored: Factor, matrix: Floats, dependent: NDArray[np.bool_]) -> Floats:
-    """For each dependent row of a matrix a column that the matrix takes to zero."""
-    lost = np.flatnonzero(dependent)
-    out = -factored.solve(matrix[lost])
-    out[np.arange(len(lost)), lost] = 1
+def null_space(factored: Factor, matrix: Floats, aliased: NDArray[np.bool_]) -> Floats:
+    """A basis of the null space of a symmetric matrix, size x number of aliased rows: one column for each of them."""
+    places = np.flatnonzero(aliased)
+    out = -factored.solve(matrix[places])
+    out[np.arange(len(places)), places] = 1
     return out.T
 
 

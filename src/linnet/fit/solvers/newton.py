@@ -61,7 +61,7 @@ class Factor:
         return out
 
     @property
-    def dependent(self) -> NDArray[np.bool_]:
+    def aliased(self) -> NDArray[np.bool_]:
         """Which rows depend on others."""
         out = np.empty(len(self.order), np.bool_)
         out[self.order] = self.kept == 0
@@ -69,20 +69,20 @@ class Factor:
 
 
 def factor(
-    matrix: Floats, order: NDArray[np.intp], lost: NDArray[np.bool_] | None = None, *, tolerance: float = _PIVOT
+    matrix: Floats, order: NDArray[np.intp], aliased: NDArray[np.bool_] | None = None, *, tolerance: float = _PIVOT
 ) -> Factor:
-    """Factor a positive semidefinite matrix, scaled to a diagonal of ones. `lost`: the rows that depend on others, if
+    """Factor a positive semidefinite matrix, scaled to a diagonal of ones. `aliased`: the rows that depend on others, if
     that is known; else those whose pivot is below the tolerance.
     """
     diagonal = np.diagonal(matrix)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    if lost is not None:
-        scale[lost] = 0
+    if aliased is not None:
+        scale[aliased] = 0
     lower = np.ascontiguousarray(matrix[order[:, None], order])
     lower *= scale[order]
     lower *= scale[order][:, None]
     kept = np.empty(len(order), np.uint8)
-    core.cholesky(lower, tolerance if lost is None else _LEAST_PIVOT, kept)
+    core.cholesky(lower, tolerance if aliased is None else _LEAST_PIVOT, kept)
     return Factor(lower, kept, order, scale)
 
 
@@ -111,10 +111,28 @@ def elimination_order(problem: Problem) -> NDArray[np.intp]:
 
 
 class Objective(Protocol):
-    """Anything with a value, a gradient and second derivatives."""
+    """Anything with a value, a gradient and a Hessian."""
 
-    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, every: int = 1) -> Point:
-        """Evaluate at theta; `every`: from part of the rows."""
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
+        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
+
+
+class CachedHessian:
+    """The objective of a problem; under a quadratic head, whose Hessian does not depend on theta, that is kept."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.hessian: Floats | None = None  # once known, of a quadratic head
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
+        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
+        constant = curvature and row_stride == 1 and self._problem.head.quadratic
+        if constant and self.hessian is not None:
+            return replace(self._problem.at(theta, gradient=gradient), curvature=self.hessian)
+        point = self._problem.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
+        if constant:
+            self.hessian = point.curvature
+        return point
 
 
 def newton(
@@ -123,7 +141,7 @@ def newton(
     order: NDArray[np.intp],
     *,
     max_iter: int = 100,
-    every: int = 1,
+    row_stride: int = 1,
     enough: float = _ENOUGH,
     factored: Factor | None = None,
     plain: Floats | None = None,
@@ -132,21 +150,21 @@ def newton(
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise from a given theta, or from a point with derivatives, whose factor may be known. `order`: of
-    elimination. `every`: on part of the rows, for a start. `plain`: a theta where all rows count, if the start may not
+    elimination. `row_stride`: on part of the rows, for a start. `plain`: a theta where all rows count, if the start may not
     be one. `short`: the last step may do with the second derivatives of the point before, which leaves some 1e-9 of
     theta; else there is only rounding left. `exact`: the second derivatives are; else each gain is only a part of the
     one before, and it goes on to the last.
     """
-    point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, every=every)
+    point = theta if isinstance(theta, Point) else problem.at(theta, curvature=True, row_stride=row_stride)
     assert point.curvature is not None
     factored = factor(point.curvature, order) if factored is None else factored
-    if plain is not None and factored.dependent[np.diagonal(point.curvature) > 0].any():
+    if plain is not None and factored.aliased[np.diagonal(point.curvature) > 0].any():
         there = problem.at(plain, curvature=True)
         assert there.curvature is not None
         other = factor(there.curvature, order)
-        if (factored.dependent & ~other.dependent).any():  # columns here only seem to depend on others
+        if (factored.aliased & ~other.aliased).any():  # columns here only seem to depend on others
             point, factored = there, other
-    lost = factored.dependent
+    aliased = factored.aliased
     iterations, before, first, damping = 0, np.inf, point.value, 0.0
     moved, away = np.zeros_like(point.theta), None
     while True:
@@ -155,13 +173,15 @@ def newton(
         gain = -core.dot(point.gradient, step)  # twice what the quadratic model promises
         norm = float(np.abs(point.gradient).max(initial=0.0))
         watch(iterations, point.value, 0.5 * gain)
-        held, left = factored.dependent & ~lost, gain
+        held, left = factored.aliased & ~aliased, gain
         if held.any():  # columns that seem to have come far enough on their way to infinity
             assert point.curvature is not None
             left += float((point.gradient[held] ** 2 / np.maximum(np.diagonal(point.curvature)[held], 1e-300)).sum())
             away = moved if away is None else away
             if left <= _ENOUGH * abs(point.value):  # they have, and so have the others
-                return Solution(point.theta, point.value, norm, iterations, False, 0.5 * left, lost, away, point.reach)
+                return Solution(
+                    point.theta, point.value, norm, iterations, False, 0.5 * left, aliased, away, point.z_range
+                )
         gained, size = abs(first - point.value), abs(point.value)
         if exact:
             finished = gain <= _NOTHING * (size + gained) or (
@@ -172,12 +192,12 @@ def newton(
         else:
             finished = gain <= _LEFT * gained or (gain <= _NOTHING * (size + gained) and gain >= 0.5 * before)
         if finished or iterations == max_iter or not np.isfinite(gain):
-            end = point.theta + step if finished and _leads_down(problem, point, step, every) else point.theta
-            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, lost, step, point.reach)
+            end = point.theta + step if finished and _leads_down(problem, point, step, row_stride) else point.theta
+            return Solution(end, point.value, norm, iterations, finished, 0.5 * gain, aliased, step, point.z_range)
         iterations += 1
         # 0.1: a guess
         if short and exact and before < np.inf and (gain / before) ** 4 * gain <= 0.1 * _LEFT * abs(point.value):
-            trial = problem.at(point.theta + step, every=every)
+            trial = problem.at(point.theta + step, row_stride=row_stride)
             assert trial.gradient is not None
             step_there = -factored.solve(trial.gradient)
             rest = -core.dot(trial.gradient, step_there)
@@ -187,47 +207,49 @@ def newton(
                 norm = float(np.abs(trial.gradient).max(initial=0.0))
                 watch(iterations, trial.value, 0.5 * rest)
                 end = trial.theta + step_there
-                return Solution(end, trial.value, norm, iterations, True, 0.5 * rest, lost, step_there, trial.reach)
+                return Solution(
+                    end, trial.value, norm, iterations, True, 0.5 * rest, aliased, step_there, trial.z_range
+                )
         before = gain
         del factored
         point = replace(point, curvature=None)  # the next point's needs the room
-        following = _descend(problem, point, step, gain, every)
+        following = _descend(problem, point, step, gain, row_stride)
         stays = following.theta is point.theta or left > 2 * gain
         damping = max(100 * damping, _LEAST_DAMPING) if stays else 0.0
         if damping > 1:
-            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, lost, step, point.reach)
+            return Solution(point.theta, point.value, norm, iterations, False, 0.5 * gain, aliased, step, point.z_range)
         point, moved = following, following.theta - point.theta
         assert point.curvature is not None
         if damping:
             point.curvature.reshape(-1)[:: len(order) + 1] *= 1 + damping  # the diagonal
-        factored = factor(point.curvature, order, lost)
+        factored = factor(point.curvature, order, aliased)
 
 
-def _leads_down(problem: Objective, point: Point, step: Floats, every: int) -> bool:
+def _leads_down(problem: Objective, point: Point, step: Floats, row_stride: int) -> bool:
     """Whether a last step, which promises next to nothing, may be taken: if it is long it may be made of roundings, in
     directions in which only rows that are certain bend the objective, and make them certain of the wrong thing.
     """
     if np.abs(step).max(initial=0.0) <= _LONG * np.abs(point.theta).max(initial=0.0):
         return True
-    value = problem.at(point.theta + step, gradient=False, every=every).value
+    value = problem.at(point.theta + step, gradient=False, row_stride=row_stride).value
     return bool(value <= point.value + _ROUNDING * abs(point.value))
 
 
-def dependent(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:
+def aliased_parameters(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Which parameters depend on others, by the second derivatives at a point."""
     assert point.curvature is not None
-    return factor(point.curvature, order).dependent
+    return factor(point.curvature, order).aliased
 
 
-def _descend(problem: Objective, point: Point, step: Floats, gain: float, every: int) -> Point:
+def _descend(problem: Objective, point: Point, step: Floats, gain: float, row_stride: int) -> Point:
     """The next point on the way along step where the objective has fallen enough."""
     assert point.gradient is not None
     length = 1.0
-    trial = problem.at(point.theta + step, curvature=True, every=every)
+    trial = problem.at(point.theta + step, curvature=True, row_stride=row_stride)
     rounding = _ROUNDING * abs(point.value)
     while not trial.value <= point.value - 1e-4 * length * gain + rounding:
         length /= 2
         if length < 1e-12:
-            return problem.at(point.theta, curvature=True, every=every)
-        trial = problem.at(point.theta + length * step, gradient=False, every=every)
-    return trial if trial.curvature is not None else problem.at(trial.theta, curvature=True, every=every)
+            return problem.at(point.theta, curvature=True, row_stride=row_stride)
+        trial = problem.at(point.theta + length * step, gradient=False, row_stride=row_stride)
+    return trial if trial.curvature is not None else problem.at(trial.theta, curvature=True, row_stride=row_stride)

@@ -65,17 +65,17 @@ class Preconditioner:
         if iteration != self._next:
             return None
         self._next *= 2
-        return self.at(point)
+        return self.at(point.theta)
 
-    def at(self, point: Point | None) -> Precondition:
-        """The preconditioner for a point; None: before anything is known."""
+    def at(self, theta: Floats, *, first: bool = False) -> Precondition:
+        """The preconditioner at theta; `first`: one matrix for all outputs, before they are known to differ."""
         problem = self._problem
         k, size = problem.outputs, problem.columns.count + 1
-        curved = self._curvature(problem.start() if point is None else point.theta)
+        curved = self._curvature(theta)
         np.maximum(curved, _CERTAIN * curved.max(axis=0), out=curved)
         if problem.columns.count > _WIDEST:
             solve = self._by_diagonal(curved)
-        elif point is None or k * size * size > _LARGEST or k == 1:
+        elif first or k * size * size > _LARGEST or k == 1:
             mean = curved[:, 0] if k == 1 else curved.mean(axis=1)  # no copy of what may be as long as a column
             solve = self._by_matrix(mean, self._ridge.mean(axis=1))
         else:

@@ -16,14 +16,17 @@ import numpy as np
 from linnet.errors import ConfigError, unknown_name
 from linnet.fit.solvers.aliasing import Basis, find, is_weak
 from linnet.fit.solvers.coordinate import coordinate
-from linnet.fit.solvers.dual_dense import ByRows
-from linnet.fit.solvers.dual_sparse import RowSpace
+from linnet.fit.solvers.dual_dense import DenseDual
+from linnet.fit.solvers.dual_sparse import SparseDual
 from linnet.fit.solvers.lbfgs import lbfgs
 from linnet.fit.solvers.min_norm import conjugate_gradients, wide
-from linnet.fit.solvers.newton import elimination_order, factor, newton
+from linnet.fit.solvers.newton import CachedHessian, elimination_order, factor, newton
+from linnet.fit.solvers.null_model import constant_loss
 from linnet.fit.solvers.preconditioner import Preconditioner, curvature, squares
+from linnet.fit.solvers.primal import Primal
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwatched
+from linnet.fit.solvers.start import starting_point
 
 # scikit-learn's names; those for one optimum mean the same here
 SOLVERS = (
@@ -41,15 +44,15 @@ SOLVERS = (
 )
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
 LARGEST_CURVATURE = 2500  # parameters
-_MOST_ROWS = 2500  # of a problem with more columns that is solved by way of its rows
-_FEW_ROWS = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
-_ROW_STEPS, _ROW_MEMORY = 300, 24  # of L-BFGS among combinations of the rows
-_ROW_ROUNDS = 6  # each with a start that is exact
-_CONJUGATE_STEPS = 500
-_PARTS = 16, 8  # of many rows one block in so many gives a start, and one in fewer betters it
-_MANY_ROWS = 50_000
-_DIGITS = 1e-6  # of the objective: what rounding predictions may cost
-_LITTLE = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
+_MAX_ROWS_FOR_DUAL = 2500  # of a problem with more columns that is solved by way of its rows
+_MAX_ROWS_FOR_DENSE_DUAL = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
+_DUAL_MAX_ITER, _DUAL_HISTORY = 300, 24  # of L-BFGS on the dual: iterations, and pairs in its history
+_DUAL_ROUNDS = 6  # of L-BFGS on the dual, each from an exact point
+_CG_MAX_ITER = 500
+_START_ROW_STRIDES = 16, 8  # of many rows one block in so many gives a start, and one in fewer betters it
+_MIN_ROWS_FOR_SAMPLED_START = 50_000
+_MAX_RELATIVE_CANCELLATION = 1e-6  # of the objective: what rounding predictions may cost
+_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,12 @@ class Task:
     def start(self) -> Floats:
         """Where to start."""
         known = self.given if self.before is None else self.before.theta
-        return self.problem.start() if known is None else known
+        return self.null_start if known is None else known
+
+    @cached_property
+    def null_start(self) -> Floats:
+        """The model without columns or, where that is not possible, another first theta."""
+        return starting_point(self.problem)
 
     @property
     def done(self) -> int:
@@ -85,12 +93,12 @@ class Task:
     @property
     def is_wide(self) -> bool:
         """Whether there are more columns than rows, and the rows are few enough to look at all pairs of them."""
-        return self.problem.columns.rows < min(self.problem.columns.count, _MOST_ROWS)
+        return self.problem.columns.rows < min(self.problem.columns.count, _MAX_ROWS_FOR_DUAL)
 
     @property
-    def exact_by_rows(self) -> bool:
+    def dense_dual_suits(self) -> bool:
         """Whether Newton's method among combinations of the rows may be used."""
-        return self.solver == "auto" and self.is_wide and ByRows.possible(self.problem)
+        return self.solver == "auto" and self.is_wide and DenseDual.possible(self.problem)
 
 
 class Solver(Protocol):
@@ -144,9 +152,9 @@ class RowProducts:
             assert point.gradient is not None
             return float((point.gradient**2 / np.where(scale > 0, scale, 1)).sum())
 
-        point, first = problem.at(theta), problem.at(problem.start())
+        point, first = problem.at(theta), problem.at(task.null_start)
         left = gain(point)
-        if not left <= _LITTLE * gain(first):
+        if not left <= _MAX_RELATIVE_GAIN_LEFT * gain(first):
             return None
         norm = float(np.abs(point.gradient).max()) if point.gradient is not None else 0.0
         none = np.zeros(problem.size, np.bool_)
@@ -172,19 +180,20 @@ class Newton:
         theta = task.start
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
-        if given is None and problem.columns.rows >= _MANY_ROWS and dense and not problem.head.quadratic:
+        if given is None and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START and dense and not problem.head.quadratic:
             first = _start_from_part(problem, theta)
-        plain = None if first is theta and given is None else theta if given is None else problem.start()
+        plain = None if first is theta and given is None else theta if given is None else task.null_start
         order = elimination_order(problem)
-        points = [first if isinstance(first, Point) else problem.at(first, curvature=True)]  # taken out for good: see
+        objective = CachedHessian(problem)
+        points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # taken out for good: see
         assert points[0].curvature is not None  # newton, which needs the room
         factors = [factor(points[0].curvature, order)]
         if is_weak(problem, points[0].curvature, factors[0]) and (basis := find(problem)) is not None:
             points.clear()
             factors.clear()
-            return _in_basis(basis, task)
+            return replace(_in_basis(basis, task), hessian=objective.hessian)
         solution = newton(
-            problem,
+            objective,
             points.pop(),
             order,
             factored=factors.pop(),
@@ -193,7 +202,9 @@ class Newton:
             exact=problem.head.convex,
             watch=task.watch,
         )
-        return replace(solution, theta=_around_zero(problem, solution), method=Method.CHOLESKY)
+        return replace(
+            solution, theta=_around_zero(problem, solution), method=Method.CHOLESKY, hessian=objective.hessian
+        )
 
 
 class NewtonInBasis:
@@ -203,7 +214,7 @@ class NewtonInBasis:
 
     def suits(self, task: Task) -> bool:
         """Whether that is found out in less time than L-BFGS takes."""
-        return _has_weak_columns(task.problem)
+        return _has_weak_columns(task)
 
     def solve(self, task: Task) -> Solution | None:
         """Newton's method in other columns."""
@@ -222,7 +233,7 @@ class ConjugateGradients:
 
     def solve(self, task: Task) -> Solution:
         """Conjugate gradients from zero."""
-        most = min(task.max_iter, _CONJUGATE_STEPS)
+        most = min(task.max_iter, _CG_MAX_ITER)
         solution = conjugate_gradients(task.problem, max_iter=most, watch=task.watch)
         return replace(solution, method=Method.CONJUGATE_GRADIENTS)
 
@@ -234,12 +245,12 @@ class DualSparse:
 
     def suits(self, task: Task) -> bool:
         """Whether it is possible, and rows are not so few that Newton's method among them is faster."""
-        few = task.exact_by_rows and task.problem.columns.rows <= _FEW_ROWS
-        return task.given is None and not task.bare and not few and RowSpace.possible(task.problem)
+        few = task.dense_dual_suits and task.problem.columns.rows <= _MAX_ROWS_FOR_DENSE_DUAL
+        return task.given is None and not task.bare and not few and SparseDual.possible(task.problem)
 
     def solve(self, task: Task) -> Solution:
         """L-BFGS among combinations of the rows."""
-        return _in_row_space(task.problem, task.max_iter, task.tolerance, task.watch)
+        return _solve_sparse_dual(task.problem, task.max_iter, task.tolerance, task.watch)
 
 
 class DualDense:
@@ -249,11 +260,11 @@ class DualDense:
 
     def suits(self, task: Task) -> bool:
         """Whether it is possible."""
-        return task.exact_by_rows
+        return task.dense_dual_suits
 
     def solve(self, task: Task) -> Solution:
         """The solution among combinations of the rows; L-BFGS goes on from it to the last digit."""
-        rows, left = ByRows(task.problem), task.max_iter - task.done
+        rows, left = DenseDual(task.problem), task.max_iter - task.done
         found = solve(rows.problem, max_iter=left, tolerance=task.tolerance, watch=task.watch)
         theta, iterations = rows.theta(found.theta), task.done + found.iterations
         return replace(found, theta=theta, iterations=iterations, converged=False)
@@ -273,11 +284,11 @@ class LBFGS:
         problem, done = task.problem, task.done
         precondition = Preconditioner(problem)
         solution = lbfgs(
-            problem,
+            Primal(problem),
             precondition.reachable(task.start),
-            precondition.at(None),
+            precondition.at(task.null_start, first=True),
             max_iter=task.max_iter - done,
-            before=problem.at(problem.start(), gradient=False).value,
+            before=problem.at(task.null_start, gradient=False).value,
             refresh=precondition.refresh,
             tolerance=task.tolerance,
             watch=lambda iteration, value, gap: task.watch(done + iteration, value, gap),
@@ -334,16 +345,17 @@ def _around_zero(problem: Problem, solution: Solution) -> Floats:
     return np.where(alike[:, None], by_class - by_class.mean(axis=1, keepdims=True), by_class).ravel()
 
 
-def _has_weak_columns(problem: Problem) -> bool:
+def _has_weak_columns(task: Task) -> bool:
     """Whether columns depend on others, or nearly do so, and no penalty makes up for it, as far as that is found out in
     less time than L-BFGS takes: it would be slow to tell them apart, and end too early.
     """
+    problem = task.problem
     if not _newton_pays(problem):
         return False
     k, size = problem.outputs, problem.columns.count + 1
     output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
     products = np.empty((size, size))
-    weights = curvature(problem, problem.z(problem.start()))[:, output]
+    weights = curvature(problem, problem.z(task.null_start))[:, output]
     problem.sums.sandwich(np.ascontiguousarray(weights), products)
     products[np.diag_indices(size)] += problem.ridge.reshape(-1, k)[:, output]
     if not problem.intercept:
@@ -354,26 +366,26 @@ def _has_weak_columns(problem: Problem) -> bool:
 
 def _in_basis(basis: Basis, task: Task) -> Solution:
     """Newton's method in columns that take the place of those which others determine, or nearly do."""
-    problem, inner, start = basis.outer, basis.problem, task.given
-    first = inner.start() if start is None else basis.inside(start)
-    plain = None if start is None else inner.start()
+    problem, inner, given = basis.outer, basis.problem, task.given
+    first = starting_point(inner) if given is None else basis.inside(given)
+    plain = None if given is None else starting_point(inner)
     order, exact = elimination_order(inner), problem.head.convex
     found = newton(basis, first, order, max_iter=task.max_iter, plain=plain, exact=exact, watch=task.watch)
-    dependent = np.repeat(np.append(basis.lost, False), problem.outputs)
-    dependent.reshape(-1, problem.outputs)[np.append(basis.places, -1)] = found.dependent.reshape(-1, problem.outputs)
+    aliased = np.repeat(np.append(basis.aliased, False), problem.outputs)
+    aliased.reshape(-1, problem.outputs)[np.append(basis.places, -1)] = found.aliased.reshape(-1, problem.outputs)
     theta, step = basis.outside(found.theta), None if found.step is None else basis.outside(found.step)
-    solution = replace(found, theta=theta, step=step, dependent=dependent)
+    solution = replace(found, theta=theta, step=step, aliased=aliased)
     solution = replace(solution, theta=_around_zero(problem, solution))
     aliasing = Aliasing(len(basis.places), basis.left_out, basis.inexact)
-    if basis.made and problem.at(solution.theta, gradient=False).value - found.value > _DIGITS * abs(found.value):
+    if basis.made and problem.at(solution.theta, gradient=False).value - found.value > _MAX_RELATIVE_CANCELLATION * abs(found.value):
         cancelling = np.isin(np.arange(problem.columns.count), basis.places[list(basis.made)])
         aliasing = replace(aliasing, cancelling=cancelling)
     return replace(solution, method=Method.CHOLESKY, aliasing=aliasing)
 
 
-def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
+def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
     """Where combinations of the rows lead in reasonable time: columns of very different scales need another way."""
-    rows = RowSpace(problem)
+    rows = SparseDual(problem)
     points = [rows.start()]  # taken out for good: L-BFGS has vectors enough
     steps, before, done = rows.steps(points[0]), points[0].value, 0
 
@@ -381,13 +393,13 @@ def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watc
         if iteration or not done:  # later rounds start where the one before ended
             watch(done + iteration, value, gap)
 
-    for turn in range(_ROW_ROUNDS):
+    for turn in range(_DUAL_ROUNDS):
         found = lbfgs(
             rows,
             points.pop(),
             steps,
-            memory=_ROW_MEMORY,
-            max_iter=min(max_iter, _ROW_STEPS) - done,
+            memory=_DUAL_HISTORY,
+            max_iter=min(max_iter, _DUAL_MAX_ITER) - done,
             tolerance=tolerance,
             before=before,
             watch=tell,
@@ -401,7 +413,7 @@ def _in_row_space(problem: Problem, max_iter: int, tolerance: float, watch: Watc
             break
         points.append(rows.exact(found.theta, theta))
     none = np.zeros(problem.size, np.bool_)
-    return replace(found, theta=theta, iterations=done, converged=proved and found.converged, dependent=none)
+    return replace(found, theta=theta, iterations=done, converged=proved and found.converged, aliased=none)
 
 
 def newton_pays(rows: int, columns: int, outputs: int = 1, *, together: bool = False) -> bool:
@@ -422,18 +434,19 @@ def _newton_pays(problem: Problem) -> bool:
     )
 
 
-def _better_than_none(problem: Problem, start: Floats) -> bool:
+def _better_than_none(problem: Problem, theta: Floats) -> bool:
     """Whether a start beats the model without columns: from far off, all that is left to gain looks like rounding."""
-    return problem.at(start, gradient=False).value <= problem.constant_loss(problem.start()[-problem.outputs :])
+    null = starting_point(problem)[-problem.outputs :]
+    return problem.at(theta, gradient=False).value <= constant_loss(problem, null)
 
 
 def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:
     """Where Newton's method gets to on part of the rows, unless that is worse than the model without columns."""
     order = elimination_order(problem)
-    part = newton(problem, theta, order, every=_PARTS[0], enough=1e-6, max_iter=20)
+    part = newton(problem, theta, order, row_stride=_START_ROW_STRIDES[0], enough=1e-6, max_iter=20)
     if np.isfinite(part.theta).all():
-        part = newton(problem, part.theta, order, every=_PARTS[1], enough=np.inf)  # a single step
+        part = newton(problem, part.theta, order, row_stride=_START_ROW_STRIDES[1], enough=np.inf)  # a single step
     if not np.isfinite(part.theta).all():
         return theta
     point = problem.at(part.theta, curvature=True)
-    return point if point.value < problem.constant_loss(theta[-problem.outputs :]) else theta
+    return point if point.value < constant_loss(problem, theta[-problem.outputs :]) else theta

@@ -34,11 +34,12 @@ class Solution:
     iterations: int
     converged: bool
     gap: float  # estimate of what is left to gain
-    dependent: NDArray[np.bool_]  # parameters left out because others determine them
+    aliased: NDArray[np.bool_]  # parameters left out because others determine them
     step: Floats | None = None  # where theta would go on to
-    reach: tuple[float, float] = (-np.inf, np.inf)  # the smallest and the largest z where the gap was estimated
+    z_range: tuple[float, float] = (-np.inf, np.inf)  # the smallest and the largest z where the gap was estimated
     method: Method = Method.LBFGS
     row_products: Floats | None = None  # XX', centered and weighted, if the problem was solved by way of its rows
+    hessian: Floats | None = None  # of squared error, where Newton's method has computed it
     aliasing: "Aliasing | None" = None  # if columns depend on others, or nearly do
 
 

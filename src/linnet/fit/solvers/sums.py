@@ -28,11 +28,11 @@ class Sums(Protocol):
         curvature: Floats | None = None,
         *,
         expected: bool = False,
-        every: int = 1,
+        row_stride: int = 1,
     ) -> tuple[float, tuple[float, float]]:
         """The sum of weighted losses, and the smallest and largest z; fill in the gradient and the second derivatives.
 
-        `expected`: the second derivatives' means over the head's distribution. `every`: of one block of rows in so
+        `expected`: the second derivatives' means over the head's distribution. `row_stride`: of one block of rows in so
         many, not scaled up.
         """
 
@@ -89,7 +89,7 @@ class InMemorySums:
         curvature: Floats | None = None,
         *,
         expected: bool = False,
-        every: int = 1,
+        row_stride: int = 1,
     ) -> tuple[float, tuple[float, float]]:
         """The sum of weighted losses, and the smallest and largest z; fill in gradient and second derivatives."""
-        return self._linear.sums(theta, *self._rows, gradient, curvature, expected=expected, every=every)
+        return self._linear.sums(theta, *self._rows, gradient, curvature, expected=expected, every=row_stride)

@@ -27,6 +27,7 @@ from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import product
 from linnet.fit.solvers.select import LARGEST_CURVATURE
 from linnet.fit.solvers.solution import Solution
+from linnet.fit.solvers.start import starting_point
 from linnet.inference.separation.one_column import intercept_alone, one_column_each
 from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
@@ -97,16 +98,16 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
 
 
 def endless(
-    problem: Problem, point: Point, bread: Factor, lost: NDArray[np.bool_], move: Floats, outer: Problem
+    problem: Problem, point: Point, bread: Factor, aliased: NDArray[np.bool_], move: Floats, outer: Problem
 ) -> NDArray[np.bool_]:
-    """Which of an outer problem's parameters, that `move` makes of theta, are infinite where a separation leads, `lost`
+    """Which of an outer problem's parameters, that `move` makes of theta, are infinite where a separation leads, `aliased`
     ones staying: far out on its direction some rows no longer count, and the others do not determine them. `bread`: the
     second derivatives, factored.
     """
     assert point.gradient is not None
     step = -bread.solve(point.gradient)
     gap = -0.5 * core.dot(point.gradient, step)
-    solution = Solution(point.theta, np.nan, np.nan, 0, True, gap, lost, step, point.reach)
+    solution = Solution(point.theta, np.nan, np.nan, 0, True, gap, aliased, step, point.z_range)
     found = None if _has_optimum(problem, solution) else separation(problem, replace(solution, step=None))
     if found is None:
         return np.zeros(outer.size, np.bool_)
@@ -114,8 +115,8 @@ def endless(
     length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # 0.1: what roundings may move
     there = problem.at(point.theta + length * found.direction, curvature=True).curvature
     assert there is not None
-    factored = factor(there, elimination_order(problem), lost)
-    ways = null_space(factored, there, factored.dependent & ~lost)
+    factored = factor(there, elimination_order(problem), aliased)
+    ways = null_space(factored, there, factored.aliased & ~aliased)
     spread, outer_spread = (np.repeat(_spread(one), one.outputs)[:, None] for one in (problem, outer))
     largest = (spread * np.abs(ways)).max(axis=0)
     return np.asarray((outer_spread * np.abs(product(move, ways)) > _TRACE * largest).any(axis=1))
@@ -138,7 +139,7 @@ def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | No
 
 def _has_optimum(problem: Problem, solution: Solution) -> bool:
     """Whether what Newton's method had left to gain rules a separation out."""
-    low, high = solution.reach
+    low, high = solution.z_range
     if solution.step is None or not solution.converged:
         return False
     if problem.head.coupled:
@@ -156,7 +157,7 @@ def _by_newton(problem: Problem, solution: Solution) -> Solution:
     """The solution after some of Newton's steps, if they can be afforded: those of L-BFGS prove nothing."""
     if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MOST_PRODUCTS:
         return solution
-    return newton(problem, solution.theta, elimination_order(problem), max_iter=_STEPS, plain=problem.start())
+    return newton(problem, solution.theta, elimination_order(problem), max_iter=_STEPS, plain=starting_point(problem))
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:

@@ -22,7 +22,7 @@ import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.lbfgs import SmoothObjective, lbfgs
 from linnet.fit.solvers.preconditioner import Preconditioner
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Solution
@@ -51,7 +51,7 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
     shortfall = _Shortfall(problem, solution.theta, free)
     precondition = Preconditioner(problem, shortfall.curvature, free)
     point = shortfall.at(precondition.reachable(np.where(free, solution.theta, 0.0)) / FAR)
-    steps, done, most = precondition.at(point), 0, max(_LEAST_STEPS, solution.iterations)
+    steps, done, most = precondition.at(point.theta), 0, max(_LEAST_STEPS, solution.iterations)
     while gaining := shortfall.gaining():
         found = lbfgs(
             shortfall,
@@ -70,10 +70,8 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
     return point.theta
 
 
-class _Shortfall:
+class _Shortfall(SmoothObjective):
     """F, as L-BFGS sees it."""
-
-    half = 0  # products of vectors are the usual ones
 
     def __init__(self, problem: Problem, theta: Floats, free: NDArray[np.bool_]) -> None:
         self._problem, self._held = problem, np.flatnonzero(~free)
@@ -112,13 +110,6 @@ class _Shortfall:
         self._problem.sums.gradient(short, gradient)
         gradient[self._held] = 0
         return Point(theta, value, gradient)
-
-    def whole(self, point: Point) -> Point:
-        """The point: all of its gradient is known."""
-        return point
-
-    def left(self, point: Point, enough: float) -> None:
-        """No bound is known."""
 
     def curvature(self, theta: Floats) -> Floats:
         """The second derivatives in each z, about."""

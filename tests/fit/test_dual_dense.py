@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.dual_dense import ByRows
+from linnet.fit.solvers.dual_dense import DenseDual
 from linnet.fit.solvers.problem import Problem
 from linnet.fit.solvers.select import solve
+from linnet.fit.solvers.start import starting_point
 from linnet.heads import Bernoulli, Categorical, Poisson
 
 RNG = np.random.default_rng(0)
@@ -46,12 +47,12 @@ def make(name: str) -> Problem:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_way_over_rows_leads_to_the_optimum(name: str) -> None:
     problem = make(name)
-    assert ByRows.possible(problem)
-    rows = ByRows(problem)
+    assert DenseDual.possible(problem)
+    rows = DenseDual(problem)
     solved = solve(rows.problem)
     point = problem.at(rows.theta(solved.theta))
     assert point.gradient is not None
-    start = problem.at(problem.start()).gradient
+    start = problem.at(starting_point(problem)).gradient
     assert start is not None
     assert np.abs(point.gradient).max() < 1e-5 * np.abs(start).max()
     direct = solve(problem, "lbfgs", tolerance=1e-14)
@@ -68,6 +69,6 @@ def test_where_it_does_not_apply() -> None:
     assert problem.l2 is not None
     free = problem.l2.copy()
     free[5] = 0
-    assert not ByRows.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
+    assert not DenseDual.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
     free[5] = [1, 2, 3]
-    assert not ByRows.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
+    assert not DenseDual.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))

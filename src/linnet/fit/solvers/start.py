@@ -1,25 +1,39 @@
-"""Where a fit with the identity link may start: some weights for which every row's mean is above 0.
+"""Where fits start: weights of zero, and the biases of the model without columns.
 
-With an intercept those of zero will do. Without one they are sought where
+With the identity link every row's mean must be above 0, which weights of zero cannot give without an intercept. Then a
+theta is sought where
 
     ½ Σ_i max(m - z_i, 0)²        z = x W + offset
 
-is 0, m being of the targets' size: by Newton's method, whose next step only counts rows that are still short of m.
+is 0, m being of the targets' size: by Newton's method, whose steps count only rows that are still short of m.
 """
 
 import numpy as np
 
 from linnet.errors import FitError
 from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.null_model import null_biases
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.sums import InMemorySums
 from linnet.heads import Normal
 
-_MOST_STEPS = 100
-_SHORTEST = 1e-6  # part of a step
+_MAX_STEPS = 100
+_SHORTEST_STEP = 1e-6  # of a Newton step
 
 
-def inside(problem: Problem) -> Floats:
+def starting_point(problem: Problem) -> Floats:
+    """A theta to start from: weights of zero and null biases or, where those are invalid, one with z > 0 in all rows."""
+    if problem.head.positive_mean and not problem.intercept and problem.columns.count:
+        return _interior(problem)
+    theta = np.zeros(problem.size)
+    if problem.intercept:
+        theta[-problem.outputs :] = null_biases(problem)
+        if problem.fixed is not None:
+            theta[-problem.outputs :] -= theta[-problem.outputs :][problem.fixed]
+    return theta
+
+
+def _interior(problem: Problem) -> Floats:
     """A theta with z > 0 in all rows that have a weight."""
     assert problem.values is not None
     counts = np.ones(problem.columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
@@ -33,7 +47,7 @@ def inside(problem: Problem) -> Floats:
 
     theta = np.zeros(problem.size)
     z = problem.z(theta)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if (z[counts] > 0).all():
             return theta
         short = ((z < enough).any(axis=1) & counts).astype(np.float64)
@@ -44,11 +58,11 @@ def inside(problem: Problem) -> Floats:
         gradient[held], products[held], products[:, held] = 0, 0, 0
         step, length, before = -factor(products, order).solve(gradient), 1.0, shortfall(z)
         z = problem.z(theta + step)
-        while shortfall(z) >= before and length > _SHORTEST:
+        while shortfall(z) >= before and length > _SHORTEST_STEP:
             length /= 2
             z = problem.z(theta + length * step)
         theta = theta + length * step
-        if length <= _SHORTEST:
+        if length <= _SHORTEST_STEP:
             break
     worst = int(np.where(counts, z.min(axis=1), np.inf).argmin())
     raise FitError(

@@ -1,4 +1,4 @@
-"""Binary problems solved together are the problems solved alone."""
+"""Binary problems solved jointly are the problems solved alone."""
 
 from typing import Any
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 import linnet
 from linnet._native import core
 from linnet.data.columns import Columns
-from linnet.fit.solvers.joint_newton import Sides, Together
+from linnet.fit.solvers.code_matrix import CodeMatrix
+from linnet.fit.solvers.joint_newton import _ROW_STRIDE, JointNewton
 
 Array = NDArray[Any]
 
@@ -86,15 +87,15 @@ def test_also_in_the_other_reductions(kind: str) -> None:
     estimator = linnet.LogisticRegression()
     if kind == "rest":
         model: Any = linnet.OneVsRestClassifier(estimator).fit(X, y)
-        sides = [([k], [j for j in range(6) if j != k]) for k in range(6)]
+        codes = [([k], [j for j in range(6) if j != k]) for k in range(6)]
     elif kind == "one":
         model = linnet.OneVsOneClassifier(estimator).fit(X, y)
-        sides = [([j], [i]) for i in range(6) for j in range(i + 1, 6)]
+        codes = [([j], [i]) for i in range(6) for j in range(i + 1, 6)]
     else:
         model = linnet.LabelTreeClassifier(estimator, tree=((0, (4, 1)), (2, (3, 5)))).fit(X, y)
-        sides = [([2, 3, 5], [0, 1, 4]), ([1, 4], [0]), ([3, 5], [2]), ([1], [4]), ([5], [3])]
-    assert len(model.estimators_) == len(sides)
-    for found, (yes, no) in zip(model.estimators_, sides, strict=True):
+        codes = [([2, 3, 5], [0, 1, 4]), ([1, 4], [0]), ([3, 5], [2]), ([1], [4]), ([5], [3])]
+    assert len(model.estimators_) == len(codes)
+    for found, (yes, no) in zip(model.estimators_, codes, strict=True):
         rows = np.isin(y, yes + no)
         alone = linnet.LogisticRegression().fit(X[rows], np.isin(y[rows], yes))
         assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
@@ -116,22 +117,22 @@ def test_what_is_not_solved_together_is_solved_alone(options: dict[str, Any]) ->
 def test_a_start_from_fewer_rows_ends_in_the_same_place(options: dict[str, Any], weighed: bool) -> None:
     X, y = clouds(2500, 6, 3)
     w = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighed else None
-    sides = Sides.of_codes(CODES, y)
-    assert Together(Columns(2500, (X,)), sides, np.ones(3))._thinned()[1].sum() == 4  # not the one of two classes
+    codes = CodeMatrix.from_dense(CODES, y)
+    assert JointNewton(Columns(2500, (X,)), codes, np.ones(3))._subsampled()[1].sum() == 4  # not the one of two classes
     model = linnet.OutputCodeClassifier(linnet.LogisticRegression(**options), code=CODES).fit(X, y, sample_weight=w)
     for column, found in enumerate(model.estimators_):
         alone = fitted_alone(column, X, y, w, options)
         assert np.allclose(found.coef_, alone.coef_, rtol=0, atol=1e-7)
 
 
-def test_sides_of_fewer_rows() -> None:
+def test_a_code_matrix_of_fewer_rows() -> None:
     y = clouds(4000)[1]
-    sides = Sides.of_codes(CODES, y)
+    codes = CodeMatrix.from_dense(CODES, y)
     whole = np.zeros((5, 2), np.bool_)
     whole[0, 1] = whole[3] = True
-    fewer = sides.thinned(whole)
+    fewer = codes.subsampled(_ROW_STRIDE, whole)
     for p in range(5):
-        (all_rows, t), (some, u) = sides.rows(p), fewer.rows(p)
+        (all_rows, t), (some, u) = codes.rows(p), fewer.rows(p)
         assert (np.isin(some, all_rows)).all()
         assert (t[np.searchsorted(all_rows, some)] == u).all()
         for side in range(2):
@@ -142,18 +143,18 @@ def test_sides_of_fewer_rows() -> None:
 def test_rows_that_bend_nothing_are_left_out_of_second_derivatives_alone() -> None:
     X, y = clouds()
     X -= 100
-    sides = Sides.of_codes(CODES, y)
+    codes = CodeMatrix.from_dense(CODES, y)
     theta = 2 * np.random.default_rng(2).normal(size=(5, 8))
     sums = core.Binaries(Columns(500, (X,)).to_core(), np.zeros(7), 1)
     ones = np.column_stack([X, np.ones(500)])
     found = []
     for least in (0.0, 1e-2, np.inf):
         value, gradient, curvature = np.empty(5), np.empty((5, 8)), np.empty((5, 8, 8))
-        rows_of = sides.order, sides.first, sides.starts, sides.problem, sides.sign
+        rows_of = codes.row_order, codes.group_starts, codes.starts, codes.problem, codes.sign
         sums.sums(theta, *rows_of, None, None, np.full(5, least), value, gradient, curvature)
         found.append(value.tobytes() + gradient.tobytes())
         for p in range(5):
-            x = ones[sides.rows(p)[0]]
+            x = ones[codes.rows(p)[0]]
             bend = 0.25 / np.cosh(x @ theta[p] / 2) ** 2
             bend[bend <= least] = 0
             assert np.allclose(curvature[p], (x * bend[:, None]).T @ x, rtol=0, atol=1e-10)
@@ -164,22 +165,22 @@ def test_sums_are_those_of_a_plain_computation() -> None:
     X, y = clouds(rows=700)
     X -= 100
     rng = np.random.default_rng(2)
-    w, by_answer = rng.random(700), rng.random((5, 2)) + 0.5
+    w, side_weights = rng.random(700), rng.random((5, 2)) + 0.5
     theta = 0.3 * rng.normal(size=(5, 8))
-    sides = Sides.of_codes(CODES, y)
+    codes = CodeMatrix.from_dense(CODES, y)
     value, gradient, curvature = np.empty(5), np.empty((5, 8)), np.empty((5, 8, 8))
     center = rng.normal(size=7)
     for threads in (1, 2, 5):
         sums = core.Binaries(Columns(700, (X,)).to_core(), center, threads)
-        rows_of = sides.order, sides.first, sides.starts, sides.problem, sides.sign
-        sums.sums(theta, *rows_of, w, by_answer, None, value, gradient, curvature)
+        rows_of = codes.row_order, codes.group_starts, codes.starts, codes.problem, codes.sign
+        sums.sums(theta, *rows_of, w, side_weights, None, value, gradient, curvature)
         if threads == 1:
             first = [part.tobytes() for part in (value, gradient, curvature)]
         assert [part.tobytes() for part in (value, gradient, curvature)] == first
     ones = np.column_stack([X - center, np.ones(700)])
     for p in range(5):
-        rows, t = sides.rows(p)
-        x, v = ones[rows], w[rows] * by_answer[p, t]
+        rows, t = codes.rows(p)
+        x, v = ones[rows], w[rows] * side_weights[p, t]
         z = x @ theta[p]
         q = 1 / (1 + np.exp(-z))
         assert np.isclose(value[p], (v * (np.logaddexp(0, z) - t * z)).sum(), rtol=1e-12)
@@ -202,10 +203,10 @@ def test_dots_of_any_columns_are_the_linear_output() -> None:
 
 def test_groups_of_problems_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = clouds()
-    sides = Sides.of_pairs(*np.triu_indices(6, 1), 6, y)
-    whole = Together(Columns(500, (X,)), sides, np.ones(7)).minimise()
-    monkeypatch.setattr("linnet.fit.solvers.joint_newton._BYTES", 16 * 64 * 4)  # four problems at a time
-    parts = Together(Columns(500, (X,)), sides, np.ones(7)).minimise()
-    for a, b in zip(whole, parts, strict=True):
-        assert a.tobytes() == b.tobytes()
-    assert whole[3].all()
+    codes = CodeMatrix.from_pairs(*np.triu_indices(6, 1), 6, y)
+    whole = JointNewton(Columns(500, (X,)), codes, np.ones(7)).minimise()
+    monkeypatch.setattr("linnet.fit.solvers.joint_newton._HESSIAN_BYTES", 16 * 64 * 4)  # four problems at a time
+    parts = JointNewton(Columns(500, (X,)), codes, np.ones(7)).minimise()
+    for name in ("weights", "biases", "iterations", "converged"):
+        assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()
+    assert whole.converged.all()

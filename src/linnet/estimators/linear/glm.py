@@ -1,0 +1,174 @@
+"""Generalized linear models of one target: penalised regression under any head, and amounts above 0."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from linnet._sklearn import Regressor
+from linnet.checks import check_number
+from linnet.data.columns import Columns
+from linnet.data.targets import as_values, check_values
+from linnet.errors import DataWarning, known_as, unknown_name, warn
+from linnet.estimators.inputs import one_target, row_weights
+from linnet.estimators.linear.model import LinearModel
+from linnet.estimators.linear.settings import Penalties
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.heads import Gamma, Head, Tweedie
+from linnet.inference.glm import null_deviance
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+
+
+class PenalisedRegressor(Regressor, LinearModel):
+    """One target with a penalised mean loss: (1 / Σw) Σ w loss + alpha (l1_ratio |coef| + (1 - l1_ratio) coef² / 2)."""
+
+    alpha: float
+    l1_ratio: float
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-12,
+        warm_start: bool = False,
+        verbose: int = 0,
+        l1_ratio: float = 0.0,
+        column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
+        threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number(self.alpha, "alpha", at_least=0)
+        check_number(self.l1_ratio, "l1_ratio", at_least=0, at_most=1)
+
+    @abstractmethod
+    def _head(self) -> Head:
+        """The distribution of the target."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        head = self._head()
+        tags.target_tags.positive_only = head.positive_only
+        return tags
+
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> Self:
+        """Fit the model. `offset` is added to z; `exposure` multiplies the mean (its logarithm is added to z)."""
+        return self._fit(X, y, sample_weight, offset, exposure)
+
+    def _take(self, weights: Floats, biases: Floats, y: object) -> None:
+        self.coef_ = self._coefficients(weights)[0]
+        self.intercept_ = float(biases[0])
+
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
+        check_values(values, self._head().is_valid(values), "y", self._head().wanted)
+        weights = row_weights(sample_weight, columns.rows)
+        total = float(columns.rows) if weights is None else float(weights.sum())
+        return self._make(
+            columns,
+            self._head(),
+            1,
+            values=values,
+            weights=weights,
+            offset=self._shift(offset, exposure, columns.rows, 1),
+            l2=self.alpha * (1 - self.l1_ratio) * total,
+            l1=self.alpha * self.l1_ratio * total,
+        )
+
+    def _has_log_link(self) -> bool:
+        return self._head().output.name == "exponential"
+
+    def _fitted_head(self) -> Head:
+        """The distribution that was fitted, whatever the parameters are now."""
+        return self._head()
+
+    def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
+        """Return the predicted mean of each row."""
+        return self._fitted_head().mean(self._z(X, offset, exposure))[:, 0]
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        from linnet.export.onnx.network import mean
+
+        return {"variable": mean(inputs.graph, self._fitted_head(), self._z_graph(inputs))}
+
+    def score(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+    ) -> float:
+        """Return D², the share of the null model's deviance that the model explains (R² for squared error).
+
+        The null model has an intercept, the offset and the exposure only.
+        """
+        columns = self._read(X)
+        if columns.rows < 2:
+            warn("D² is not defined for fewer than two rows", known_as("UndefinedMetricWarning", DataWarning))
+            return float("nan")
+        problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
+        weights = np.ones(columns.rows) if problem.weights is None else problem.weights
+        z = self._z_of(columns)
+        deviance = problem.head.deviance(z if problem.offset is None else z + problem.offset, problem.target, weights)
+        null = null_deviance(problem)
+        return 1 - deviance / null if null > 0 else float(deviance == 0)
+
+
+class GammaRegressor(PenalisedRegressor):
+    """Gamma regression of positive amounts: mean e^z, loss t e^-z + z."""
+
+    def _head(self) -> Head:
+        return Gamma()
+
+
+class TweedieRegressor(PenalisedRegressor):
+    """Tweedie regression: variance mean^power; link "auto" is the identity for power <= 0 and the log above."""
+
+    power: float
+    link: str
+    _family: tuple[float, str] | None = None  # power and link of the fit; None in older files
+
+    def __init__(
+        self,
+        *,
+        power: float = 0.0,
+        link: str = "auto",
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-12,
+        warm_start: bool = False,
+        verbose: int = 0,
+        l1_ratio: float = 0.0,
+        column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
+        threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number(self.power, "power")
+        if self.link not in ("auto", "log", "identity"):
+            raise unknown_name("link", self.link, ("auto", "log", "identity"))
+        self._head()
+
+    def _head(self) -> Head:
+        link = ("log" if self.power > 0 else "identity") if self.link == "auto" else self.link
+        return Tweedie(self.power, link)
+
+    def _take(self, weights: Floats, biases: Floats, y: object) -> None:
+        super()._take(weights, biases, y)
+        self._family = float(self.power), "log" if self._has_log_link() else "identity"
+
+    def _fitted_head(self) -> Head:
+        return self._head() if self._family is None else Tweedie(*self._family)

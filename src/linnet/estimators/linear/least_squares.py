@@ -1,0 +1,167 @@
+"""Least squares with and without a penalty, for one target or several."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linnet._sklearn import Regressor, r_squared
+from linnet.checks import check_number
+from linnet.data.columns import Columns
+from linnet.data.targets import as_array, as_values
+from linnet.errors import ConfigError
+from linnet.estimators.inputs import row_weights
+from linnet.estimators.linear.model import LinearModel
+from linnet.estimators.linear.settings import Penalties
+from linnet.fit.solvers.min_norm import gram, spectrum
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.solution import Solution
+from linnet.heads import Normal
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.file import Answers
+
+
+class Ridge(Regressor, LinearModel):
+    """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several.
+
+    `alpha` may be one number per target. `solver_` is the solver that was used: "cholesky", "lbfgs", "sparse_cg", or
+    "coordinate" after `positive=True`. `alpha=0` gives the minimum-norm solution from any solver.
+    """
+
+    alpha: float | ArrayLike
+    positive: bool
+
+    def __init__(
+        self,
+        alpha: float | ArrayLike = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-12,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: object = None,
+        column_penalty: Penalties | None = None,
+        gaps: str = "refuse",
+        threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _alpha(self, outputs: int) -> Any:
+        """The penalty: one number, or one per target."""
+        alpha = np.asarray(self.alpha)
+        if alpha.ndim == 0:
+            return check_number(self.alpha, "alpha", at_least=0)
+        if alpha.shape != (outputs,):
+            raise ConfigError(f"alpha must be one number, or one per target, {outputs} in all, got {self.alpha!r}")
+        return np.array([check_number(each, "alpha", at_least=0) for each in alpha.tolist()])
+
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        target = as_array(y, "y")
+        outputs = target.shape[1] if target.ndim == 2 else 1
+        return self._make(
+            columns,
+            Normal(),
+            outputs,
+            values=as_values(target, outputs, np.float64, rows=columns.rows, table="X"),
+            weights=row_weights(sample_weight, columns.rows),
+            offset=self._shift(offset, exposure, columns.rows, outputs),
+            l2=self._alpha(outputs),
+        )
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit the model."""
+        return self._fit(X, y, sample_weight, offset)
+
+    def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
+        self.solver_ = str(solution.method)
+        return super()._accept(problem, solution)
+
+    def _outputs(self) -> None:
+        return None  # one per target
+
+    def _take(self, weights: Floats, biases: Floats, y: object) -> None:
+        several = np.asarray(y).ndim == 2
+        coefficients = self._coefficients(weights)
+        self.coef_ = coefficients if several else coefficients[0]
+        self.intercept_ = biases.copy() if several else float(biases[0])
+
+    def predict(self, X: object, *, offset: object = None) -> Floats:
+        """Return the predicted mean of each row, or one per target."""
+        z = self._z(X, offset)
+        return z if np.ndim(self.coef_) == 2 else z[:, 0]
+
+    def _to_graph(self, inputs: "Inputs") -> "Answers":
+        return {"variable": self._z_graph(inputs)}
+
+    def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
+        """Return R², the share of the targets' variance that the model explains."""
+        return r_squared(y, self.predict(X, offset=offset), sample_weight)
+
+
+class LinearRegression(Ridge):
+    """Least squares: Σ w (z - t)²; of several solutions the one with the smallest Σ coef².
+
+    `singular_` and `rank_` are the singular values and the rank of the centered and weighted table, computed from its
+    Gram matrix when first used, so that singular values are exact to about 1e-8 of the largest. Both are unknown after
+    `positive=True`, and where there are so many columns that L-BFGS was used.
+    """
+
+    _products: Floats | None = None
+    _spectrum: tuple[int, Floats] | None = None
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-12,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        gaps: str = "refuse",
+        threads: int | None = None,
+    ) -> None:
+        self._keep(locals())
+
+    def _alpha(self, outputs: int) -> Any:
+        return 0.0
+
+    def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
+        self._products, self._spectrum = None if self.positive else gram(problem, solution), None
+        self._least = min(problem.columns.rows, problem.columns.count)
+        self._known_rank = None if solution.aliasing is None else solution.aliasing.rank
+        return super()._accept(problem, solution)
+
+    def _rank_and_singular(self) -> tuple[int, Floats]:
+        """The rank and the singular values, computed once: the Gram matrix, which may be large, is dropped then."""
+        products = self._products  # another thread may have dropped it in the meantime
+        if products is not None:
+            rank, singular = spectrum(products)
+            rank = rank if self._known_rank is None else self._known_rank
+            self._spectrum, self._products = (rank, singular[: self._least]), None
+        if self._spectrum is None:
+            raise AttributeError("rank_ and singular_ are known after a fit without positive=True and without L-BFGS")
+        return self._spectrum
+
+    @property
+    def rank_(self) -> int:
+        """The rank of the centered table."""
+        return self._rank_and_singular()[0]
+
+    @property
+    def singular_(self) -> Floats:
+        """The singular values of the centered table, the largest first."""
+        return self._rank_and_singular()[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._products is not None:
+            self._rank_and_singular()
+        return dict(self.__dict__)

@@ -1,0 +1,256 @@
+"""What all linear models share: from the user's table to a solved problem and back to coefficients."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from linnet._sklearn import Estimator, check_fitted, check_form
+from linnet.data.columns import Columns
+from linnet.data.encoder import Encoder
+from linnet.errors import ConfigError, DataError
+from linnet.estimators.inputs import as_offset, shift_names
+from linnet.estimators.linear.coefficients import as_coefficients, as_parameters, coefficient_shape
+from linnet.estimators.linear.messages import FitMessages
+from linnet.estimators.linear.settings import LinearSettings
+from linnet.fit.solvers.problem import Floats, Problem, linear_output
+from linnet.fit.solvers.solution import Solution
+from linnet.heads import Head
+from linnet.inference.glm import Inference, infer
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.graph import Tensor
+
+
+class LinearModel(Estimator):
+    """A network without hidden layers, z = x W + b + offset, under a head; subclasses say what they minimise.
+
+    Predictions are computed from `coef_` and `intercept_`, which users may set.
+    """
+
+    coef_: Any
+    intercept_: Any
+    n_iter_: Any
+    gaps: str
+    threads: int | None
+    _encoder: Encoder
+    _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
+
+    # ---- what subclasses say ----
+
+    @abstractmethod
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        """What is minimised for these rows."""
+
+    @abstractmethod
+    def _take(self, weights: Floats, biases: Floats, y: object) -> None:
+        """Set `coef_`, `intercept_` and what else users see, from weights (columns x outputs) and biases."""
+
+    def _outputs(self) -> int | None:
+        """How many outputs `coef_` must have; None: as many as it has."""
+        return 1
+
+    def _has_log_link(self) -> bool:
+        return False
+
+    def _messages(self) -> FitMessages:
+        return FitMessages(self._encoder)
+
+    # ---- fitting ----
+
+    @property
+    def _settings(self) -> LinearSettings:
+        """The parameters that linear models share, unchecked."""
+        return LinearSettings.of(self._params)
+
+    def _check_params(self) -> None:
+        """Raise a ConfigError that names the first invalid parameter."""
+        self._settings.check()
+
+    def _fit(self, X: object, y: object, sample_weight: object, offset: object, exposure: object = None) -> Self:
+        """Fit, or leave the model as it was."""
+        before = dict(self.__dict__)
+        try:
+            self._check_params()
+            columns = self._learn(X, y)
+            weights, biases = self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
+            self._take(weights, biases, y)
+            self._shifts = shift_names(offset, exposure)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _learn(self, X: object, y: object) -> Columns:
+        """The table's columns; their encoder is kept for prediction."""
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        encoder, columns = self._settings.encode(X)
+        check_form(self, X, reset=True)
+        self._encoder = encoder
+        return columns
+
+    def _make(
+        self,
+        columns: Columns,
+        head: Head,
+        outputs: int,
+        *,
+        weights: Floats | None,
+        offset: Floats | None,
+        l2: float | Floats,
+        l1: float = 0.0,
+        **others: Any,
+    ) -> Problem:
+        """A problem with penalties l2 and l1 (one number, or one per output) times each column's factor."""
+        settings, shape = self._settings, (columns.count, outputs)
+        factors = 1.0 if settings.column_penalty is None else settings.penalty_factors(self._encoder)[:, None]
+        return Problem(
+            columns,
+            head,
+            outputs,
+            weights=weights,
+            offset=offset,
+            intercept=settings.fit_intercept,
+            l2=np.broadcast_to(np.asarray(l2) * factors, shape),  # a view where all are the same
+            l1=np.broadcast_to(l1 * factors, shape) if l1 else None,
+            positive=settings.positive,
+            threads=settings.threads,
+            **others,
+        )
+
+    def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
+        """The best weights, columns x outputs in the core's order of columns, and biases."""
+        return self._accept(problem, self._settings.solve(problem, self._warm_start(problem)))
+
+    def _warm_start(self, problem: Problem) -> Floats | None:
+        """The theta of the last fit, if the next one is to start from it and has its shape."""
+        known = coefficient_shape(self.coef_) if self._settings.warm_start and hasattr(self, "coef_") else None
+        if known == (problem.outputs, problem.columns.count):
+            return problem.from_user(*self._parameters(problem.outputs))
+        return None
+
+    def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
+        """Weights and biases of a solution, after warnings of what a user should know about it."""
+        self.n_iter_ = solution.iterations
+        return self._messages().report(problem, solution)
+
+    # ---- inference ----
+
+    def inference(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        offset: object = None,
+        exposure: object = None,
+        covariance: str = "model",
+        groups: object = None,
+        level: float = 0.95,
+    ) -> Inference:
+        """Return standard errors, tests and intervals of the coefficients on the data of the fit.
+
+        `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
+        group (`groups`, one per row) depend on each other. Row weights count rows.
+        """
+        columns = self._read(X)
+        problem = self._problem(columns, y, sample_weight, offset, exposure)
+        weights, biases, problem, outputs = self._for_inference(problem)
+        k = problem.outputs
+        order = self._encoder.order()
+        places, names = [], []
+        for output, label in outputs:
+            if problem.intercept:
+                places.append(columns.count * k + output)
+                names.append(f"{label}intercept")
+            places += [int(place) * k + output for place in order]
+            names += [f"{label}{name}" for name in self._encoder.coefficient_names]
+        return infer(
+            problem,
+            problem.from_user(weights, biases),
+            names,
+            np.array(places, np.intp),
+            kind=covariance,
+            groups=groups,
+            level=level,
+        )
+
+    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
+        """Weights, biases, the problem they belong to, and the outputs to report with their labels."""
+        weights, biases, problem = self._held_to(problem)
+        single = problem.outputs == 1
+        return (
+            weights,
+            biases,
+            problem,
+            [(output, "" if single else f"{output}: ") for output in range(problem.outputs)],
+        )
+
+    def _held_to(self, problem: Problem) -> tuple[Floats, Floats, Problem]:
+        """Weights, biases and the problem; an intercept that a model without one was given by hand is an offset."""
+        weights, biases = self._parameters(problem.outputs)
+        if problem.intercept or not biases.any():
+            return weights, biases, problem
+        offset = biases + (np.zeros((problem.columns.rows, 1)) if problem.offset is None else problem.offset)
+        return weights, np.zeros_like(biases), replace(problem, offset=np.ascontiguousarray(offset))
+
+    # ---- predicting ----
+
+    def _coefficients(self, weights: Floats) -> Floats:
+        return as_coefficients(weights, self._encoder)
+
+    def _parameters(self, outputs: int | None = None) -> tuple[Floats, Floats]:
+        """Weights, columns x outputs in the core's order, and biases, from the current `coef_` and `intercept_`."""
+        return as_parameters(
+            self.coef_, self.intercept_, self._encoder, self._outputs() if outputs is None else outputs
+        )
+
+    def _read(self, X: object) -> Columns:
+        """Columns of a table like the one learned from."""
+        check_fitted(self)
+        check_form(self, X, reset=False)
+        return self._encoder.encode(X)
+
+    def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
+        """z, rows x outputs, offset and exposure included."""
+        columns = self._read(X)
+        z = self._z_of(columns)
+        shift = self._shift(offset, exposure, *z.shape)
+        return z if shift is None else z + shift
+
+    def _z_of(self, columns: Columns) -> Floats:
+        """x W + b, rows x outputs."""
+        return linear_output(columns, *self._parameters(), self._settings.threads)
+
+    def _z_graph(self, inputs: "Inputs") -> "Tensor":
+        """z in an ONNX graph, in float64."""
+        from linnet.export.onnx.columns import features
+        from linnet.export.onnx.network import linear, shifted
+
+        weights, biases = self._parameters()
+        x = features(inputs, self._encoder, "float64")
+        shift = inputs.shift(self._shifts, len(biases))
+        return shifted(inputs.graph, linear(inputs.graph, x, weights, biases), shift)
+
+    def _shift(self, offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
+        """What is added to z, rows x outputs."""
+        if exposure is not None and not self._has_log_link():
+            raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
+        return as_offset(offset, exposure, rows, outputs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore from a file; older ones have a second copy of the coefficients, which is dropped."""
+        super().__setstate__({name: value for name, value in state.items() if name not in ("_weights", "_biases")})
+
+    def get_feature_names_out(self) -> Any:
+        """Return a name for every coefficient: the column's, or column=level."""
+        check_fitted(self)
+        return np.array(self._encoder.coefficient_names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

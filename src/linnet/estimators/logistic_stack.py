@@ -1,0 +1,123 @@
+"""Many logistic regressions with the same parameters over one table, and each of them as a model of its own."""
+
+import os
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.data.encoder import Encoder
+from linnet.estimators.linear.coefficients import as_coefficients, as_parameters
+from linnet.estimators.linear.messages import FitMessages
+from linnet.estimators.linear.settings import LinearSettings
+from linnet.estimators.logistic import LogisticRegression, is_reference
+from linnet.fit.solvers.code_matrix import CodeMatrix
+from linnet.fit.solvers.many import BinaryProblems, fit_many
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.solution import Solution
+
+_CLASSES = np.arange(2)  # of each problem: negative and positive
+
+
+@dataclass(frozen=True)
+class StackFit:
+    """Fitted logistic regressions: `coef`, problems x coefficients, and one intercept and iteration count per problem."""
+
+    coef: Floats
+    intercepts: Floats
+    iterations: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class StackFitter:
+    """Fits one logistic regression per column of a code matrix, with the checked parameters of an estimator."""
+
+    encoder: Encoder
+    settings: LinearSettings
+    problems: BinaryProblems
+    joint: bool  # whether problems may be solved jointly
+
+    @staticmethod
+    def of(estimator: LogisticRegression, X: object, codes: CodeMatrix, weights: Floats | None) -> "StackFitter":
+        """Check an estimator's parameters, and encode a table. `weights`: one per row."""
+        estimator._check_params()
+        if estimator.reference is not None:
+            is_reference(estimator.reference, _CLASSES.tolist())
+        settings = estimator._settings
+        encoder, columns = settings.encode(X)
+        (strength, l1_ratio), factors = estimator._penalty(), settings.penalty_factors(encoder)
+        problems = BinaryProblems(
+            columns,
+            codes,
+            l2=strength * (1 - l1_ratio) * factors,
+            l1=strength * l1_ratio * factors,
+            weights=weights,
+            class_weight=estimator.class_weight,
+            intercept=settings.fit_intercept,
+            threads=settings.threads,
+        )
+        return StackFitter(encoder, settings, problems, estimator.reference is None)
+
+    def fit(self) -> StackFit:
+        """Solve all problems, jointly where that pays, and warn of what a user should know about those solved alone."""
+        messages = FitMessages(self.encoder, _CLASSES)
+
+        def solve_one(problem: Problem) -> Solution:
+            solution = self.settings.solve(problem)
+            messages.report(problem, solution)
+            return solution
+
+        found = fit_many(
+            self.problems, solve_one, solver=self.settings.solver, max_iter=self.settings.iterations, joint=self.joint
+        )
+        return StackFit(as_coefficients(found.weights, self.encoder), found.biases, found.iterations)
+
+
+class StackMember(LogisticRegression):
+    """One of many logistic regressions, whose coefficients are views of the arrays of all: what is assigned to them is
+    written there. Once fitted by itself it no longer is; copies, pickles and files are an ordinary LogisticRegression.
+    """
+
+    _linked = False
+
+    @classmethod
+    def of(cls, params: dict[str, Any], encoder: Encoder, coef: Floats, intercept: Floats, iterations: int) -> Self:
+        """A model with these parameters on views of shapes (1, coefficients) and (1,)."""
+        model = cls(**params)
+        model._encoder, model.n_features_in_ = encoder, encoder.width
+        if encoder.names is not None:
+            model.feature_names_in_ = np.array(encoder.names, object)
+        model.coef_, model.intercept_, model.classes_ = coef, intercept, _CLASSES.copy()
+        model.n_iter_ = np.array([iterations], np.int32)
+        model._linked = True
+        return model
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._linked and name in ("coef_", "intercept_"):
+            given = {"coef_": self.coef_, "intercept_": self.intercept_, name: value}
+            weights, biases = as_parameters(given["coef_"], given["intercept_"], self._encoder, 1)
+            self.intercept_[...] = biases
+            self.coef_[...] = weights.T[:, self._encoder.order()]
+            return
+        super().__setattr__(name, value)
+
+    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
+        """Fit the model by itself, with coefficients of its own."""
+        self.__dict__.pop("_linked", None)
+        return super().fit(X, y, sample_weight, offset=offset)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file by itself."""
+        copy(self).save(path)
+
+    def __reduce__(self) -> Any:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_linked"}
+        return _ordinary, (kept,)
+
+
+def _ordinary(state: dict[str, Any]) -> LogisticRegression:
+    model = LogisticRegression.__new__(LogisticRegression)
+    model.__setstate__(state)
+    return model

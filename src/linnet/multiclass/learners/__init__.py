@@ -1,0 +1,26 @@
+"""The binary classifiers of a reduction: logistic regressions over one table, or any others fitted one by one.
+
+A reduction asks them, problem by problem, for the log-odds log(p / (1 - p)) of the positive class, always finite, and
+for a score whose sign is the predicted class. A problem without rows on one of its sides, and a classifier whose own
+output is NaN, have log((positives + 1) / (negatives + 1)), from the training rows.
+"""
+
+from typing import Any
+
+from linnet.errors import ConfigError
+from linnet.estimators.logistic import LogisticRegression
+from linnet.multiclass.learners.base import Learners
+from linnet.multiclass.learners.separate import SeparateLearners
+from linnet.multiclass.learners.stacked import StackedLogistic
+from linnet.multiclass.learners.training import TrainingSet
+
+__all__ = ["Learners", "SeparateLearners", "StackedLogistic", "TrainingSet", "train"]
+
+
+def train(estimator: Any, data: TrainingSet) -> Learners:
+    """Fit one binary classifier per problem."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ConfigError(f"estimator must be a classifier such as linnet.LogisticRegression(), got {estimator!r}")
+    if type(estimator) is LogisticRegression and not data.params.keys() - {"sample_weight"}:
+        return StackedLogistic.fitted(estimator, data)
+    return SeparateLearners.fitted(estimator, data)

@@ -1,0 +1,152 @@
+"""Binary classifiers of any kind, fitted one by one."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linnet.errors import ConfigError
+from linnet.evaluate.inputs import Floats
+from linnet.fit.solvers.many import constant_log_odds
+from linnet.multiclass.learners.base import Learners
+from linnet.multiclass.learners.training import TrainingSet
+
+if TYPE_CHECKING:
+    from linnet.export.onnx.columns import Inputs
+    from linnet.export.onnx.graph import Tensor
+
+_LOG_ODDS_RANGE = (-745.0, 37.0)  # log-odds of the float64 next to 0 and to 1
+_MAX_SCORE = 1e100  # sums of squares of such scores are finite
+
+
+@dataclass
+class SeparateLearners(Learners):
+    """Binary classifiers of any kind, fitted one by one."""
+
+    each: list[Any]  # a fitted classifier, or the log-odds of a problem without rows on one of its sides
+    reliable: list[Any]  # of classifiers without scores: the log-odds where they predict 0 and where they predict 1
+    usual: Floats  # log-odds from the numbers of rows alone
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        """The number of problems."""
+        return len(self.each)
+
+    @staticmethod
+    def fitted(estimator: Any, data: TrainingSet) -> "SeparateLearners":
+        """Fit clones of the estimator, `n_jobs` at a time."""
+        from sklearn.utils.parallel import Parallel, delayed
+
+        solvable = np.flatnonzero((data.codes.side_weights(data.weights) > 0).all(axis=1))
+        constant = constant_log_odds(data.codes, data.weights)
+        jobs = (delayed(_train)(estimator, data, int(problem)) for problem in solvable)
+        done = Parallel(n_jobs=data.n_jobs, verbose=data.verbose)(jobs)
+        each: list[Any] = [float(z) for z in constant]
+        reliable: list[Any] = [None] * len(each)
+        for problem, (model, shares) in zip(solvable, done, strict=True):
+            each[problem], reliable[problem] = model, shares
+        return SeparateLearners(each, reliable, constant)
+
+    def read(self, X: Any) -> Any:
+        """The table as it is."""
+        return X
+
+    def part(self, table: Any, rows: Any) -> Any:
+        """Some of the rows."""
+        from sklearn.utils import _safe_indexing
+
+        return _safe_indexing(table, np.arange(self.size(table))[rows])
+
+    def size(self, table: Any) -> int:
+        """The number of rows."""
+        return int(table.shape[0] if hasattr(table, "shape") else len(table))
+
+    def answers(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Log-odds and scores, rows x problems."""
+        chosen = range(len(self.each))[problems]
+        shape = (self.size(table), len(chosen))
+        log_odds, scores = np.empty(shape), np.empty(shape)
+        for place, problem in enumerate(chosen):
+            log_odds[:, place], scores[:, place] = self._answer(table, problem)
+        return log_odds, scores
+
+    def some(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
+        """The log-odds for pairs of a row and a problem."""
+        z = np.empty(len(row))
+        order = np.argsort(problem, kind="stable")
+        ends = np.flatnonzero(np.diff(problem[order], append=-1)) + 1
+        for first, last in zip(np.append(0, ends[:-1]), ends, strict=True):
+            mine = order[first:last]
+            z[mine] = self._answer(self.part(table, row[mine]), int(problem[mine[0]]))[0]
+        return z
+
+    def models(self) -> list[Any]:
+        """The classifiers."""
+        return list(self.each)
+
+    def z_graph(self, inputs: "Inputs") -> "Tensor":
+        """The log-odds of linnet's own classifiers in an ONNX graph: their z, or from their probabilities."""
+        from linnet.export.onnx.file import answers_of
+        from linnet.export.onnx.network import log_odds
+
+        graph, z = inputs.graph, {}
+        models = {problem: model for problem, model in enumerate(self.each) if not isinstance(model, float)}
+        if not models:
+            raise ConfigError("to_onnx: no problem has rows of both classes")
+        inputs.types_differ = True  # networks compute in float32, or in float64 if their rows are few
+        for problem, model in models.items():
+            answers = answers_of(model, inputs)
+            one = (
+                answers["scores"]
+                if "scores" in answers
+                else log_odds(graph, answers["probabilities"], *_LOG_ODDS_RANGE)
+            )
+            z[problem] = graph.cast(one, "float64")
+        for problem in set(range(self.count)) - models.keys():
+            z[problem] = graph.repeat(np.array([self.each[problem]]))
+        return graph.join([z[problem] for problem in range(self.count)])
+
+    def _answer(self, table: Any, problem: int) -> tuple[Any, Any]:
+        model = self.each[problem]
+        if isinstance(model, float):
+            return model, model
+        score, usual = None, self.usual[problem]
+        if hasattr(model, "decision_function"):
+            score = _finite(np.asarray(model.decision_function(table), np.float64).ravel(), usual)
+        if hasattr(model, "predict_proba"):
+            p = np.asarray(model.predict_proba(table), np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_odds = np.clip(_finite(np.log(p[:, 1]) - np.log(p[:, 0]), usual), *_LOG_ODDS_RANGE)
+            return log_odds, _finite(2 * p[:, 1] - 1, np.tanh(usual / 2)) if score is None else score
+        if score is not None:
+            return score, score
+        predicted = np.asarray(model.predict(table)) == 1
+        return np.where(predicted, self.reliable[problem][1], self.reliable[problem][0]), np.where(predicted, 1.0, -1.0)
+
+
+def _finite(scores: Floats, usual: float) -> Floats:
+    """Scores with `usual` in place of NaN, clipped to finite numbers."""
+    return np.clip(np.where(np.isnan(scores), usual, scores), -_MAX_SCORE, _MAX_SCORE)
+
+
+def _train(estimator: Any, data: TrainingSet, problem: int) -> tuple[Any, Any]:
+    """A fitted clone and, if it only predicts classes, the log-odds of the training rows with each prediction."""
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
+    from sklearn.utils.validation import _check_method_params
+
+    some, t = data.codes.rows(problem)
+    whole = len(some) == len(data.codes.group)
+    X = data.X if whole else _safe_indexing(data.X, some)
+    params = _check_method_params(data.X, data.params, None if whole else some)
+    model = clone(estimator)
+    model.fit(X, t, **params)
+    if not np.array_equal(getattr(model, "classes_", None), [0, 1]):  # type: ignore[arg-type]
+        raise ConfigError(f"{type(model).__name__} is no classifier: its classes_ are not those it was fitted to")
+    if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
+        return model, None
+    predicted = np.asarray(model.predict(X)) == 1
+    return model, [
+        float(np.log1p(t[flags].sum()) - np.log1p((1 - t[flags]).sum())) for flags in (~predicted, predicted)
+    ]
