@@ -23,7 +23,7 @@ _CLASSES = np.arange(2)  # of each problem: negative and positive
 
 @dataclass(frozen=True)
 class StackFit:
-    """Fitted logistic regressions: `coef`, problems x coefficients, and one intercept and iteration count per problem."""
+    """Fitted logistic regressions: `coef`, problems x coefficients; an intercept and an iteration count per problem."""
 
     coef: Floats
     intercepts: Floats

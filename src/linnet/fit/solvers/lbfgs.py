@@ -1,5 +1,5 @@
-"""L-BFGS: quasi-Newton steps from the last changes of theta and gradient, starting from an approximate inverse of the
-second derivatives (a preconditioner) instead of a multiple of the identity.
+"""L-BFGS: quasi-Newton steps from a history of the last changes of theta and of the gradient, which starts from an
+approximate inverse of the Hessian (a preconditioner) instead of a multiple of the identity.
 """
 
 from abc import ABC, abstractmethod
@@ -12,12 +12,12 @@ from linnet.fit.solvers.preconditioner import Precondition
 from linnet.fit.solvers.problem import Floats, Point
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
 
-_LEAST_MEMORY = 5  # changes that are remembered even if they are large
-_MEMORY_BYTES = 100_000_000
-_LONG = 30_000  # parameters that pay for threads
-_ROUNDING = 1e-14
-_LONG_WAIT = 100  # iterations in which what is left did not halve
-_NOTHING = 1e-15  # of the objective: what rounding leaves
+_MIN_HISTORY = 5  # pairs that are kept even if they are large
+_MAX_HISTORY_BYTES = 100_000_000
+_MIN_PARAMETERS_FOR_THREADS = 30_000
+_RELATIVE_ROUNDING = 1e-14  # of the objective
+_MAX_STALLED_ITERATIONS = 100  # in which the suboptimality did not halve
+_NEGLIGIBLE_GAIN = 1e-15  # of the objective: rounding
 
 
 class SmoothObjective(ABC):
@@ -50,7 +50,7 @@ def lbfgs(
     start: Floats | Point,
     precondition: Precondition,
     *,
-    memory: int = 12,
+    history: int = 12,
     tolerance: float = 1e-12,
     gradient_tolerance: float = 0.0,
     max_iter: int = 1000,
@@ -58,17 +58,37 @@ def lbfgs(
     refresh: Callable[[Point, int], Precondition | None] | None = None,
     watch: Watch = unwatched,
 ) -> Solution:
-    """Minimise from a theta, or from a point with its gradient, until no more than `tolerance` times the objective is
-    left, or times what was gained if that is less: by the problem's bound or, where it has none, by what three steps on
-    end promise; or until no entry of the gradient is above `gradient_tolerance`.
+    """Minimise from a theta, or from a point with its gradient.
 
-    `before`: the objective that gains count from, if not that of the start. `memory`: of so many changes, fewer if they
-    are large. `refresh(point, iteration)` may hand over a better preconditioner.
+    Iterations end where the suboptimality is at most `tolerance` times the objective, or times the gain so far if that
+    is less: by the problem's bound or, where it has none, by what three consecutive steps forecast. They also end where
+    no entry of the gradient is above `gradient_tolerance`.
+
+    Parameters
+    ----------
+    problem : SmoothObjective
+        What is minimised.
+    start : array or Point
+        Where to start.
+    precondition : callable
+        Approximately the inverse Hessian times a vector.
+    history : int
+        Number of pairs of changes to keep; fewer where they are large.
+    tolerance, gradient_tolerance : float
+        When to end: see above.
+    max_iter : int
+        The largest number of iterations.
+    before : float or None
+        The objective that gains count from; None: that of the start.
+    refresh : callable or None
+        Called with a point and the iteration; may return a better preconditioner.
+    watch : callable
+        Called with iteration, objective and estimated suboptimality.
     """
     point = start if isinstance(start, Point) else problem.with_full_gradient(problem.at(start))
-    del start  # which would keep its vectors
+    del start  # or its vectors stay in memory
     before = point.value if before is None else before
-    steps = _Steps(problem, precondition, memory)
+    steps = _Steps(problem, precondition, history)
     small, least, since = 0, np.inf, 0
     aliased = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
@@ -77,23 +97,25 @@ def lbfgs(
         gain = -core.dot(point.gradient, step, problem.dual_size)
         norm = float(np.abs(point.gradient).max())
         gained, value = max(before - point.value, 0.0), abs(point.value)
-        enough = tolerance * min(gained, value) + _NOTHING * max(gained, value)
+        enough = tolerance * min(gained, value) + _NEGLIGIBLE_GAIN * max(gained, value)
         bound = problem.suboptimality_bound(point, enough)
-        left = 0.5 * abs(gain) if bound is None else bound
-        watch(iteration, point.value, left)
+        suboptimality = 0.5 * abs(gain) if bound is None else bound
+        watch(iteration, point.value, suboptimality)
         small = small + 1 if 0.5 * gain <= enough else 0
-        if left <= 0.5 * least:
-            least, since = left, iteration
-        finished = norm <= gradient_tolerance or (left <= enough if bound is not None else small == 3)
-        if small > 0 and (iteration - since >= _LONG_WAIT or not gain > 0):
-            finished = True  # rounding has the last word
+        if suboptimality <= 0.5 * least:
+            least, since = suboptimality, iteration
+        finished = norm <= gradient_tolerance or (suboptimality <= enough if bound is not None else small == 3)
+        if small > 0 and (iteration - since >= _MAX_STALLED_ITERATIONS or not gain > 0):
+            finished = True  # at the limit of rounding
         if finished or iteration == max_iter or not gain > 0:
-            return Solution(point.theta, point.value, norm, iteration, finished or norm == 0, left, aliased)
+            converged = finished or norm == 0
+            return Solution(point.theta, point.value, norm, iteration, converged, suboptimality, aliased)
         following = _search(problem, point, step, gain)
         if following is None:
-            if steps.forget():  # once more from the preconditioner alone
+            if steps.forget():  # try again from the preconditioner alone
                 continue
-            return Solution(point.theta, point.value, norm, iteration, 0.5 * gain <= enough, left, aliased)
+            converged = 0.5 * gain <= enough
+            return Solution(point.theta, point.value, norm, iteration, converged, suboptimality, aliased)
         following = problem.with_full_gradient(following)
         assert following.gradient is not None
         steps.replace(refresh(following, iteration + 1) if refresh else None)
@@ -103,57 +125,57 @@ def lbfgs(
 
 
 class _Steps:
-    """Steps from gradients: the changes so far, and the preconditioner for what they do not know."""
+    """Quasi-Newton steps: the history of changes, on top of the preconditioner."""
 
-    def __init__(self, problem: SmoothObjective, precondition: Precondition, memory: int) -> None:
-        kept = core.NarrowChanges if problem.dual_size else core.Changes  # images are known to single precision only
-        each = (8 if problem.dual_size else 16) * problem.size
-        memory = max(_LEAST_MEMORY, min(memory, _MEMORY_BYTES // each))
-        threads = problem.most_threads if problem.size >= _LONG else 1
-        self._changes = kept(problem.size, problem.dual_size, memory, threads)
+    def __init__(self, problem: SmoothObjective, precondition: Precondition, history: int) -> None:
+        kind = core.NarrowChanges if problem.dual_size else core.Changes  # images are known to single precision only
+        pair_bytes = (8 if problem.dual_size else 16) * problem.size
+        history = max(_MIN_HISTORY, min(history, _MAX_HISTORY_BYTES // pair_bytes))
+        threads = problem.most_threads if problem.size >= _MIN_PARAMETERS_FOR_THREADS else 1
+        self._history = kind(problem.size, problem.dual_size, history, threads)
         self._dual_size = problem.dual_size
         self._precondition = precondition
         self._scale = 1.0
 
     def replace(self, precondition: Precondition | None) -> None:
-        """Go on with a better preconditioner, if there is one."""
+        """Continue with a better preconditioner, if there is one."""
         self._precondition = precondition or self._precondition
 
     def remember(self, moved: Floats, bent: Floats) -> None:
-        """Take note of a change of theta and of the gradient."""
+        """Add a change of theta and of the gradient to the history."""
         curvature = core.dot(moved, bent, self._dual_size)
         if curvature > 1e-14 * core.dot(bent, bent, self._dual_size):
-            self._changes.push(moved, bent)
+            self._history.push(moved, bent)
             unscaled = core.dot(bent, self._precondition(bent), self._dual_size)
-            if unscaled > 0:  # not where the preconditioner, of rows that are certain, is nothing but rounding
+            if unscaled > 0:  # else the preconditioner is nothing but rounding, as of rows classified with certainty
                 self._scale = curvature / unscaled
 
     def forget(self) -> bool:
-        """Go back to the preconditioner alone; False: there was nothing else."""
-        had = len(self._changes) > 0
-        self._changes.clear()
+        """Drop the history; False: it was empty."""
+        had = len(self._history) > 0
+        self._history.clear()
         self._scale = 1.0
         return had
 
     def step(self, gradient: Floats) -> Floats:
-        """The way to go: minus the approximate inverse second derivative times the gradient."""
+        """Minus the approximate inverse Hessian times the gradient."""
         q = gradient.copy()
-        self._changes.forward(q)
+        self._history.forward(q)
         r = self._precondition(q)
         r *= self._scale
-        self._changes.backward(r)
+        self._history.backward(r)
         return np.negative(r, out=r)
 
 
 def _search(problem: SmoothObjective, point: Point, step: Floats, gain: float) -> Point | None:
-    """A point along step that fulfils the strong Wolfe conditions, by bisection and interpolation."""
+    """A point along the step that satisfies the Wolfe conditions, by interpolation and bisection; None: none was found."""
     low, high, length = 0.0, np.inf, 1.0
     best = None
     for _ in range(40):
         trial = problem.at(point.theta + length * step)
         assert trial.gradient is not None
-        fallen = trial.value <= point.value - 1e-4 * length * gain + _ROUNDING * abs(point.value)
-        if not fallen:
+        descends = trial.value <= point.value - 1e-4 * length * gain + _RELATIVE_ROUNDING * abs(point.value)
+        if not descends:
             high = length
             # the minimum of the parabola through both values and the first slope, kept away from the ends
             curve = trial.value - point.value + length * gain

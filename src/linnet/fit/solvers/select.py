@@ -45,7 +45,9 @@ SOLVERS = (
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
 LARGEST_CURVATURE = 2500  # parameters
 _MAX_ROWS_FOR_DUAL = 2500  # of a problem with more columns that is solved by way of its rows
-_MAX_ROWS_FOR_DENSE_DUAL = 1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
+_MAX_ROWS_FOR_DENSE_DUAL = (
+    1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
+)
 _DUAL_MAX_ITER, _DUAL_HISTORY = 300, 24  # of L-BFGS on the dual: iterations, and pairs in its history
 _DUAL_ROUNDS = 6  # of L-BFGS on the dual, each from an exact point
 _CG_MAX_ITER = 500
@@ -180,7 +182,12 @@ class Newton:
         theta = task.start
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
-        if given is None and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START and dense and not problem.head.quadratic:
+        if (
+            given is None
+            and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START
+            and dense
+            and not problem.head.quadratic
+        ):
             first = _start_from_part(problem, theta)
         plain = None if first is theta and given is None else theta if given is None else task.null_start
         order = elimination_order(problem)
@@ -377,7 +384,9 @@ def _in_basis(basis: Basis, task: Task) -> Solution:
     solution = replace(found, theta=theta, step=step, aliased=aliased)
     solution = replace(solution, theta=_around_zero(problem, solution))
     aliasing = Aliasing(len(basis.places), basis.left_out, basis.inexact)
-    if basis.made and problem.at(solution.theta, gradient=False).value - found.value > _MAX_RELATIVE_CANCELLATION * abs(found.value):
+    if basis.made and problem.at(solution.theta, gradient=False).value - found.value > _MAX_RELATIVE_CANCELLATION * abs(
+        found.value
+    ):
         cancelling = np.isin(np.arange(problem.columns.count), basis.places[list(basis.made)])
         aliasing = replace(aliasing, cancelling=cancelling)
     return replace(solution, method=Method.CHOLESKY, aliasing=aliasing)
@@ -398,7 +407,7 @@ def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch:
             rows,
             points.pop(),
             steps,
-            memory=_DUAL_HISTORY,
+            history=_DUAL_HISTORY,
             max_iter=min(max_iter, _DUAL_MAX_ITER) - done,
             tolerance=tolerance,
             before=before,

@@ -1,4 +1,4 @@
-"""Where a solver ended, and what it found out on the way."""
+"""The result of a solver."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Watch = Callable[[int, float, float], None]  # is told the iteration, the objective and what is left to gain
+Watch = Callable[[int, float, float], None]  # called with iteration, objective and estimated suboptimality
 
 
 def unwatched(iteration: int, value: float, gap: float) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 class Method(StrEnum):
-    """What solved a problem, by scikit-learn's names."""
+    """The method that solved a problem, by scikit-learn's names."""
 
     CHOLESKY = "cholesky"
     COORDINATE = "coordinate"
@@ -26,28 +26,28 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where a solver ended."""
+    """Where a solver ended, and what it knows about that point."""
 
     theta: Floats
     value: float  # of the objective, penalties included
-    gradient_norm: float  # largest entry of the last gradient known
+    gradient_norm: float  # largest absolute entry of the last gradient
     iterations: int
     converged: bool
-    gap: float  # estimate of what is left to gain
-    aliased: NDArray[np.bool_]  # parameters left out because others determine them
-    step: Floats | None = None  # where theta would go on to
-    z_range: tuple[float, float] = (-np.inf, np.inf)  # the smallest and the largest z where the gap was estimated
+    gap: float  # estimated suboptimality: objective minus its minimum
+    aliased: NDArray[np.bool_]  # parameters left out because their columns are linear combinations of others
+    step: Floats | None = None  # the step that would come next
+    z_range: tuple[float, float] = (-np.inf, np.inf)  # smallest and largest z where the gap was estimated
     method: Method = Method.LBFGS
-    row_products: Floats | None = None  # XX', centered and weighted, if the problem was solved by way of its rows
+    row_products: Floats | None = None  # XX', centered and weighted, if the dual was solved
     hessian: Floats | None = None  # of squared error, where Newton's method has computed it
-    aliasing: "Aliasing | None" = None  # if columns depend on others, or nearly do
+    aliasing: "Aliasing | None" = None  # if columns are collinear, or nearly so
 
 
 @dataclass(frozen=True, slots=True)
 class Aliasing:
-    """Columns that others determine, or nearly do."""
+    """Columns that are linear combinations of others, or nearly so."""
 
-    rank: int  # of the columns
-    left_out: NDArray[np.bool_]  # columns that a fit should name: others determine them
-    inexact: NDArray[np.bool_]  # of those, which are not quite what others make of them, or by rounding alone
-    cancelling: NDArray[np.bool_] | None = None  # columns whose coefficients cost predictions digits
+    rank: int  # of the table
+    left_out: NDArray[np.bool_]  # columns that a warning should name
+    inexact: NDArray[np.bool_]  # of those, which are linear combinations up to rounding only
+    cancelling: NDArray[np.bool_] | None = None  # columns whose coefficients cancel so far that predictions lose digits

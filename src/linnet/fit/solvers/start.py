@@ -22,7 +22,7 @@ _SHORTEST_STEP = 1e-6  # of a Newton step
 
 
 def starting_point(problem: Problem) -> Floats:
-    """A theta to start from: weights of zero and null biases or, where those are invalid, one with z > 0 in all rows."""
+    """A theta to start from: weights of zero and null biases or, where these are invalid, one with z > 0 throughout."""
     if problem.head.positive_mean and not problem.intercept and problem.columns.count:
         return _interior(problem)
     theta = np.zeros(problem.size)

@@ -1,8 +1,8 @@
-"""What solvers ask of the rows: sums over all of them at some theta.
+"""Sums over rows at a theta: the interface between solvers and data.
 
-Newton's method and L-BFGS need no more than `Sums`, wherever the rows are: in memory, in the pages of a file, or on
-several machines. Solvers that look at rows one by one, or at products with them, need `RowSums`, and say so by
-`suits` (see `select`).
+Newton's method and L-BFGS need no more than `Sums`, wherever the rows are: in memory, in pages of a file, or on several
+machines. Solvers that need single rows, or products of the table with vectors, need `RowSums`, and say so by `suits`
+(see `select`).
 """
 
 from typing import Protocol
@@ -30,37 +30,38 @@ class Sums(Protocol):
         expected: bool = False,
         row_stride: int = 1,
     ) -> tuple[float, tuple[float, float]]:
-        """The sum of weighted losses, and the smallest and largest z; fill in the gradient and the second derivatives.
+        """Return Σ_i w_i loss_i and the smallest and largest z; write the gradient, of shape (size,), and the Hessian,
+        (size, size), where arrays are given.
 
-        `expected`: the second derivatives' means over the head's distribution. `row_stride`: of one block of rows in so
+        `expected`: the Hessian's mean over the head's distribution. `row_stride`: sums over one block of rows in so
         many, not scaled up.
         """
 
 
 class RowSums(Sums, Protocol):
-    """Products of the table with vectors that have an entry for every row, which are at hand."""
+    """Sums over rows, and products of the table with vectors of one entry per row."""
 
     def predict(self, theta: Floats, z: Floats, /) -> None:
-        """Fill in z = x W + b, rows x outputs, without offsets."""
+        """Write z = x W + b, rows x outputs, without offsets."""
 
     def gradient(self, d: Floats, out: Floats, /) -> None:
-        """Fill in Σ_i x_i d_i, for all parameters, from d: rows x outputs."""
+        """Write Σ_i x_i d_i, of the shape of theta, from d: rows x outputs."""
 
     def squares(self, d: Floats, out: Floats, /) -> None:
-        """Fill in Σ_i x_i² d_i, for all parameters, from d: rows x outputs."""
+        """Write Σ_i x_i² d_i, of the shape of theta, from d: rows x outputs."""
 
     def sandwich(self, weights: Floats, out: Floats, /) -> None:
-        """Fill in Σ_i w_i x_i x_i', of one output, the intercept last."""
+        """Write Σ_i w_i x_i x_i', columns + 1 squared, the intercept last."""
 
     def gradient_by_group(self, d: Floats, group: NDArray[np.int64], out: Floats, /) -> None:
-        """Fill in Σ_i x_i d_i for each group of rows, groups x parameters."""
+        """Write Σ_i x_i d_i of each group of rows, groups x parameters."""
 
     def quadratic(self, matrix: Floats, out: Floats, /) -> None:
-        """Fill in x_i' A x_i for each row."""
+        """Write x_i' A x_i of each row, A having columns + 1 rows."""
 
 
 class InMemorySums:
-    """Sums of the core over a table at hand."""
+    """Sums over a table in memory, by the core."""
 
     def __init__(
         self,
@@ -91,5 +92,5 @@ class InMemorySums:
         expected: bool = False,
         row_stride: int = 1,
     ) -> tuple[float, tuple[float, float]]:
-        """The sum of weighted losses, and the smallest and largest z; fill in gradient and second derivatives."""
+        """Return Σ_i w_i loss_i and the smallest and largest z; write gradient and Hessian: see `Sums.at`."""
         return self._linear.sums(theta, *self._rows, gradient, curvature, expected=expected, every=row_stride)
