@@ -67,5 +67,5 @@ def test_a_row_that_can_have_no_mean_is_named() -> None:
 def test_an_optimum_at_the_edge_is_said_to_be_there() -> None:
     """With a negative power means of zero cost little, and the best weights would make some of them negative."""
     y = np.maximum(ACROSS @ [1, 0.5, 0.3], 0.3) * RNG.gamma(5, 0.2, N)
-    with pytest.warns(FitWarning, match="some means have come to 0, where the identity link ends: use link='log'"):
+    with pytest.warns(FitWarning, match="some means have reached 0, the boundary of the identity link: use link='log'"):
         linnet.TweedieRegressor(power=-1, link="identity", fit_intercept=False, alpha=0).fit(ACROSS, y)

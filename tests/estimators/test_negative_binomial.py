@@ -72,7 +72,7 @@ def test_the_dispersion_may_be_held() -> None:
 def test_without_overdispersion_it_is_poisson_regression() -> None:
     x, _, _ = counts(3, 0.5)
     y = np.round(np.exp(0.5 + x @ [0.3, -0.5, 0.2]))
-    with pytest.warns(FitWarning, match="spread no more than Poisson's"):
+    with pytest.warns(FitWarning, match="not overdispersed"):
         model = NegativeBinomialRegressor(alpha=0.01).fit(x, y)
     np.testing.assert_allclose(_found(model), _found(PoissonRegressor(alpha=0.01).fit(x, y)), rtol=1e-6)
 

@@ -71,7 +71,7 @@ def test_what_is_left_is_no_more_than_there_is() -> None:
 def test_no_more_is_said_to_be_left_to_gain_than_the_objective_has() -> None:
     rng = np.random.default_rng(0)
     x, y = 1e10 * rng.normal(size=(60, 40)), rng.integers(0, 3, 60)
-    with pytest.warns(FitWarning, match="left to gain") as caught:
+    with pytest.warns(FitWarning, match="above its minimum") as caught:
         linnet.LogisticRegression(solver="lbfgs", max_iter=5).fit(x, y)
-    objective, gap = re.findall(r"objective (\S+), where up to about (\S+) is left", str(caught[0].message))[0]
+    objective, gap = re.findall(r"objective (\S+) is up to about (\S+) above", str(caught[0].message))[0]
     assert float(gap) <= 1.01 * float(objective)

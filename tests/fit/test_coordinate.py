@@ -44,9 +44,9 @@ def test_more_classes_and_columns_than_one_set_of_old() -> None:
 def test_more_than_can_be_solved_for_together_take_turns(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = classes_of(300, 40, classes)
     whole = linnet.LogisticRegression(C=1.0, l1_ratio=1.0).fit(x, y)
-    monkeypatch.setattr(coordinate, "_LARGEST_WHOLE", 1)
-    monkeypatch.setattr(coordinate, "_LARGEST_SET", 12 * classes)
-    monkeypatch.setattr(coordinate, "_FIRST_SET", 4)
+    monkeypatch.setattr(coordinate, "_MAX_PARAMETERS_WITHOUT_WORKING_SET", 1)
+    monkeypatch.setattr(coordinate, "_MAX_WORKING_PARAMETERS", 12 * classes)
+    monkeypatch.setattr(coordinate, "_FIRST_WORKING_COLUMNS", 4)
     model = linnet.LogisticRegression(C=1.0, l1_ratio=1.0).fit(x, y)
     assert (np.abs(model.coef_).max(axis=0) > 0).sum() > 11
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-6)
@@ -55,7 +55,7 @@ def test_more_than_can_be_solved_for_together_take_turns(classes: int, monkeypat
 
 def test_columns_of_any_scale_enter_the_working_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a column of 1e9 the slopes of the others are small, but not nothing."""
-    monkeypatch.setattr(coordinate, "_LARGEST_WHOLE", 1)
+    monkeypatch.setattr(coordinate, "_MAX_PARAMETERS_WITHOUT_WORKING_SET", 1)
     x, y = classes_of(300, 30, 2)
     x[:, 7] *= 1e9
     model = linnet.LogisticRegression(C=1.0, l1_ratio=1.0).fit(x, y)

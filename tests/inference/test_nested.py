@@ -108,13 +108,13 @@ def test_a_likelihood_ratio_that_makes_no_sense() -> None:
         (big, shrunken.fit(X[:, :1], COUNT).inference(X[:, :1], COUNT), "the other model"),
         (shrunken.fit(X, COUNT).inference(X, COUNT), small, "this model"),
     ):
-        with pytest.raises(ConfigError, match=f"needs coefficients of largest likelihood, but {name} has a penalty"):
+        with pytest.raises(ConfigError, match=f"needs maximum likelihood fits, but {name} has a penalty"):
             one.likelihood_ratio_test(other)
     noise = np.random.default_rng(9).normal(size=(N, 3))
     with pytest.raises(DataError, match="it is not nested in this one"):
         free.fit(noise, COUNT).inference(noise, COUNT).likelihood_ratio_test(small)
     gamma, few = linnet.GammaRegressor(alpha=0), AMOUNT[:4]
-    with pytest.raises(DataError, match="no row is left to estimate the dispersion from"):
+    with pytest.raises(DataError, match="no degrees of freedom remain to estimate the dispersion"):
         gamma.fit(X[:4], few).inference(X[:4], few).likelihood_ratio_test(
             gamma.fit(X[:4, :1], few).inference(X[:4, :1], few)
         )

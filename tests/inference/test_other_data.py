@@ -20,7 +20,7 @@ AMOUNTS = RNG.gamma(2, np.exp(0.2 * TABLE["x"]))
 
 
 def says(found: Inference) -> bool:
-    return any("not the best coefficients for these data" in note for note in found.notes)
+    return any("not optimal for these data" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -85,14 +85,12 @@ def test_levels_of_one_kind_are_counted_where_there_are_too_many_for_second_deri
     counts = rng.poisson(0.4, 12_000)
     empty = pd.Series(counts == 0).groupby(table["cell"]).all()
     rows = int(table["cell"].isin(empty[empty].index).sum())
-    said = rf"{empty.sum()} levels of cell \(such as cell=\d+ and cell=\d+\) tell rows of 0 .* on {rows} rows"
+    said = rf"{empty.sum()} levels of cell \(such as cell=\d+ and cell=\d+\) separate rows of 0 .* on {rows} rows"
     with pytest.warns(SeparationWarning, match=said):
         linnet.PoissonRegressor(alpha=0).fit(table, counts)
     yes = counts > 0
     one_class = pd.Series(yes).groupby(table["cell"]).nunique() == 1
-    with pytest.warns(
-        SeparationWarning, match=rf"{one_class.sum()} levels of cell .* tell classes False and True apart"
-    ):
+    with pytest.warns(SeparationWarning, match=rf"{one_class.sum()} levels of cell .* separate classes False and True"):
         linnet.LogisticRegression(C=np.inf).fit(table, yes)
 
 
@@ -108,7 +106,7 @@ def test_columns_that_separate_together_are_named_where_there_are_too_many_for_s
     score = two.sum(axis=1)
     model = linnet.LogisticRegression(C=np.inf) if kind == "classes" else linnet.PoissonRegressor(alpha=0)
     y = np.where(score == 2, rng.integers(0, 2, n), score > 2) if kind == "classes" else rng.poisson(score == 2)
-    with pytest.warns(SeparationWarning, match="quasi-complete separation: x0, x1 tell"):
+    with pytest.warns(SeparationWarning, match="quasi-complete separation: x0, x1 separate"):
         model.fit(x, y)
     y[np.flatnonzero(score == 3)[:20]] = 0 if kind == "classes" else 1  # now they do not
     with warnings.catch_warnings():
@@ -140,7 +138,7 @@ def not_separated(model: Any, *data: Any, **others: Any) -> None:
 def test_a_class_that_two_columns_tell_apart_is_named_while_rows_are_unsure_of_the_others(form: Any) -> None:
     x, score, y = two_and_many(np.random.default_rng(0))
     x, model = form(x), linnet.LogisticRegression(C=np.inf)
-    with pytest.warns(SeparationWarning, match=f"x0, x1 tell class 2 apart without error on {np.sum(score != 2)} rows"):
+    with pytest.warns(SeparationWarning, match=f"x0, x1 separate class 2 from the others on {np.sum(score != 2)} rows"):
         model.fit(x, y)
     y[np.flatnonzero(score == 3)[:20]] = 0  # now they do not, and coefficients are large but finite
     not_separated(model, x, y)
@@ -153,20 +151,22 @@ def test_weights_offsets_a_reference_and_penalties_on_others_change_nothing_of_w
     offset = 3 * rng.normal(size=(n, 3))
     for reference in (0, 2):
         model = linnet.LogisticRegression(C=np.inf, reference=reference)
-        with pytest.warns(SeparationWarning, match="x0, x1 tell class 2 apart"):
+        with pytest.warns(SeparationWarning, match="x0, x1 separate class 2 from the others"):
             model.fit(x, y, offset=offset)
     model = linnet.LogisticRegression(C=np.inf)
     weights = rng.integers(0, 2, n) | (score == 2)
     others = np.where((score > 2) & (weights == 0), 0, y)
-    with pytest.warns(SeparationWarning, match=f"x0, x1 tell class 2 apart .* {np.sum((score != 2) & (weights > 0))}"):
+    with pytest.warns(
+        SeparationWarning, match=f"x0, x1 separate class 2 from the others .* {np.sum((score != 2) & (weights > 0))}"
+    ):
         model.fit(x, others, sample_weight=weights)
     not_separated(model, x, others)
     model.set_params(C=1.0, column_penalty=np.where(np.arange(902) < 2, 0.0, 1.0))
-    with pytest.warns(SeparationWarning, match="x0, x1 tell class 2 apart"):
+    with pytest.warns(SeparationWarning, match="x0, x1 separate class 2 from the others"):
         model.fit(x, y)
     model = linnet.LogisticRegression(C=np.inf)
     pairs = np.where(score == 2, rng.integers(0, 4, n), 2 * (score > 2) + rng.integers(0, 2, n))
-    with pytest.warns(SeparationWarning, match="x0, x1 tell classes 0 and 1 and 2 and 3 apart"):
+    with pytest.warns(SeparationWarning, match="x0, x1 separate classes 0 and 1 and 2 and 3"):
         model.fit(x, pairs)
 
 
@@ -239,20 +239,18 @@ def test_a_rare_column_of_one_class_is_named_by_every_solver(form: Any) -> None:
     name = "x7" if form is not pd.DataFrame else "7"
     if form is pd.DataFrame:
         table.columns = table.columns.astype(str)
-    with pytest.warns(SeparationWarning, match=f"{name} tells class 4 apart without error on 5 rows"):
+    with pytest.warns(SeparationWarning, match=f"{name} separates class 4 from the others on 5 rows"):
         linnet.LogisticRegression(C=np.inf).fit(table, y)  # too many for second derivatives
     few = table[["7", "8"]] if form is pd.DataFrame else form(x[:, [7, 8]])
     for solver in ("lbfgs", "newton-cholesky"):
-        with pytest.warns(SeparationWarning, match="(x0|7) tells class 4 apart without error on 5 rows"):
+        with pytest.warns(SeparationWarning, match="(x0|7) separates class 4 from the others on 5 rows"):
             linnet.LogisticRegression(C=np.inf, solver=solver).fit(few, y)
 
 
 def test_complete_separation_tells_all_classes_apart() -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        with pytest.warns(
-            SeparationWarning, match="complete separation: .* tell classes 0 and 1 and 2 apart .* 30 rows"
-        ):
+        with pytest.warns(SeparationWarning, match="complete separation: .* separate classes 0 and 1 and 2 .* 30 rows"):
             linnet.LogisticRegression(C=np.inf).fit(rng.normal(size=(30, 50)), np.arange(30) % 3)
 
 
@@ -263,7 +261,7 @@ def test_columns_that_are_not_needed_are_not_named(classes: int) -> None:
     above = x[:, 0] + x[:, 1] > 2
     x[:, 0] += 0.2 * above
     y = np.where(above, classes - 1, rng.integers(0, classes - 1, 150))
-    said = "separation: x0, x1 tell " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
+    said = "separation: x0, x1 separate " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
     for solver in ("lbfgs", "newton-cholesky"):
         for table in (x, scipy.sparse.csr_array(x)):
             with pytest.warns(SeparationWarning, match=said):
@@ -276,19 +274,22 @@ def test_what_a_separation_leaves_undetermined_has_no_standard_error(solver: str
     table = pd.DataFrame({"level": rng.choice([*"abcdef"], 600), "x": rng.normal(size=600)})
     y = rng.integers(0, 2, 600) * (table["level"] != "c") * (table["level"] != "e")
     there = ~table["level"].isin(["c", "e"]).to_numpy()
-    with pytest.warns(SeparationWarning, match="level=c, level=e tell classes 0 and 1 apart"):
+    with pytest.warns(SeparationWarning, match="level=c, level=e separate classes 0 and 1"):
         model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(table, y)
     found = model.inference(table, y)
     wanted = linnet.LogisticRegression(C=np.inf).fit(table[there], y[there]).inference(table[there], y[there])
     errors = dict(zip(found.names, found.standard_error, strict=True))
     assert [name for name, error in errors.items() if np.isnan(error)] == ["level=a", "level=c", "level=e"]
-    assert any("because they tell classes apart without error: level=c, level=e." in note for note in found.notes)
+    assert any(
+        "because of separation: the maximum likelihood estimate is infinite: level=c, level=e." in note
+        for note in found.notes
+    )
     for name, error in zip(wanted.names, wanted.standard_error, strict=True):
         assert errors[name] == pytest.approx(error, rel=1e-4, nan_ok=True)
     # of three classes, the one that x alone tells apart; the other two are as if it were not there
     x = rng.normal(size=(300, 3))
     three = np.where(x[:, 2] > 1, 2, rng.integers(0, 2, 300))
-    with pytest.warns(SeparationWarning, match="x2 tells class 2 apart"):
+    with pytest.warns(SeparationWarning, match="x2 separates class 2 from the others"):
         model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(x, three)
     lacking = np.isnan(model.inference(x, three).standard_error)
     np.testing.assert_array_equal(lacking, [False] * 4 + [True] * 4)
@@ -314,10 +315,10 @@ def test_what_the_intercept_alone_tells_apart_is_laid_to_no_column() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
     for solver in ("auto", "lbfgs"):
-        with pytest.warns(SeparationWarning, match="the intercept tells class 0 apart"):
+        with pytest.warns(SeparationWarning, match="the intercept separates class 0 from the others"):
             linnet.LogisticRegression(C=np.inf, solver=solver).fit(X, y, sample_weight=y > 0)
     for model in (linnet.PoissonRegressor(alpha=0), linnet.TweedieRegressor(power=1.5, alpha=0)):
-        with pytest.warns(SeparationWarning, match="the intercept tells rows of 0 and rows above 0 apart"):
+        with pytest.warns(SeparationWarning, match="the intercept separates rows of 0 from rows above 0"):
             model.fit(X, np.zeros(200))
 
 
@@ -328,7 +329,7 @@ def test_a_level_without_amounts_is_named(power: float) -> None:
     amounts = rng.gamma(1, 1, 400) * rng.poisson(1, 400) * (level != "d")
     table = pd.DataFrame({"level": level, "x": rng.normal(size=400)})
     model = linnet.TweedieRegressor(power=power, alpha=0)
-    with pytest.warns(SeparationWarning, match=r"level=d tells rows of 0 and rows above 0 apart .* on 116 rows"):
+    with pytest.warns(SeparationWarning, match=r"level=d separates rows of 0 from rows above 0 on 116 rows"):
         model.fit(table, amounts)
     there = level != "d"
     left = linnet.TweedieRegressor(power=power, alpha=0).fit(table[there], amounts[there])

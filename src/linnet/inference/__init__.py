@@ -1,1 +1,1 @@
-"""What is known about the coefficients of a fitted linear model."""
+"""Statistical inference for the coefficients of fitted linear models."""

@@ -1,4 +1,4 @@
-"""The middle of robust covariances: Σ s_i s_i' over rows or groups, with s_i the gradient of row i's loss."""
+"""The meat of sandwich covariances: Σ s_i s_i' over rows or groups, with s_i the gradient of row i's loss."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,8 @@ from linnet.errors import DataError
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import outer_product
 
-_SWEEPS, _TURNED = 30, 1e-15  # of rotations; part of the matrices that is left beside their diagonals
+_MAX_JACOBI_SWEEPS = 30
+_MAX_OFF_DIAGONAL = 1e-15  # relative norm of what remains off the diagonals
 
 
 def meat(
@@ -22,7 +23,27 @@ def meat(
     groups: object,
     free: float,
 ) -> Floats:
-    """Σ s_i s_i' over rows or groups."""
+    """Σ s_i s_i' over rows or groups, size x size, with the correction that `kind` asks for.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that was solved.
+    sought : array of shape (size,)
+        Which parameters are fitted; entries of others are zero.
+    slope, curved : arrays of shape (rows, outputs)
+        First and second derivatives of each row's loss in z.
+    weights : array of shape (rows,)
+        Row weights: numbers of equal rows.
+    inverse : array of shape (size, size)
+        The inverse Hessian, for leverages.
+    kind : str
+        "HC0" to "HC3" or "cluster".
+    groups : array of shape (rows,) or None
+        The group of each row, for "cluster".
+    free : float
+        Degrees of freedom of the model.
+    """
     k, size = problem.outputs, problem.columns.count + 1
     total = float(weights.sum())
     rest = total - free
@@ -46,10 +67,10 @@ def meat(
 
 
 def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: Floats, power: float) -> Floats:
-    """Each row's slope in z, freed of what the row itself pulled: (I - W Q)^-power slope.
+    """Each row's slope in z, corrected for the row's own influence: (I - W Q)^-power slope.
 
     W is the curvature of the row's loss in z and Q the covariance of its z, x'Cx for every pair of outputs, so W Q is
-    the row's part of the hat matrix: the leverage h of one output. Of classes W = diag(p) - pp' = F F' with
+    the row's block of the hat matrix: the leverage h of one output. For classes W = diag(p) - pp' = F F' with
     F = diag(√p) - p√p', and (W Q)^n = F (F'QF)^(n-1) F'Q, so that powers are those of the symmetric F'QF:
 
         (I - W Q)^-a s = s + F g(F'QF) F'Q s,    g(m) = ((1 - m)^-a - 1) / m
@@ -65,7 +86,7 @@ def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: 
     if k == 1:
         return np.asarray(slope / np.maximum(1 - curved * variance[:, 0], 1e-12) ** power)
     assert problem.labels is not None
-    p = np.maximum(slope, 0.0)  # of the classes that a row is not: slope is p - 1 for its own
+    p = np.maximum(slope, 0.0)  # of a row's other classes; that of its own is 1 + slope
     own = np.arange(rows), problem.labels
     p[own] = 1 + slope[own]
     root = np.sqrt(p)
@@ -80,7 +101,7 @@ def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: 
 
 
 def _each(a: Floats, b: Floats) -> Floats:
-    """The product of two matrices for each row, summed in their order."""
+    """One matrix product per row, with a fixed order of summation."""
     out = np.zeros((len(a), a.shape[1], b.shape[2]))
     for j in range(a.shape[2]):
         out += a[:, :, j, None] * b[:, None, j]
@@ -88,20 +109,18 @@ def _each(a: Floats, b: Floats) -> Floats:
 
 
 def _eigenvectors(symmetric: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues of a symmetric matrix for each row, and its eigenvectors as columns, by Jacobi's rotations: each
-    turns two coordinates so that nothing is left between them, and all rows' matrices are turned at once.
-    """
+    """Eigenvalues and eigenvectors (as columns) of one symmetric matrix per row, by Jacobi rotations."""
     m, k = symmetric.copy(), symmetric.shape[1]
     turn = np.tile(np.eye(k), (len(m), 1, 1))
     away = ~np.eye(k, dtype=np.bool_)
-    for _ in range(_SWEEPS):
-        if np.square(m[:, away]).sum() <= _TURNED**2 * np.square(m).sum():
+    for _ in range(_MAX_JACOBI_SWEEPS):
+        if np.square(m[:, away]).sum() <= _MAX_OFF_DIAGONAL**2 * np.square(m).sum():
             break
         for p in range(k):
             for q in range(p + 1, k):
                 between = m[:, p, q]
                 apart = np.divide(m[:, q, q] - m[:, p, p], 2 * between, out=np.zeros(len(m)), where=between != 0)
-                with np.errstate(over="ignore"):  # far apart: no turn
+                with np.errstate(over="ignore"):  # far apart: no rotation
                     t = np.where(apart < 0, -1.0, 1.0) / (np.abs(apart) + np.sqrt(apart**2 + 1))
                 t[between == 0] = 0
                 cosine = 1 / np.sqrt(t**2 + 1)
@@ -113,10 +132,10 @@ def _eigenvectors(symmetric: Floats) -> tuple[Floats, Floats]:
 
 
 def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
-    """How many groups have rows with a weight, and the group of each row."""
+    """The number of groups that have rows with a weight, and the group of each row."""
     labels = np.asarray(groups)
     if labels.shape != weights.shape:
-        raise DataError(f"groups must have one entry a row, {len(weights)} in all, got shape {labels.shape}")
+        raise DataError(f"groups must have one entry per row, {len(weights)} in all, got shape {labels.shape}")
     lacking = missing(labels)
     if lacking.any():
         raise DataError(f"groups has no value in row {int(lacking.argmax())}: every row needs a group")

@@ -4,9 +4,9 @@ With H the information (the expected second derivative of the loss sum), P the p
 gradient of row i's loss and φ the dispersion, the covariance of the coefficients is
 
     model       φ (H + P)⁻¹ H (H + P)⁻¹            which is φ H⁻¹ without a penalty
-    HC0         (H + P)⁻¹ (Σ s_i s_i') (H + P)⁻¹    right also where the variance is not what the head says
+    HC0         (H + P)⁻¹ (Σ s_i s_i') (H + P)⁻¹    valid also where the head's variance is wrong
     HC1         HC0 · n / (n - p)
-    HC2, HC3    s_i s_i' divided by 1 - h_i, or by its square; h_i is the leverage of row i, of several classes a matrix
+    HC2, HC3    s_i s_i' divided by 1 - h_i, or by its square; h_i is the leverage of row i, a matrix for classes
     cluster     as HC0 with the s_i summed over each group, times G / (G - 1) · (n - 1) / (n - p)
 
 Degrees of freedom are the trace of (H + P)⁻¹ H: the number of free coefficients without a penalty, fewer under one.
@@ -34,15 +34,16 @@ from linnet.inference.covariance import meat
 from linnet.inference.separation.detect import endless
 from linnet.inference.view import View
 
-_LARGEST = 10_000  # parameters
-_ROUNDING = 1e-8  # of a deviance
-_OFF, _LITTLE = 0.05, 1e-10  # standard errors, and part of the null deviance, that a solver may leave
+_MAX_PARAMETERS = 10_000
+_RELATIVE_ROUNDING = 1e-8  # of a deviance
+_MAX_STANDARD_ERRORS_OFF = 0.05  # between coefficients and the optimum, without a note
+_MAX_RELATIVE_SUBOPTIMALITY = 1e-10  # of the null deviance, without a note
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
 @dataclass(frozen=True)
 class Inference:
-    """What the data say about the coefficients. Prints as a table; `to_frame()` makes a pandas data frame of it."""
+    """Standard errors, tests and intervals of coefficients. Prints as a table; `to_frame()` is a pandas data frame."""
 
     names: list[str]
     coef: Floats
@@ -64,7 +65,7 @@ class Inference:
     null_deviance: float
     head: Head
     target: tuple[float, float]  # sums of the targets and of their squares
-    plain: bool  # whether the coefficients are those of largest likelihood: no penalty, and any sign is allowed
+    plain: bool  # whether it is a maximum likelihood fit: no penalty, and any sign is allowed
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -83,17 +84,17 @@ class Inference:
         """Test a smaller model nested in this one: the statistic, its degrees of freedom, and the p-value by χ².
 
         With D the deviances, the statistic is D_small - D_this, twice the difference of the log-likelihoods. Where the
-        dispersion is not known it is (D_small - D_this) / φ with this model's φ for both, as R's anova has it; squared
-        error has n log(D_small / D_this), as each model's likelihood is largest at a variance of its own.
+        dispersion is estimated it is (D_small - D_this) / φ with this model's φ for both, as R's anova does; for
+        squared error it is n log(D_small / D_this), as each model has a maximum likelihood variance of its own.
         """
         if not isinstance(smaller, Inference):
-            raise ConfigError(f"give the other model's inference(X, y), got {type(smaller).__name__}")
+            raise ConfigError(f"pass the other model's inference(X, y), got {type(smaller).__name__}")
         freedom = round(self.df_model - smaller.df_model)
         for model, name in ((self, "this model"), (smaller, "the other model")):
             if not model.plain:
                 raise ConfigError(
-                    f"a likelihood-ratio test needs coefficients of largest likelihood, but {name} has a penalty or "
-                    "may not have negative coefficients: fit both without (alpha=0, C=inf, positive=False)"
+                    f"a likelihood-ratio test needs maximum likelihood fits, but {name} has a penalty or nonnegative "
+                    "coefficients: fit both without (alpha=0, C=inf, positive=False)"
                 )
         if freedom < 1:
             raise ConfigError(
@@ -102,18 +103,20 @@ class Inference:
             )
         if self.rows != smaller.rows:
             raise DataError(
-                f"both models must see the same rows: this one saw {self.rows:g}, the other {smaller.rows:g}"
+                f"both models must be fitted to the same rows: this one has {self.rows:g}, the other {smaller.rows:g}"
             )
         if self.head != smaller.head or not np.allclose(self.target, smaller.target, rtol=1e-9, atol=0):
-            raise DataError("both models must have the same targets and the same distribution of them")
+            raise DataError("both models must have the same targets and the same distribution")
         gained = smaller.deviance - self.deviance
-        if gained < -_ROUNDING * self.deviance:
+        if gained < -_RELATIVE_ROUNDING * self.deviance:
             raise DataError(
-                f"the smaller model has the lesser deviance, {smaller.deviance:g} to {self.deviance:g}: it is not "
-                "nested in this one, or saw another offset or exposure"
+                f"the smaller model has the smaller deviance, {smaller.deviance:g} against {self.deviance:g}: it is "
+                "not nested in this one, or had another offset or exposure"
             )
         if self.uses_t and not self.df_residual > 0:
-            raise DataError("no row is left to estimate the dispersion from: a test needs more rows than coefficients")
+            raise DataError(
+                "no degrees of freedom remain to estimate the dispersion: a test needs more rows than coefficients"
+            )
         gained = max(gained, 0.0)
         if self.uses_t and self.head.variance_by_likelihood:
             statistic = self.rows * float(np.log1p(gained / self.deviance)) if gained else 0.0
@@ -122,7 +125,7 @@ class Inference:
         return statistic, freedom, float(scipy.special.chdtrc(freedom, statistic))
 
     def to_frame(self) -> Any:
-        """The table as a pandas data frame."""
+        """Return the table as a pandas data frame, one row per coefficient."""
         import pandas as pd
 
         columns = {
@@ -167,17 +170,35 @@ def infer(
     groups: object = None,
     level: float = 0.95,
 ) -> Inference:
-    """Infer from a solved problem. `places`: which parameters to report (of theta for columns as the user has them)."""
+    """Standard errors, tests and intervals at a solution.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that was solved.
+    theta : array of shape (size,)
+        Its solution.
+    names, places : list and array
+        Names of the parameters to report, and their places in theta.
+    kind : str
+        One of `COVARIANCES`.
+    groups : array of shape (rows,) or None
+        The group of each row, for kind="cluster".
+    level : float
+        Coverage of the intervals.
+    """
     if kind not in COVARIANCES:
         raise ConfigError(f"covariance must be one of {', '.join(COVARIANCES)}, got {kind!r}")
     if (kind == "cluster") != (groups is not None):
         raise ConfigError(
-            "covariance='cluster' needs groups, one a row" if groups is None else "groups are for covariance='cluster'"
+            "covariance='cluster' needs groups, one per row"
+            if groups is None
+            else "groups are for covariance='cluster'"
         )
     check_number(level, "level", above=0, below=1)
     if problem.outputs > 1 and problem.labels is None:
-        raise ConfigError("inference takes one target at a time: fit a model for each column of y")
-    if problem.size > _LARGEST:
+        raise ConfigError("inference needs a single target: fit one model per column of y")
+    if problem.size > _MAX_PARAMETERS:
         raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
     total = float(weights.sum())
@@ -204,10 +225,10 @@ def infer(
         covariance = dispersion * covariance
     move, coef = view.move, np.concatenate([part.ravel() for part in problem.to_user(theta)])
     held = view.outside(aliased) | ~move.any(axis=1)
-    if problem.labels is not None and problem.fixed is None:  # coefficients are those around the mean of all classes
-        together = _together(problem)
-        move, coef = product(together, move), product(together, coef)
-        held = held & ~((together != np.eye(problem.size)).any(axis=1) & (_by_column(problem, held) == 1))
+    if problem.labels is not None and problem.fixed is None:  # coefficients have a mean of zero over the classes
+        centering = _centering(problem)
+        move, coef = product(centering, move), product(centering, coef)
+        held = held & ~((centering != np.eye(problem.size)).any(axis=1) & (_by_column(problem, held) == 1))
     covariance = product(product(move, covariance), move.T)[np.ix_(places, places)]
     coef = coef[places]
     far = view.outside(bread.aliased & ~aliased) | endless(view.problem, view.point, bread, aliased, move, problem)
@@ -218,7 +239,7 @@ def infer(
     tail, upper = -np.abs(statistic), (1 + level) / 2
     special = scipy.special
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
-    z_range = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
+    half_width = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
     away, null = _deviance(problem, theta, view.point.value), null_deviance(problem)
     numbers = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
@@ -230,41 +251,42 @@ def infer(
     step = bread.solve(g)
     with np.errstate(divide="ignore", invalid="ignore"):
         off = float(np.nan_to_num(np.abs(product(move, step)[places]) / error, posinf=0.0).max(initial=0.0))
-    if off > _OFF and core.dot(g, step) > _LITTLE * null:
+    if off > _MAX_STANDARD_ERRORS_OFF and core.dot(g, step) > _MAX_RELATIVE_SUBOPTIMALITY * null:
         notes.append(
-            f"These are not the best coefficients for these data: the best are about {off:.2g} standard errors away. "
-            "Standard errors and tests hold for the data of the fit: were its rows, weights, offset or exposure "
-            "others, or did it end early?"
+            f"The coefficients are not optimal for these data: the optimum is about {off:.2g} standard errors away. "
+            "Standard errors and tests are valid for the data of the fit only: check rows, weights, offset and "
+            "exposure, and whether the fit has converged."
         )
-    note("Held at zero because other columns determine them", ~shown & ~stuck[places])
-    why = "because they may not be negative" if problem.positive else "by the penalty"
+    note("Fixed at zero as linear combinations of other columns", ~shown & ~stuck[places])
+    why = "by the bound of zero" if problem.positive else "by the penalty"
     note(f"Held at zero {why}", stuck[places])
-    note("Too far off to have a standard error, because they tell classes apart without error", too_far)
+    note("Without a standard error, because of separation: the maximum likelihood estimate is infinite", too_far)
     note(
-        "Held near zero by the penalty alone, because the rows say next to nothing about them", vague & shown & ~too_far
+        "Held near zero by the penalty alone, as the rows contain next to no information about them",
+        vague & shown & ~too_far,
     )
     if view.basis is not None and (view.basis.aliased & view.basis.t[:-1].any(axis=1)).any():
         best = "best for the penalty" if problem.ridge.any() else "smallest"
-        notes.append(f"Some columns determine others: of all coefficients that fit equally well these are the {best}.")
+        notes.append(f"Columns are collinear: of all coefficients that fit equally well these are the {best}.")
     if dispersed and not freedom > 0:
         notes.append(
-            f"There are as many coefficients as rows ({free:g} and {total:g}): none is left to estimate the dispersion "
-            "from, so that there are no standard errors, tests and intervals."
+            f"There are as many coefficients as rows ({free:g} and {total:g}): no degrees of freedom remain to "
+            "estimate the dispersion, so there are no standard errors, tests and intervals."
         )
     if problem.head.quasi:
         notes.append("The dispersion is estimated; log-likelihood, AIC and BIC are Poisson's, whose dispersion is 1.")
     if penalised:
         notes.append(
-            "The fit is penalised: coefficients are shrunk towards zero. Standard errors tell how much the shrunken "
-            "coefficients vary from sample to sample, not how far they are off; p-values and intervals are not those "
-            "of a test of the coefficient itself. Deviance and log-likelihood are those of the shrunken coefficients, "
-            f"and no likelihood-ratio test applies to them; AIC, BIC and dispersion count {free:.4g} effective degrees "
-            f"of freedom, trace (H + P)⁻¹ H, not all {(~aliased).sum()} coefficients, and take the penalty as given."
+            "The fit is penalised: coefficients are shrunk towards zero. Standard errors are those of the shrunken "
+            "coefficients from sample to sample and ignore their bias; p-values and intervals do not test the "
+            "coefficient itself. Deviance and log-likelihood are those of the shrunken coefficients, so no "
+            f"likelihood-ratio test applies; AIC, BIC and dispersion count {free:.4g} effective degrees of freedom, "
+            f"trace (H + P)⁻¹ H, not all {(~aliased).sum()} coefficients, and take the penalty as given."
         )
     if problem.positive:
         notes.append(
-            "Coefficients may not be negative: standard errors, p-values and intervals are those of a fit in which the "
-            "same coefficients are zero and the others free."
+            "Coefficients are constrained to be nonnegative: standard errors, p-values and intervals are those of an "
+            "unconstrained fit without the columns that are at zero."
         )
     return Inference(
         names,
@@ -272,8 +294,8 @@ def infer(
         error,
         statistic,
         p_value,
-        coef - z_range,
-        coef + z_range,
+        coef - half_width,
+        coef + half_width,
         covariance,
         kind,
         level,
@@ -293,21 +315,22 @@ def infer(
 
 
 def _is_rounding(covariance: Floats, inverse: Floats, middle: Floats) -> NDArray[np.bool_]:
-    """Where the variance inverse middle inverse may be nothing but rounding.
+    """Which diagonal entries of the covariance, inverse · middle · inverse, may be nothing but rounding.
 
-    With ε the relative error of a sum it is so up to about ε (Σ_j |inverse_ij| √middle_jj)², as middle is semidefinite.
+    With ε the relative error of a sum that is so up to about ε (Σ_j |inverse_ij| √middle_jj)², as middle is
+    semidefinite.
     """
     most = product(np.abs(inverse), np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
     return np.asarray(np.diagonal(covariance) <= 10 * np.finfo(np.float64).eps * most)
 
 
 def _by_column(problem: Problem, which: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many of a column's parameters are among those, for each of them."""
+    """For each parameter, how many of its column's parameters are marked."""
     return np.repeat(which.reshape(-1, problem.outputs).sum(axis=1), problem.outputs)
 
 
-def _together(problem: Problem) -> Floats:
-    """Takes off the mean over the classes where no penalty says what it is."""
+def _centering(problem: Problem) -> Floats:
+    """The matrix, size x size, that subtracts the mean over the classes from parameters without a penalty."""
     k = problem.outputs
     bare = ((problem.ridge + lasso(problem)) == 0).reshape(-1, k).all(axis=1)
     blocks = np.where(bare[:, None, None], np.eye(k) - 1 / k, np.eye(k))
@@ -315,7 +338,7 @@ def _together(problem: Problem) -> Floats:
 
 
 def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
-    """The deviance of a model whose loss sum is known."""
+    """The deviance at theta, where the sum of losses is known."""
     if problem.head.loss_is_deviance:
         return 2 * loss
     weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
@@ -326,6 +349,6 @@ def null_deviance(problem: Problem) -> float:
     """The deviance of the model without columns."""
     null = without_columns(problem)
     biases = starting_point(null)
-    if null.intercept and null.offset is not None:  # no formula knows the best
+    if null.intercept and null.offset is not None:  # which have no closed form
         biases = newton(null, biases, elimination_order(null)).theta
     return _deviance(null, biases, constant_loss(null, biases))

@@ -1,4 +1,4 @@
-"""What inference looks at: a problem's second derivatives where it was solved, in columns that have their digits."""
+"""A problem at its solution, in columns that are well conditioned: what inference is computed from."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,23 +16,27 @@ from linnet.fit.solvers.start import starting_point
 
 @dataclass(frozen=True)
 class View:
-    """A problem at a theta as inference sees it: in columns of a basis, where others determine some or nearly do."""
+    """A problem at a theta; where columns are aliased or nearly so, in the columns of a basis."""
 
     problem: Problem
     outer: Problem
     basis: Basis | None
-    point: Point  # the loss, and the gradient of all that is minimised
+    point: Point  # the loss, and the gradient of the whole objective
     sought: NDArray[np.bool_]
-    information: Floats  # the expected second derivatives of the loss sum
-    whole: Floats  # with those of the penalty
-    bread: Factor  # of those
-    aliased: NDArray[np.bool_]  # parameters that others determine, or that are not sought
+    information: Floats  # the expected Hessian of the sum of losses
+    hessian: Floats  # the information plus the Hessian of the penalty
+    bread: Factor  # of the Hessian
+    aliased: NDArray[np.bool_]  # parameters that are aliased, or not fitted
 
     @staticmethod
     def of(problem: Problem, theta: Floats, stuck: NDArray[np.bool_]) -> "View":
-        """`stuck`: parameters that a penalty, or a bound, holds at zero."""
+        """The view of a problem at theta. `stuck`: parameters that a penalty, or a bound, holds at zero."""
         view = View._in(problem, problem, None, theta, stuck)
-        if stuck.any() or problem.positive or not is_weak(problem, view.whole, factor(view.whole, view.bread.order)):
+        if (
+            stuck.any()
+            or problem.positive
+            or not is_weak(problem, view.hessian, factor(view.hessian, view.bread.order))
+        ):
             return view
         basis = find(problem)
         if basis is None:
@@ -54,33 +58,33 @@ class View:
             assert gradient is not None
             g = gradient
         g[~sought] = 0
-        order, whole = elimination_order(problem), h + penalty
-        aliased = factor(whole, order).aliased
-        if aliased[sought].any():  # rows that have become certain no longer count: look where all do
+        order, hessian = elimination_order(problem), h + penalty
+        aliased = factor(hessian, order).aliased
+        if aliased[sought].any():  # rows classified with certainty no longer contribute: look where all do
             plain = (problem if basis is None else basis).at(starting_point(problem), curvature=True)
             aliased = aliased_parameters(plain, order) | ~sought
-        bread = factor(whole, order, aliased)
-        return View(problem, outer, basis, Point(theta, loss, g, z_range=ends), sought, h, whole, bread, aliased)
+        bread = factor(hessian, order, aliased)
+        return View(problem, outer, basis, Point(theta, loss, g, z_range=ends), sought, h, hessian, bread, aliased)
 
     @property
     def gradient(self) -> Floats:
-        """Of all that is minimised."""
+        """The gradient of the whole objective."""
         assert self.point.gradient is not None
         return self.point.gradient
 
     @cached_property
     def inverse(self) -> Floats:
-        """Of the second derivatives."""
+        """The inverse Hessian, size x size."""
         return self.bread.solve(np.eye(self.problem.size))
 
     @cached_property
     def move(self) -> Floats:
-        """Takes theta to the weights and biases of the outer problem's columns as they are."""
+        """The matrix that takes theta to weights and biases for the outer problem's columns as given."""
         move = _to_user_matrix(self.problem)
         return move if self.basis is None else product(np.kron(self.basis.t, np.eye(self.problem.outputs)), move)
 
     def outside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The same of the outer problem's parameters; of columns that are not here, none."""
+        """Marked parameters as those of the outer problem; columns that are not in the basis are not marked."""
         if self.basis is None:
             return which
         out = np.zeros((self.outer.columns.count + 1, self.outer.outputs), np.bool_)
@@ -89,7 +93,7 @@ class View:
 
 
 def _to_user_matrix(problem: Problem) -> Floats:
-    """Takes theta to the same for columns as they are: the biases lose what the centers add."""
+    """The matrix that takes theta to weights and biases for columns as given: what the centers add is subtracted."""
     move = np.eye(problem.size)
     k, dense = problem.outputs, problem.columns.dense
     for output in range(k):

@@ -118,7 +118,7 @@ class FitMessages:
         kind = "complete" if found.complete else "quasi-complete"
         verb = "separate" if len(found.columns) > 1 else "separates"
         return (
-            f"{kind} separation: {columns} perfectly {verb} {self._separated(found, problem)} on {found.rows} rows, so "
+            f"{kind} separation: {columns} {verb} {self._separated(found, problem)} on {found.rows} rows, so "
             "the maximum likelihood coefficients are infinite and those of this fit merely large: add a penalty, or "
             "drop the columns"
         )
@@ -128,4 +128,4 @@ class FitMessages:
             return "rows of 0 from rows above 0"
         outputs = found.outputs if problem.outputs > 1 else (0, 1)
         names = " and ".join(repr(self.classes[k : k + 1].tolist()[0]) for k in outputs)
-        return f"classes {names}" if len(outputs) > 1 else f"class {names}"
+        return f"classes {names}" if len(outputs) > 1 else f"class {names} from the others"

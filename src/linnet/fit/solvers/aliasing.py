@@ -1,17 +1,17 @@
-"""Columns that others nearly determine, such as year, year² and year³: what they add is kept, not lost in rounding.
+"""Aliased and nearly aliased columns, such as year, year² and year³: what they add is kept, not lost in rounding.
 
-Let a part ρ of a column be what the columns before it do not determine. Second derivatives know it by its square, of
-which rounding leaves nothing where ρ is below 1e-8, and few digits above. So such a column gives way to that part:
+Let ρ be the share of a column that is orthogonal to the columns before it. The Hessian contains ρ², which drowns in
+rounding where ρ is below 1e-8, and has few digits above. So such a column is replaced by its orthogonal remainder:
 
     q = x_s + Σ_k f_k x_k + f_0
 
-with the f that make it orthogonal to the columns before. Whatever f are, q is computed from them and the columns in
-twice the precision and rounded once (core/kernels/combination.hpp): the model in its new columns is the model in the
-old ones, but well conditioned, and weights of the old columns are T times those of the new.
+with the factors f that make it orthogonal to the columns before. Whatever the f, q is computed from them and the
+columns in twice the precision and rounded once (core/kernels/combination.hpp): the model in the new columns is the
+model in the old ones, but well conditioned, and the weights of the old columns are T times those of the new.
 
-A column depends on others where nothing is left of it but what rounding its own numbers, and those of the columns it is
-made of, can make: it is left out. Where that leaves many weights which fit equally well, and a penalty tells which are
-best, or they are those of squared error without one, T leads to the best, or smallest, of them.
+A column is aliased where its remainder is no larger than what rounding its own numbers, and those of the columns it is
+made of, can produce: it is left out. Where many weights fit equally well then, and a penalty prefers some of them (or,
+for squared error without a penalty, the minimum norm), T leads to the preferred ones.
 """
 
 from dataclasses import dataclass, replace
@@ -29,36 +29,36 @@ from linnet.fit.solvers.products import column_dots, product
 from linnet.fit.solvers.sums import InMemorySums
 from linnet.heads import Normal
 
-_WEAK = 1e-8  # of a column's own second derivative: a pivot below it has few digits
-_DEPENDENT = 1e-10  # the same: a column that is told from others by more is never left out
-_ROUNDING = 256  # times what rounding the columns' numbers makes: less of a column is no column
-_EXACT = 4  # the same: nothing but rounding
-_ROUNDS = 4  # of making a column orthogonal, each of which leaves a small part of what was in the way
-_TOGETHER = 64  # columns looked at in one pass
-_TRACE = 1e-6  # of a column: less of another is rounding
-_FEW = 20  # times a column: where others cancel that are larger, nothing but rounding may be left by chance
-_ROWS = 1 << 16  # looked at together
+_WEAK_PIVOT = 1e-8  # relative to a column's own second derivative: smaller pivots have few digits
+_MAX_ALIASED_SHARE = 1e-10  # of a column's squared norm: one with a larger remainder is never aliased
+_ALIASED_ROUNDING = 256  # times the rounding of the columns' numbers: a smaller remainder is aliased
+_EXACT_ROUNDING = 4  # times that rounding: a smaller remainder is nothing but rounding
+_ORTHOGONALISATION_ROUNDS = 4  # each of which leaves a small share of what was not orthogonal
+_COLUMNS_PER_PASS = 64
+_TRACE = 1e-6  # of a column: a smaller contribution of another one is rounding
+_CANCELLATION = 20  # times a column: where larger ones cancel, a remainder of mere rounding may be accidental
+_ROWS_PER_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Basis:
-    """New columns for a problem: those of the old ones that stay, in their order, and what is left of others."""
+    """New columns of a problem: the old ones that are kept, in order, and the remainders of nearly aliased ones."""
 
     outer: Problem
     columns: Columns
-    places: NDArray[np.intp]  # of the old column that each new one is, or is left of
-    made: tuple[int, ...]  # new columns that are left of old ones, in the order in which they were made
-    factors: Floats  # T, but for what may be shared: (old columns + 1) x (new columns + 1), biases last
-    aliased: NDArray[np.bool_]  # old columns that others determine
-    made_up: NDArray[np.bool_]  # of those, which are made of other columns, not of the intercept alone; no first levels
-    inexact: NDArray[np.bool_]  # of those, which are not quite what others make of them, or by rounding alone
-    determined: NDArray[np.intp]  # those of them that are not zero throughout
-    nothing: Floats  # (old columns + 1) x those: with these weights the old columns sum to zero
-    shares: NDArray[np.bool_]  # whether those have a share in what others make of them
+    places: NDArray[np.intp]  # of the old column that each new one is, or is the remainder of
+    made: tuple[int, ...]  # new columns that are remainders, in the order in which they were made
+    factors: Floats  # T before weights are shared: (old columns + 1) x (new columns + 1), biases last
+    aliased: NDArray[np.bool_]  # old columns that are left out
+    made_up: NDArray[np.bool_]  # of those, combinations of columns, not of the intercept alone; no first levels
+    inexact: NDArray[np.bool_]  # of those, combinations of other columns up to rounding only
+    determined: NDArray[np.intp]  # places of the aliased columns that are not zero throughout
+    nothing: Floats  # (old columns + 1) x those: a basis of the columns' null space
+    shares: NDArray[np.bool_]  # whether those share their effect with the columns they are made of
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem in the new columns, without penalties."""
+        """The problem in the new columns, without penalties: see `penalty`."""
         return replace(self.outer, columns=self.columns, l2=None, l1=None)
 
     @cached_property
@@ -67,7 +67,7 @@ class Basis:
 
     @cached_property
     def t(self) -> Floats:
-        """T: weights of old columns from those of new ones, biases last."""
+        """T, (old columns + 1) x (new columns + 1), biases last: weights of old columns from those of new ones."""
         ridge = self.outer.ridge.reshape(-1, self.outer.outputs).sum(axis=1)
         numbers = self.outer.columns.dense + self.outer.columns.sparse_columns
         measure = ridge if ridge.any() else 1.0 * (np.arange(len(ridge)) < numbers)
@@ -80,24 +80,24 @@ class Basis:
 
     @property
     def left_out(self) -> NDArray[np.bool_]:
-        """The old columns that a fit should name: held at zero because others determine them, or not quite what others
-        make of them.
+        """The old columns that a warning should name: those fixed at zero because they are aliased, and those that are
+        so up to rounding only.
         """
         return self.made_up & (self.inexact | ~self.t[:-1].any(axis=1))
 
     def outside(self, theta: Floats) -> Floats:
-        """The theta of the problem in the old columns."""
+        """The theta in the old columns from that in the new ones."""
         weights, biases = self.problem.to_user(theta)
         by_output = product(self.t, np.vstack([weights, biases]))
         return self.outer.from_user(np.ascontiguousarray(by_output[:-1]), by_output[-1])
 
     def inside(self, theta: Floats) -> Floats:
-        """The theta in the new columns that predicts the same."""
+        """The theta in the new columns with the predictions of one in the old columns."""
         weights, biases = self.outer.to_user(theta)
         rest = np.vstack([weights, biases])
         rest = rest - product(self.nothing, rest[self.determined])
         left = np.zeros((len(self.places) + 1, self.outer.outputs))
-        for new in reversed(self.made):  # of what later ones are made of, earlier ones are part
+        for new in reversed(self.made):  # later remainders may contain earlier ones
             left[new] = rest[self.places[new]] / self.factors[self.places[new], new]
             rest = rest - self.factors[:, new, None] * left[new]
         stay = np.setdiff1d(np.arange(len(self.places)), self.made)
@@ -105,7 +105,7 @@ class Basis:
         return self.problem.from_user(np.ascontiguousarray(left[:-1]), left[-1])
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """The objective in the new columns, penalties included."""
+        """The objective in the new columns, penalties included: see `Problem.at`."""
         point = self._objective.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
         if not self.outer.ridge.any():
             return point
@@ -125,7 +125,7 @@ class Basis:
 
     @cached_property
     def penalty(self) -> Floats:
-        """The penalty's second derivatives in the new columns."""
+        """The Hessian of the penalty in the new columns."""
         k, size = self.outer.outputs, self.problem.size
         ridge, t = self.outer.ridge.reshape(-1, k)[:-1], self.t[:-1, :-1]
         out = np.zeros((len(self.places) + 1, k, len(self.places) + 1, k))
@@ -137,19 +137,21 @@ class Basis:
 
 
 def is_weak(problem: Problem, curvature: Floats, factored: Factor) -> bool:
-    """Whether columns, by their second derivatives and the factor of these, may depend on others or nearly do so; the
-    first levels, which are known to, do not count.
+    """Whether columns may be aliased or nearly so, by the Hessian and its factor; first levels, which are known to be,
+    do not count.
     """
     k = problem.outputs
-    output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])  # any tells: they share the columns
-    weak = (factored.pivots() < _WEAK) & (np.diagonal(curvature) > 0)
+    output = (
+        0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
+    )  # any output will do: they share the columns
+    weak = (factored.pivots() < _WEAK_PIVOT) & (np.diagonal(curvature) > 0)
     weak[reference_levels(problem) * k + output] = False
     return bool(weak[:-k][output::k].any())
 
 
 def reference_levels(problem: Problem) -> NDArray[np.intp]:
-    """The first levels that the other levels of their column determine, together with the intercept; without one, all
-    but that of the first column of levels.
+    """Places of the first levels of categories without missing values, which are aliased with the other levels and the
+    intercept; without an intercept, all but that of the first category.
     """
     columns = problem.columns
     starts = columns.dense + columns.sparse_columns + np.cumsum([0, *columns.levels])[:-1]
@@ -158,12 +160,12 @@ def reference_levels(problem: Problem) -> NDArray[np.intp]:
 
 
 def find(problem: Problem) -> Basis | None:
-    """New columns for a problem of which some depend on others, or nearly do so; None if none do."""
+    """New columns for a problem with aliased or nearly aliased columns; None if it has none."""
     return _Search(problem).basis()
 
 
 class _Search:
-    """The way to a basis. Factors of a column, f, are those of all old columns and, last, f_0."""
+    """The search for a basis. Factors f of a combination are those of all old columns and, last, f_0."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._columns = problem, problem.columns
@@ -179,10 +181,12 @@ class _Search:
         if not problem.intercept:
             self._products[-1], self._products[:, -1] = 0, 0
         self._order = elimination_order(replace(problem, outputs=1, fixed=None))
-        self._kept = factor(self._products, self._order, tolerance=_WEAK)
+        self._kept = factor(self._products, self._order, tolerance=_WEAK_PIVOT)
         self._known = reference_levels(problem)
-        self._made: list[tuple[int, Floats, Floats]] = []  # the old column, its factors, and what is left of it
-        self._aliased: dict[int, tuple[Floats, bool]] = {}  # by column: factors that leave nothing, and whether exactly
+        self._made: list[tuple[int, Floats, Floats]] = []  # the old column, the factors of its remainder, and that
+        self._aliased: dict[
+            int, tuple[Floats, bool]
+        ] = {}  # by column: factors with a remainder of zero, and whether exactly
 
     def basis(self) -> Basis | None:
         """The basis, if one is needed."""
@@ -193,8 +197,8 @@ class _Search:
         if not weak.any():
             return None
         places = self._order[np.append(weak, False)[self._order]]
-        for first in range(0, len(places), _TOGETHER):
-            self._look_at_some(places[first : first + _TOGETHER])
+        for first in range(0, len(places), _COLUMNS_PER_PASS):
+            self._examine_some(places[first : first + _COLUMNS_PER_PASS])
         stay, made = np.flatnonzero(~aliased), [place for place, _, _ in self._made]
         taken, before = self._columns.take(stay), int((stay < dense).sum())
         columns = replace(taken, tables=(*taken.tables, *(left[:, None] for _, _, left in self._made)))
@@ -211,31 +215,33 @@ class _Search:
             others = (sizes > _TRACE * max(sizes[place], parts[place])) & (np.arange(count) != place)
             few = np.abs(f[:-1][others])
             counted = bool(
-                ((few < _FEW) & (np.abs(few - np.rint(few)) < _TRACE)).all()
+                ((few < _CANCELLATION) & (np.abs(few - np.rint(few)) < _TRACE)).all()
             )  # such as dummies that sum to 1
             made_up[place] = others.any()
-            inexact[place] = not exact or (parts[others].max(initial=0.0) > _FEW * parts[place] and not counted)
+            inexact[place] = not exact or (
+                parts[others].max(initial=0.0) > _CANCELLATION * parts[place] and not counted
+            )
         if len(new) + self._problem.intercept >= np.count_nonzero(self._weights):
             inexact[:] = False  # no further column can tell rows apart
         ends = range(before, before + len(made))
         return Basis(self._problem, columns, new, tuple(ends), factors, aliased, made_up, inexact, *self._determined())
 
-    def _look_at_some(self, places: NDArray[np.intp]) -> None:
-        """Columns of which nothing is left at a first glance, in one pass, and the others one by one."""
+    def _examine_some(self, places: NDArray[np.intp]) -> None:
+        """Examine columns: those without a remainder at first sight in one pass, the others one by one."""
         by = self._kept.solve(self._products[places])
         f = np.array([self._less(self._alone(int(place)), one) for place, one in zip(places, by, strict=True)])
         left = linear_output(self._columns, np.ascontiguousarray(f[:, :-1].T), f[:, -1].copy(), self._problem.threads)
         norms = column_dots(self._weights, left**2)
         for place, factors, norm in zip(places.tolist(), f, norms, strict=True):
-            if norm <= (_EXACT * self._rounding_of(factors)) ** 2 * self._total:
+            if norm <= (_EXACT_ROUNDING * self._rounding_of(factors)) ** 2 * self._total:
                 self._mark_aliased(place, factors, exact=True)
             else:
-                self._look_at(place, factors)
+                self._examine(place, factors)
 
-    def _look_at(self, place: int, f: Floats) -> None:
-        """Make what is left of a column orthogonal to what comes before it, and see whether it is anything."""
+    def _examine(self, place: int, f: Floats) -> None:
+        """Orthogonalise a column to those before it, and keep the remainder unless it is rounding."""
         left, norm = np.empty(self._columns.rows), np.inf
-        for _ in range(_ROUNDS):
+        for _ in range(_ORTHOGONALISATION_ROUNDS):
             self._native.combination(f, left)
             weighted = self._weights * left
             before, norm = norm, core.dot(weighted, left)
@@ -247,41 +253,41 @@ class _Search:
             for _, other, q in self._made:  # whose mean square is 1
                 f = f - other * (core.dot(weighted, q) / self._total)
         size, rounding = (norm / self._total) ** 0.5, self._rounding_of(f)
-        if size <= _ROUNDING * rounding and norm <= _DEPENDENT * self._products[place, place]:
-            self._mark_aliased(place, f, exact=size <= _EXACT * rounding)
+        if size <= _ALIASED_ROUNDING * rounding and norm <= _MAX_ALIASED_SHARE * self._products[place, place]:
+            self._mark_aliased(place, f, exact=size <= _EXACT_ROUNDING * rounding)
         else:
             self._made.append((place, f / size, left / size))
 
     def _mark_aliased(self, place: int, f: Floats, *, exact: bool) -> None:
-        """Take note of a column that others determine: of what is less than its own rounding nothing is kept."""
-        trace = np.abs(f[:-1]) * self._sizes <= _EXACT * self._rounding[place]
+        """Record an aliased column; factors that contribute less than its own rounding become zero."""
+        trace = np.abs(f[:-1]) * self._sizes <= _EXACT_ROUNDING * self._rounding[place]
         trace[place] = False
         self._aliased[place] = np.where(np.append(trace, False), 0.0, f), exact
 
     def _alone(self, place: int) -> Floats:
-        """The factors of a column by itself, from its center."""
+        """The factors of one centered column."""
         f = np.zeros(self._columns.count + 1)
         f[place], f[-1] = 1, -self._middle[place]
         return f
 
     def _less(self, f: Floats, by: Floats) -> Floats:
-        """The factors after so much of the centered columns, and of the intercept, is taken off."""
+        """Factors minus multiples of the centered columns and of the intercept."""
         f = f - by
         f[-1] += core.dot(self._middle, by)
         return f
 
     def _rounding_of(self, f: Floats) -> float:
-        """What rounding the columns' numbers may make of their sum with these factors, row by row."""
+        """Root mean square of the error that rounding the columns' numbers makes in their sum with these factors."""
         return float(np.sqrt(((f[:-1] * self._rounding) ** 2).sum()))
 
     @cached_property
     def _sizes(self) -> Floats:
-        """How large the centered columns are, by their mean squares."""
+        """Root mean squares of the centered columns."""
         return np.sqrt(np.diagonal(self._products)[:-1] / self._total)
 
     @cached_property
     def _rounding(self) -> Floats:
-        """What rounding makes of each column's numbers."""
+        """Root mean square of the rounding error of each column's numbers."""
         columns = self._columns
         plain = InMemorySums(columns, np.zeros(columns.dense), Normal(), 1, self._problem.most_threads)
         squares = np.empty(columns.count + 1)
@@ -296,7 +302,7 @@ class _Search:
         return np.asarray(precision * np.sqrt(squares[:-1] / self._total))
 
     def _determined(self) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
-        """The aliased columns, factors of all columns with which they sum to zero, and whether they have a share."""
+        """Places of aliased columns, a basis of the null space, and which columns share their effect: see `Basis`."""
         problem, columns = self._problem, self._columns
         numbers = columns.dense + columns.sparse_columns
         found = {place: f for place, (f, _) in self._aliased.items()}
@@ -319,12 +325,12 @@ class _Search:
 
 
 def _precision(table: Array) -> Floats:
-    """What a rounding leaves in doubt of each column's numbers, as a part of them: whole numbers are exact."""
+    """Relative rounding error of each column's numbers; whole numbers in float32 count as exact in float64."""
     double = np.finfo(np.float64).eps / 2
     if table.dtype != np.float32:
         return np.full(table.shape[1], double)
     whole = np.ones(table.shape[1], np.bool_)
-    for first in range(0, len(table), _ROWS):
-        some = table[first : first + _ROWS]
+    for first in range(0, len(table), _ROWS_PER_BLOCK):
+        some = table[first : first + _ROWS_PER_BLOCK]
         whole &= (some == np.rint(some)).all(axis=0)
     return np.where(whole, double, np.finfo(np.float32).eps / 2)

@@ -1,9 +1,9 @@
-"""Problems with an l1 penalty: Newton's method whose steps minimise the quadratic model with the penalty in it, on a
-working set of columns that grows until no column left out would help.
+"""Problems with an l1 penalty: Newton's method whose steps minimise the quadratic model plus the penalty, on a working
+set of columns that grows until no other column would improve the objective.
 
-A parameter is zero exactly where its gradient is within the penalty: |∂objective/∂θ_j| <= l1_j. Going round the
-coordinates finds out which those are, but is slow to find the last digits of the others where columns go together;
-once it is known which are not zero, and their signs, these solve linear equations.
+A parameter is zero exactly where its gradient is within the penalty: |∂objective/∂θ_j| <= l1_j. Coordinate descent
+finds which parameters those are, but is slow to find the last digits of the others where columns are correlated; once
+it is known which are not zero, and their signs, these solve linear equations.
 """
 
 from dataclasses import replace
@@ -18,25 +18,26 @@ from linnet.fit.solvers.problem import Floats, Point, Problem, linear_output
 from linnet.fit.solvers.products import product
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
 
-_LARGEST_WHOLE = 1500  # parameters of a problem without working sets
-_LARGEST_SET = 5000  # parameters solved for together: a matrix of 200 MB
-_FIRST_SET = 100  # columns
-_ROUNDS, _TURNS = 100, 30  # of the coordinates, before equations are solved, and of both
-_PIVOT = 1e-14  # of a diagonal of ones: below it columns depend on each other, but for rounding
-_ENOUGH, _NOTHING = 1e-6, 1e-18  # of the tolerance, and of the objective: what columns left out may gain
+_MAX_PARAMETERS_WITHOUT_WORKING_SET = 1500
+_MAX_WORKING_PARAMETERS = 5000  # solved for at once: a matrix of 200 MB
+_FIRST_WORKING_COLUMNS = 100
+_MAX_SWEEPS = 100  # of coordinate descent, before linear equations are solved
+_MAX_TURNS = 30  # of both
+_MIN_PIVOT = 1e-14  # relative: below it columns are aliased up to rounding
+_ENOUGH_OF_TOLERANCE, _NEGLIGIBLE_GAIN = 1e-6, 1e-18  # of the objective: what columns outside the set may gain
 
 
 def coordinate(
     problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
 ) -> Solution:
-    """Minimise a problem with an l1 penalty (or with parameters that may not be negative)."""
-    if problem.size <= _LARGEST_WHOLE:
+    """Minimise a problem with an l1 penalty, or with weights that must not be negative, from theta."""
+    if problem.size <= _MAX_PARAMETERS_WITHOUT_WORKING_SET:
         return _proximal_newton(problem, theta, tolerance, max_iter, watch)
     return _working_sets(problem, theta, tolerance, max_iter, watch)
 
 
 def lasso(problem: Problem) -> Floats:
-    """The l1 penalty of every parameter."""
+    """The l1 penalty of each parameter."""
     l1 = np.zeros(problem.size)
     if problem.l1 is not None:
         l1[: -problem.outputs] = problem.l1.ravel()
@@ -47,7 +48,7 @@ def _proximal_newton(
     problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = unwatched
 ) -> Solution:
     l1 = lasso(problem)
-    tolerance *= 1.0 if problem.head.convex else 1e-4  # else a gain is only a part of the one before
+    tolerance *= 1.0 if problem.head.convex else 1e-4  # else convergence is linear
     objective = CachedHessian(problem)
     point = objective.at(theta, curvature=True)
     total = first = point.value + core.dot(l1, np.abs(point.theta))
@@ -80,8 +81,8 @@ def _proximal_newton(
 
 
 def _last(problem: Problem, point: Point, step: Floats, l1: Floats, total: float) -> Floats:
-    """Where a last step, which promises next to nothing, leads: to the last digit, unless that is made of roundings and
-    the objective rises.
+    """The end of a last step of negligible gain: solved to the last digit, unless that is mere rounding and the
+    objective rises.
     """
     near = point.theta + step
     for end in (_best_of_signs(problem, point, near, l1), near):
@@ -91,31 +92,31 @@ def _last(problem: Problem, point: Point, step: Floats, l1: Floats, total: float
 
 
 def _model_step(problem: Problem, point: Point, l1: Floats, tolerance: float) -> Floats:
-    """The step to the minimum of a point's quadratic model with the penalty in it: round the coordinates until a round
-    gains less than the tolerance; where that takes long, by way of the equations of those that are not zero.
+    """The step to the minimum of a point's quadratic model plus the penalty: by coordinate descent until a sweep gains
+    less than the tolerance; where that takes long, by solving for the parameters that are not zero.
     """
     assert point.gradient is not None
     assert point.curvature is not None
     free, sign = problem.free.astype(np.uint8), problem.nonnegative.astype(np.uint8)
     end, slope, step = point.theta, point.gradient, np.empty(problem.size)
-    for _ in range(_TURNS):
-        rounds = core.lasso_step(point.curvature, slope, end, l1, free, sign, tolerance, _ROUNDS, step)
+    for _ in range(_MAX_TURNS):
+        rounds = core.lasso_step(point.curvature, slope, end, l1, free, sign, tolerance, _MAX_SWEEPS, step)
         end = _balanced(problem, end + step, l1)
-        if rounds < _ROUNDS:
+        if rounds < _MAX_SWEEPS:
             break
         solved = _balanced(problem, _best_of_signs(problem, point, end, l1), l1)
         if not _modelled(point, solved, l1) <= _modelled(point, end, l1):
-            break  # made of roundings
+            break  # mere rounding
         end = solved
         slope = point.gradient + product(point.curvature, end - point.theta)
-        left = violation(problem, end, slope, l1) ** 2 / np.maximum(np.diagonal(point.curvature), 1e-300)
-        if left.max(initial=0.0) <= tolerance:
+        gains = violation(problem, end, slope, l1) ** 2 / np.maximum(np.diagonal(point.curvature), 1e-300)
+        if gains.max(initial=0.0) <= tolerance:
             break
     return np.asarray(end - point.theta)
 
 
 def _modelled(point: Point, end: Floats, l1: Floats) -> float:
-    """By how much a point's quadratic model, with the penalty in it, rises on the way to an end."""
+    """The change of a point's quadratic model plus the penalty from the point to `end`."""
     assert point.gradient is not None
     assert point.curvature is not None
     step = end - point.theta
@@ -124,8 +125,8 @@ def _modelled(point: Point, end: Floats, l1: Floats) -> float:
 
 
 def _balanced(problem: Problem, theta: Floats, l1: Floats) -> Floats:
-    """The same predictions with the least penalty: all classes' weights of a column may move together, and do so to
-    where as many are penalised one way as the other. Coordinates by themselves get there only by very small steps.
+    """Theta with the same predictions and the least penalty: adding a constant to all classes' weights of a column
+    changes no prediction. Coordinate descent gets there only by very small steps.
     """
     k = problem.outputs
     by_class, l1, l2 = (part.reshape(-1, k)[:-1] for part in (theta, l1, problem.ridge))
@@ -155,16 +156,16 @@ def _balanced(problem: Problem, theta: Floats, l1: Floats) -> Floats:
 
 
 def _first(x: Floats) -> Floats:
-    """The first number of each row that is one."""
+    """The first entry of each row that is not NaN."""
     return np.asarray(x[np.arange(len(x)), np.argmin(np.isnan(x), axis=1)])
 
 
 def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> Floats:
-    """The minimum of a point's quadratic model among those with the signs of one that is nearly there, or zero.
+    """The minimum of a point's quadratic model plus the penalty among thetas with the signs of `end`, or zeros.
 
     Parameters that are not zero solve linear equations. On the way to the solution those whose signs would change are
-    put to zero, and the others' equations solved again. Where columns depend on each other, the model does not bend
-    along what they sum to nothing with: the penalty alone says how far to go, which is to where one more is zero.
+    set to zero, and the equations of the others solved again. Along the null space of aliased columns the model is
+    flat, and the penalty alone decides: it leads to where one more parameter is zero.
     """
     assert point.gradient is not None
     assert point.curvature is not None
@@ -173,7 +174,7 @@ def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> F
     while True:
         chosen = order[(problem.free & ((end != 0) | ~bound))[order]]
         h = point.curvature[np.ix_(chosen, chosen)]
-        factored = factor(h, np.arange(len(chosen)), tolerance=_PIVOT)
+        factored = factor(h, np.arange(len(chosen)), tolerance=_MIN_PIVOT)
         slope = (point.gradient + product(point.curvature, end - point.theta) + l1 * np.sign(end))[chosen]
         step, longest = np.zeros_like(end), 1.0
         aliased = np.flatnonzero(factored.aliased & bound[chosen])
@@ -185,22 +186,22 @@ def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> F
             longest = abs(steep) / bent if bent > 0 else np.inf if steep else 0.0
         if not len(aliased) or longest < _to_crossing(end, step, bound)[0]:
             step[chosen], longest = -factored.solve(slope), 1.0
-        part, first = _to_crossing(end, step, bound)
-        if part >= longest:
+        length, first = _to_crossing(end, step, bound)
+        if length >= longest:
             return end + step
-        end = end + part * step
+        end = end + length * step
         end[first] = 0
 
 
 def _to_crossing(end: Floats, step: Floats, bound: NDArray[np.bool_]) -> tuple[float, int]:
-    """How many steps there are to where the first of the bound parameters is zero, and which that is."""
-    parts = np.divide(-end, step, out=np.full_like(end, np.inf), where=bound & (step * end < 0))
-    first = int(parts.argmin())
-    return float(parts[first]), first
+    """The multiple of the step at which the first of the bound parameters becomes zero, and its place."""
+    lengths = np.divide(-end, step, out=np.full_like(end, np.inf), where=bound & (step * end < 0))
+    first = int(lengths.argmin())
+    return float(lengths[first]), first
 
 
 def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> Floats:
-    """By how much each parameter breaks the conditions of an optimum."""
+    """By how much each parameter violates the optimality conditions."""
     at_zero = np.maximum(np.abs(gradient) - l1, 0)
     at_zero = np.where(problem.nonnegative, np.maximum(-gradient - l1, 0), at_zero)
     elsewhere = np.abs(gradient + l1 * np.sign(theta))
@@ -208,16 +209,16 @@ def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> 
 
 
 def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch) -> Solution:
-    """Solve for the columns that matter, the others held; then look again which those are.
+    """Solve for a working set of columns with all others fixed, then choose the next set.
 
-    The working set holds all columns in use and as many again of those that break the conditions of an optimum most. It
-    grows with them; once there are more than can be solved for together, those that break the conditions most take
-    turns. It ends when what the columns left out could gain, each by itself, is nothing.
+    The working set holds all columns with nonzero weights and as many again of those that violate the optimality
+    conditions most, and grows with them; once there are more than can be solved for at once, those with the largest
+    violations take turns. Iterations end when no column outside the set would gain by itself.
     """
     k = problem.outputs
     l1 = lasso(problem)
-    most = max(1, _LARGEST_SET // k - 1)
-    size = min(most, _FIRST_SET)
+    most = max(1, _MAX_WORKING_PARAMETERS // k - 1)
+    size = min(most, _FIRST_WORKING_COLUMNS)
     theta = theta.copy()
     iterations, first, chosen, solved = 0, None, np.empty(0, np.intp), True
     while True:
@@ -227,15 +228,15 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         total = point.value + core.dot(l1, np.abs(theta))
         first = total if first is None else first
         by_column = _gains(problem, theta, broken)
-        left = float(by_column.sum())
-        watch(iterations, total, left)
+        gap = float(by_column.sum())
+        watch(iterations, total, gap)
         out = np.ones(len(by_column), np.bool_)
         out[chosen] = False
-        enough = max(_ENOUGH * tolerance, _NOTHING) * (abs(total) + abs(first - total))
-        converged = left <= enough or (len(chosen) > 0 and solved and float(by_column[out].sum()) <= enough)
+        enough = max(_ENOUGH_OF_TOLERANCE * tolerance, _NEGLIGIBLE_GAIN) * (abs(total) + abs(first - total))
+        converged = gap <= enough or (len(chosen) > 0 and solved and float(by_column[out].sum()) <= enough)
         if converged or iterations >= max_iter or not np.isfinite(total):
             none = np.zeros(problem.size, np.bool_)
-            return Solution(theta, total, float(broken.max()), iterations, converged, left, none)
+            return Solution(theta, total, float(broken.max()), iterations, converged, gap, none)
         used = np.abs(theta.reshape(-1, k)[:-1]).max(axis=1) > 0
         size = min(most, max(size, 2 * int(used.sum())))
         order = np.lexsort((-by_column, ~used)) if used.sum() < size else np.argsort(-by_column, kind="stable")
@@ -252,9 +253,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
 
 
 def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
-    """About what each column by itself would gain where it breaks the conditions of an optimum: ½ slope² / curvature,
-    which is the same in any units of the column.
-    """
+    """About what each column would gain by itself, ½ violation² / curvature summed over outputs, whatever its units."""
     curved = squares(problem, curvature(problem, problem.z(theta))) + problem.ridge.reshape(-1, problem.outputs)
     with np.errstate(divide="ignore", invalid="ignore"):
         gains = 0.5 * broken.reshape(curved.shape) ** 2 / curved
@@ -263,7 +262,7 @@ def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
 
 
 def part_of(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Problem:
-    """The problem in some of the columns; what the others contribute is an offset."""
+    """The problem in the chosen columns; what the others contribute to z becomes an offset."""
     weights, biases = problem.to_user(theta)
     weights[chosen] = 0
     offset = linear_output(problem.columns, weights, np.zeros_like(biases), problem.threads)

@@ -1,10 +1,11 @@
-"""More columns than rows, and a penalty on all of them: the best weights are combinations of the rows.
+"""The dual of a problem with more columns than rows, all of them penalised, as a problem in as many columns as rows.
 
-With the penalty ½ λ Σ_j f_j w_j², weights are w = F⁻¹ X' a, and with the products of rows X F⁻¹ X' = T T'
+With the penalty ½ λ Σ_j f_j w_j² the best weights are combinations of the rows, w = F⁻¹ X' a, and with the Gram matrix
+of the rows X F⁻¹ X' = T T'
 
     X w = T v      ½ λ w' F w = ½ λ v' v      where v = T' a
 
-so that the columns of T, no more than there are rows, can take the place of those of X.
+so that the columns of T, as many as there are rows, replace those of X.
 """
 
 from dataclasses import replace
@@ -19,17 +20,17 @@ from linnet.fit.solvers.products import product
 
 
 class DenseDual:
-    """A problem in the columns of T, and the way back to the weights of the columns of X."""
+    """`problem` is the problem in the columns of T; `theta` converts its parameters to those of the columns of X."""
 
     def __init__(self, problem: Problem) -> None:
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1, 0]
         self._problem = problem
         self._factors = l2 / l2.mean()
         products = row_products(problem, 1 / self._factors)
-        none = np.zeros(len(products), np.bool_)  # what looks like a combination of other rows may be of small columns
+        none = np.zeros(len(products), np.bool_)  # what looks aliased may differ in columns of small numbers
         self._factored: Factor = factor(products, np.arange(len(products)), none)
         self._t = np.tril(self._factored.lower) / self._factored.scale[:, None]
-        aliased = np.flatnonzero(self._factored.aliased)  # rows that are combinations of others
+        aliased = np.flatnonzero(self._factored.aliased)  # rows that are linear combinations of others
         self._t[aliased] = product(self._factored.solve(products[aliased]), self._t)
         self.problem = replace(
             problem,
@@ -39,12 +40,12 @@ class DenseDual:
 
     @staticmethod
     def possible(problem: Problem) -> bool:
-        """Whether all columns carry a penalty, the same for all outputs."""
+        """Whether all columns carry an l2 penalty, the same for all outputs."""
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
 
     def theta(self, theta: Floats) -> Floats:
-        """The parameters of the whole problem."""
+        """The theta of the original problem from that of the dual."""
         v, biases = self.problem.to_user(theta)
         a = self._factored.solve(np.ascontiguousarray(product(self._t, v).T)).T
         out = np.empty(self._problem.size)

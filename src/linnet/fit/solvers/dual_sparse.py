@@ -1,18 +1,18 @@
-"""Weights sought among combinations of the rows, for a sparse matrix with more columns than rows and a penalty on all.
+"""The dual of a problem with a sparse table of more columns than rows, all of them penalised, for L-BFGS.
 
-The best weights are w = S X'a with S the inverse of the columns' penalties and a number of a for every row and output.
-With K = X S X'
+The best weights are w = S X'a, with S the inverse of the columns' penalties and a number a per row and output. With the
+Gram matrix of the rows K = X S X'
 
     z = K a + b + offset        ½ Σ_j l2_j w_j² = ½ a'K a
 
-and the gradient, measured as the penalty measures weights, is S X'r with r = ∂loss/∂z + a. So a point is (a, K a, b), a
-gradient (r, K r, Σ_i ∂loss/∂z_i), and the product of two of them a'K r plus that of their last parts: L-BFGS never sees
-a vector as long as there are columns, tries lengths of a step without reading the data, and reads them once a step.
+and the gradient in the metric of the penalty is S X'r with r = ∂loss/∂z + a. So a point is (a, K a, b), a gradient
+(r, K r, Σ_i ∂loss/∂z_i), and their inner product a'K r plus that of the biases: L-BFGS never handles a vector of one
+entry per column, tries step lengths without reading the data, and reads them once per step.
 
 Products with K are of values rounded to single precision, K̃, so that the copy of X they need takes half its memory. The
-optimum, r = 0, knows K only by way of z: once it is found for K̃, `exact` puts the true K a = X w in the place of K̃ a,
-from where the error of the next step's K̃ is relative to that step alone. So the digits come from X itself, and a few
-rounds end at the optimum of K, or find that there are columns whose digits single precision cannot tell apart.
+optimum, r = 0, depends on K by way of z only: once it is found for K̃, `exact` replaces K̃ a by the true K a = X w, from
+where the error of K̃ is relative to the next steps alone. So all digits are those of X, and a few rounds end at the
+optimum of K, or find that columns differ by less than single precision can tell.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ from linnet.fit.solvers.start import starting_point
 
 
 class SparseDual(SmoothObjective):
-    """A problem as L-BFGS sees it, and the way back to the weights."""
+    """The dual objective, as L-BFGS sees it; `theta` converts its points to parameters of the problem."""
 
     def __init__(self, problem: Problem) -> None:
         assert problem.columns.sparse is not None
@@ -40,7 +40,7 @@ class SparseDual(SmoothObjective):
 
     @staticmethod
     def possible(problem: Problem) -> bool:
-        """Whether there is a sparse matrix alone, and all its columns carry a penalty, the same for all outputs."""
+        """Whether the table is one sparse matrix whose columns all carry an l2 penalty, the same for all outputs."""
         columns, most = problem.columns, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
@@ -53,13 +53,13 @@ class SparseDual(SmoothObjective):
         )
 
     def start(self) -> Point:
-        """Weights of zero."""
+        """The point of weights zero and null biases."""
         theta = np.zeros(self.size)
         theta[2 * self.dual_size :] = starting_point(self._problem)[-self._problem.outputs :]
         return self.with_full_gradient(self.at(theta))
 
     def at(self, theta: Floats) -> Point:
-        """The objective, and the gradient but for K r: see `with_full_gradient`."""
+        """The objective, and the gradient without K r: see `with_full_gradient`."""
         problem, half = self._problem, self.dual_size
         z = self._z(theta)
         loss, gradient = np.empty(len(z)), np.empty(self.size)
@@ -80,19 +80,19 @@ class SparseDual(SmoothObjective):
         return point
 
     def suboptimality_bound(self, point: Point, enough: float) -> float:
-        """A bound on what is left to gain: see `Problem.suboptimality_bound`, whose g'P⁻¹g is r'K r here."""
+        """½ r'K r: that of `Primal.suboptimality_bound`, whose g'P⁻¹g is r'K r here."""
         assert point.gradient is not None
         if self._problem.head.nonnegative and point.value <= enough:
             return point.value
         r, image = point.gradient[: self.dual_size], point.gradient[self._images]
-        left = 0.5 * core.dot(r, image)
-        if left > enough or not self._problem.intercept:
-            return left
-        return left + bias_suboptimality(self._problem, point.gradient[2 * self.dual_size :], self._z(point.theta))
+        bound = 0.5 * core.dot(r, image)
+        if bound > enough or not self._problem.intercept:
+            return bound
+        return bound + bias_suboptimality(self._problem, point.gradient[2 * self.dual_size :], self._z(point.theta))
 
     def steps(self, start: Point) -> Precondition:
-        """Steps along gradients: biases move as far as z does for their sake, the first step to the lowest point of the
-        parabola in its direction.
+        """A diagonal preconditioner: biases are scaled to move z as far as other coordinates do, and all so that the
+        first step leads to the minimum of the quadratic model along it.
         """
         problem, half = self._problem, self.dual_size
         assert start.gradient is not None
@@ -106,14 +106,14 @@ class SparseDual(SmoothObjective):
         step = scaled(start.gradient)
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
         curved = curvature(problem, self._z(start.theta))
-        bent = core.dot(step, step, half) + float((curved * moved**2).sum())
-        if bent > 0:
-            length = core.dot(start.gradient, step, half) / bent
+        curvature_along = core.dot(step, step, half) + float((curved * moved**2).sum())
+        if curvature_along > 0:
+            length = core.dot(start.gradient, step, half) / curvature_along
             scales[:] = [scale * length for scale in scales]
         return scaled
 
     def theta(self, point: Floats) -> Floats:
-        """The parameters of the whole problem."""
+        """The theta of the problem from a point of the dual."""
         biases = slice(-self._problem.outputs, None)
         theta, ridge = np.empty(self._problem.size), self._problem.ridge
         self._problem.sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
@@ -122,7 +122,7 @@ class SparseDual(SmoothObjective):
         return theta
 
     def exact(self, point: Floats, theta: Floats) -> Point:
-        """The same a and b, whose theta is known, with the true K a."""
+        """The point with the true K a, from one whose theta is known."""
         point = point.copy()
         image = point[self._images].reshape(self._shape)  # a view
         self._problem.sums.predict(theta, image)
@@ -138,7 +138,7 @@ class SparseDual(SmoothObjective):
         return z if self._problem.offset is None else z + self._problem.offset
 
     def _bias_scale(self) -> float:
-        """How far a step moves z, compared with one of the biases: the mean of 1'K 1."""
+        """The mean of all entries of K: how far the dual coordinates move z, compared with the biases."""
         ones = np.ones((self._shape[0], 1))
         image = np.empty_like(ones)
         self._products.apply(ones, image)

@@ -168,7 +168,7 @@ class _Steps:
 
 
 def _search(problem: SmoothObjective, point: Point, step: Floats, gain: float) -> Point | None:
-    """A point along the step that satisfies the Wolfe conditions, by interpolation and bisection; None: none was found."""
+    """A point along the step that satisfies the Wolfe conditions, by interpolation and bisection; None: not found."""
     low, high, length = 0.0, np.inf, 1.0
     best = None
     for _ in range(40):

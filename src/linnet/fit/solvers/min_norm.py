@@ -1,11 +1,11 @@
-"""Least squares with many answers: of coefficients that fit equally well the smallest, in the sense of Σ coef².
+"""Least squares with more unknowns than equations: the minimum-norm solution, that with the smallest Σ coef².
 
-With more columns than rows the answer is sought among combinations of rows. For rows scaled by the roots of their
-weights and centered if there is an intercept, and a penalty λ Σ_j f_j coef_j²,
+With more columns than rows the dual is solved. For rows scaled by the square roots of their weights, and centered if
+there is an intercept, and a penalty λ Σ_j f_j coef_j²,
 
     coef = F⁻¹ X' a      where (X F⁻¹ X' + λ) a = t
 
-has only as many unknowns as there are rows; λ = 0 gives the smallest of all coefficients that fit best.
+has only as many unknowns as there are rows; λ = 0 gives the minimum-norm solution.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,22 @@ from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import column_dots, outer_product, product
 from linnet.fit.solvers.solution import Solution, Watch
 
-_BLOCK = 4096  # columns taken together
-_RANK = 1e-6  # of the largest singular value, of columns of one size: smaller ones count as zero, as in scikit-learn
-_LITTLE, _ENOUGH = 1e-12, 1e-9  # of the first gradient: where conjugate gradients end, and what they have to reach
-_FULL = 0.05  # a sparse column with more entries than this is dealt with as a dense one
+_COLUMNS_PER_BLOCK = 4096
+_RELATIVE_RANK_TOLERANCE = 1e-6  # of the largest singular value of scaled columns: as in scikit-learn
+_CG_TOLERANCE, _CG_ACCEPTED = (
+    1e-12,
+    1e-9,
+)  # of the first gradient's norm: where iterations end, and what they must reach
+_MAX_SPARSE_DENSITY = 0.05  # a sparse column with a larger share of entries is handled as a dense one
 
 
 def wide(problem: Problem) -> tuple[Floats, Floats] | None:
-    """Solve a problem of squared error by way of its rows, whose products are returned, too; None if some columns have
-    a penalty and others none, or if levels have none: of those the first is held at zero.
+    """Solve the dual of a problem of squared error: theta, and the Gram matrix of the rows, centered and weighted.
+
+    None if only some columns are penalised, or levels of categories are not, whose first one is fixed at zero.
     """
     l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
-    penalty, factors = l2.mean(axis=0), l2.sum(axis=1)  # of an output and of a column: all penalties are products
+    penalty, factors = l2.mean(axis=0), l2.sum(axis=1)  # per output and per column: each penalty is their product
     if not factors.any() and not problem.columns.levels:
         factors = np.ones_like(factors)
     if not factors.all():
@@ -55,7 +59,7 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
         factored = factor(matrix, np.arange(len(matrix)))
         nothing = null_space(factored, matrix, factored.aliased)
         right = centered(root * t)[:, penalty == strength]
-        right -= product(nothing, _best(nothing, right))  # what no coefficients can reach
+        right -= product(nothing, _best(nothing, right))  # what no coefficients can fit
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
     theta = np.empty(problem.size)
     problem.sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
@@ -70,9 +74,9 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
 
 
 def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Solution:
-    """Solve a problem of squared error by conjugate gradients from zero, which never leave the combinations of the
-    rows: without a penalty they end at the smallest of all coefficients that fit best. Nothing may scale their steps,
-    so that columns of very different sizes take many. Of a full set of levels the first is held at zero.
+    """Solve a problem of squared error by conjugate gradients from zero, which stay in the row space: without a penalty
+    they end at the minimum-norm solution. That rules out a preconditioner, so that columns of very different scales
+    take many iterations. Of a full set of levels the first is fixed at zero.
     """
     assert problem.values is not None
     k, rows = problem.outputs, problem.columns.rows
@@ -91,7 +95,7 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
         return centered(z)
 
     def slope(r: Floats, v: Floats) -> Floats:
-        """Minus the gradient: what is sought is where it is zero."""
+        """Minus the gradient."""
         out = np.empty(problem.size)
         problem.sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
         found = out.reshape(-1, k)[:-1] - ridge * v
@@ -105,21 +109,21 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
     p, size = s.copy(), column_dots(s, s)
     first, done = size.copy(), 0
     while True:
-        left = size > _LITTLE**2 * first
+        going = size > _CG_TOLERANCE**2 * first
         watch(
             done, 0.5 * float(column_dots(w[:, None] * r, r).sum() + column_dots(ridge * v, v).sum()), float(size.sum())
         )
-        if done == max_iter or not left.any():
+        if done == max_iter or not going.any():
             break
         done += 1
         q = moved(p)
-        bent = column_dots(w[:, None] * q, q) + column_dots(ridge * p, p)
-        length = np.where(left & (bent > 0), size / np.where(bent > 0, bent, 1.0), 0.0)
+        curved = column_dots(w[:, None] * q, q) + column_dots(ridge * p, p)
+        length = np.where(going & (curved > 0), size / np.where(curved > 0, curved, 1.0), 0.0)
         v += length * p
         r = r - length * q
         s = slope(r, v)
         before, size = size, column_dots(s, s)
-        p = s + np.where(left & (before > 0), size / np.where(before > 0, before, 1.0), 0.0) * p
+        p = s + np.where(going & (before > 0), size / np.where(before > 0, before, 1.0), 0.0) * p
     theta = np.concatenate([v.ravel(), np.zeros(k)])
     if problem.intercept:
         z = np.empty((rows, k))
@@ -129,12 +133,12 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
     assert point.gradient is not None
     norm = float(np.abs(point.gradient).max())
     none = np.zeros(problem.size, np.bool_)
-    converged = bool((size <= _ENOUGH**2 * first).all())
+    converged = bool((size <= _CG_ACCEPTED**2 * first).all())
     return Solution(theta, point.value, norm, done, converged, 0.5 * float(size.sum()), none)
 
 
 def gram(problem: Problem, solution: Solution) -> Floats | None:
-    """X'X, or XX', of the centered and weighted table, as far as a solver without a penalty has computed it."""
+    """X'X, or XX', of the centered and weighted table, if the solution of a problem without penalties has it."""
     k = problem.outputs
     if solution.row_products is not None:
         return solution.row_products
@@ -148,21 +152,21 @@ def gram(problem: Problem, solution: Solution) -> Floats | None:
         out = inner - np.outer(to_bias / weight, to_bias)
     if not np.isfinite(out).all():
         return None
-    constant = np.diagonal(out) <= _RANK**2 * np.diagonal(inner)  # but for rounding
+    constant = np.diagonal(out) <= _RELATIVE_RANK_TOLERANCE**2 * np.diagonal(inner)  # but for rounding
     out[constant], out[:, constant] = 0, 0
     return out
 
 
 def spectrum(products: Floats) -> tuple[int, Floats]:
-    """The rank, in any units of the columns, and the singular values, falling, of the table with these products."""
+    """The rank, whatever the units of the columns, and the singular values in descending order, from X'X or XX'."""
     sizes = np.sqrt(np.maximum(np.diagonal(products), 0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled, squared = _eigenvalues(products / np.outer(sizes, sizes)), _eigenvalues(products)[::-1]
-    return int((scaled > _RANK**2 * scaled[-1]).sum()), np.sqrt(np.maximum(squared, 0))
+    return int((scaled > _RELATIVE_RANK_TOLERANCE**2 * scaled[-1]).sum()), np.sqrt(np.maximum(squared, 0))
 
 
 def _eigenvalues(symmetric: Floats) -> Floats:
-    """Rising; by our own sums."""
+    """Eigenvalues in ascending order, by sums of fixed order."""
     values = np.zeros(len(symmetric))
     if len(values):
         core.eigenvalues(np.array(symmetric, order="C"), values)
@@ -170,7 +174,7 @@ def _eigenvalues(symmetric: Floats) -> Floats:
 
 
 def row_products(problem: Problem, scale: Floats) -> Floats:
-    """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns counting from their centers."""
+    """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns centered."""
     columns, root = problem.columns, np.sqrt(scale)
     out = np.zeros((columns.rows, columns.rows))
     for here, block in _blocks(columns):
@@ -184,23 +188,23 @@ def row_products(problem: Problem, scale: Floats) -> Floats:
 
 
 def _blocks(columns: Columns) -> Iterator[tuple[NDArray[np.intp], Any]]:
-    """Some columns after some others, each time with their numbers; those with many entries as dense ones."""
+    """Blocks of columns: their places, and their numbers as an array, or as a sparse matrix where few are not zero."""
     first = 0
-    for start in range(0, len(columns.tables), _BLOCK):
-        tables = columns.tables[start : start + _BLOCK]  # a data frame has a table a column
+    for start in range(0, len(columns.tables), _COLUMNS_PER_BLOCK):
+        tables = columns.tables[start : start + _COLUMNS_PER_BLOCK]  # a data frame has one table per column
         table = tables[0] if len(tables) == 1 else np.hstack(tables)
-        for left in range(0, table.shape[1], _BLOCK):
-            block = table[:, left : left + _BLOCK]
+        for left in range(0, table.shape[1], _COLUMNS_PER_BLOCK):
+            block = table[:, left : left + _COLUMNS_PER_BLOCK]
             yield first + left + np.arange(block.shape[1]), block
         first += table.shape[1]
     if first == columns.count:
         return
     entries = columns.entries().tocsc()
-    full = np.diff(entries.indptr) > _FULL * columns.rows
+    full = np.diff(entries.indptr) > _MAX_SPARSE_DENSITY * columns.rows
     yield first + np.flatnonzero(~full), entries[:, ~full].tocsr()
     chosen = np.flatnonzero(full)
-    for left in range(0, len(chosen), _BLOCK):
-        mine = chosen[left : left + _BLOCK]
+    for left in range(0, len(chosen), _COLUMNS_PER_BLOCK):
+        mine = chosen[left : left + _COLUMNS_PER_BLOCK]
         yield first + mine, entries[:, mine].toarray()
 
 
@@ -213,7 +217,7 @@ def null_space(factored: Factor, matrix: Floats, aliased: NDArray[np.bool_]) -> 
 
 
 def _best(a: Floats, x: Floats) -> Floats:
-    """The c that make a c nearest to x; the columns of a are independent."""
+    """The c that minimises |a c - x|²; the columns of a are linearly independent."""
     if a.shape[1] == 0:
         return np.zeros((0, *x.shape[1:]))
     right = np.ascontiguousarray(product(a.T, x).T)

@@ -1,9 +1,9 @@
-"""Which solver a convex problem gets: the first of a list that suits it. One that does not get to the end hands on
-where it got to.
+"""Which solver a convex problem gets: the first of a list that suits it. One that does not converge hands on the point
+it has reached.
 
-Newton's method serves while second derivatives are affordable, L-BFGS beyond. With more columns than rows a problem is
-solved by way of the rows; where columns depend on each other, squared error gives the smallest coefficients.
-`tolerance` is L-BFGS' and that of coordinate descent: Newton's method goes on to the last digit.
+Newton's method is used while the Hessian is affordable, L-BFGS beyond. With more columns than rows the dual is solved;
+where columns are aliased, squared error gives the minimum-norm solution. `tolerance` is that of L-BFGS and of
+coordinate descent: Newton's method goes on to the last digit.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwatched
 from linnet.fit.solvers.start import starting_point
 
-# scikit-learn's names; those for one optimum mean the same here
+# scikit-learn's names; all lead to the same optimum
 SOLVERS = (
     "auto",
     "lbfgs",
@@ -43,105 +43,103 @@ SOLVERS = (
     "sparse_cg",
 )
 _NEWTON = ("newton-cholesky", "cholesky", "svd")
-LARGEST_CURVATURE = 2500  # parameters
-_MAX_ROWS_FOR_DUAL = 2500  # of a problem with more columns that is solved by way of its rows
-_MAX_ROWS_FOR_DENSE_DUAL = (
-    1000  # of a sparse matrix; for more, L-BFGS among their combinations is faster than Newton's method
-)
+LARGEST_CURVATURE = 2500  # parameters, of a Hessian
+_MAX_ROWS_FOR_DUAL = 2500
+_MAX_ROWS_FOR_DENSE_DUAL = 1000  # of a sparse table: with more, L-BFGS on the dual is faster than Newton's method
 _DUAL_MAX_ITER, _DUAL_HISTORY = 300, 24  # of L-BFGS on the dual: iterations, and pairs in its history
 _DUAL_ROUNDS = 6  # of L-BFGS on the dual, each from an exact point
 _CG_MAX_ITER = 500
-_START_ROW_STRIDES = 16, 8  # of many rows one block in so many gives a start, and one in fewer betters it
+_START_ROW_STRIDES = 16, 8  # of the blocks of rows that a start is computed from, and then improved
 _MIN_ROWS_FOR_SAMPLED_START = 50_000
-_MAX_RELATIVE_CANCELLATION = 1e-6  # of the objective: what rounding predictions may cost
-_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of what there was to gain: each gradient is a hundred-millionth of what it was
+_MAX_RELATIVE_CANCELLATION = 1e-6  # of the objective: what rounding of predictions may cost without a warning
+_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of the gain at the start: gradients are 1e-8 of what they were
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a solver is to do: a problem, by which name of scikit-learn's it was asked for, and what was done before."""
+    """A problem to solve, scikit-learn's name of the solver asked for, and what earlier solvers have reached."""
 
     problem: Problem
     solver: str
     max_iter: int
-    given: Floats | None  # where a user wants it to start
+    given: Floats | None  # the start that was asked for
     tolerance: float
     watch: Watch
-    before: Solution | None = None  # of a solver that did not get to the end
+    before: Solution | None = None  # of a solver that has not converged
 
     @property
     def start(self) -> Floats:
-        """Where to start."""
+        """Where to start: at what earlier solvers have reached, as asked for, or at the null model."""
         known = self.given if self.before is None else self.before.theta
         return self.null_start if known is None else known
 
     @cached_property
     def null_start(self) -> Floats:
-        """The model without columns or, where that is not possible, another first theta."""
+        """The model without columns: see `starting_point`."""
         return starting_point(self.problem)
 
     @property
     def done(self) -> int:
-        """Iterations of the solvers before."""
+        """Iterations of earlier solvers."""
         return 0 if self.before is None else self.before.iterations
 
     @cached_property
     def bare(self) -> bool:
-        """Whether it is squared error without a penalty, of which the smallest of all best coefficients are sought."""
+        """Whether it is squared error without a penalty, whose minimum-norm solution is wanted."""
         problem = self.problem
         ridge = problem.ridge.reshape(-1, problem.outputs)
         return problem.head.quadratic and bool((ridge == 0).all(axis=0).any())
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are more columns than rows, and the rows are few enough to look at all pairs of them."""
+        """Whether there are more columns than rows, and few enough rows for a matrix of all pairs of them."""
         return self.problem.columns.rows < min(self.problem.columns.count, _MAX_ROWS_FOR_DUAL)
 
     @property
     def dense_dual_suits(self) -> bool:
-        """Whether Newton's method among combinations of the rows may be used."""
+        """Whether the dense dual may be solved."""
         return self.solver == "auto" and self.is_wide and DenseDual.possible(self.problem)
 
 
 class Solver(Protocol):
-    """A way to solve some problems."""
+    """A solver for some kinds of problems."""
 
-    last: bool  # where it ends, no other solver goes on
+    last: bool  # whether its result is final, also without convergence
 
     def suits(self, task: Task) -> bool:
-        """Whether it is the way for this problem."""
+        """Whether it is for this problem."""
 
     def solve(self, task: Task) -> Solution | None:
-        """Where it got to; None if it was not the way after all."""
+        """The solution; None if it turned out not to suit."""
 
 
 class CoordinateDescent:
-    """For penalties that make coefficients zero, and coefficients that may not be negative."""
+    """For l1 penalties, and weights that must not be negative."""
 
     last = True
 
     def suits(self, task: Task) -> bool:
-        """Whether there is an l1 penalty, or a bound."""
+        """Whether there is an l1 penalty, or a bound on weights."""
         problem = task.problem
         return problem.positive or (problem.l1 is not None and bool(problem.l1.any()))
 
     def solve(self, task: Task) -> Solution:
-        """Go down one coefficient after the other."""
+        """Coordinate descent, with Newton steps."""
         how = {"max_iter": task.max_iter, "tolerance": task.tolerance, "watch": task.watch}
         return replace(coordinate(task.problem, task.start, **how), method=Method.COORDINATE)  # type: ignore[arg-type]
 
 
 class RowProducts:
-    """For squared error with more columns than rows: one system of equations with as many unknowns as rows."""
+    """For squared error with more columns than rows: one linear system with as many unknowns as rows."""
 
     last = True
 
     def suits(self, task: Task) -> bool:
-        """Whether the table is wide, and an exact solution is sought."""
+        """Whether the table is wide, and an exact solution is wanted."""
         return task.problem.head.quadratic and (task.solver in ("auto", *_NEWTON) or task.bare) and task.is_wide
 
     def solve(self, task: Task) -> Solution | None:
-        """The solution by way of the rows, if it is one: columns of very different scales may need another way."""
+        """The dual's solution; None if its gradient is not zero, as with columns of very different scales."""
         problem = task.problem
         found = wide(problem)
         if found is None:
@@ -155,16 +153,16 @@ class RowProducts:
             return float((point.gradient**2 / np.where(scale > 0, scale, 1)).sum())
 
         point, first = problem.at(theta), problem.at(task.null_start)
-        left = gain(point)
-        if not left <= _MAX_RELATIVE_GAIN_LEFT * gain(first):
+        gap = gain(point)
+        if not gap <= _MAX_RELATIVE_GAIN_LEFT * gain(first):
             return None
         norm = float(np.abs(point.gradient).max()) if point.gradient is not None else 0.0
         none = np.zeros(problem.size, np.bool_)
-        return Solution(theta, point.value, norm, 1, True, left, none, method=Method.CHOLESKY, row_products=products)
+        return Solution(theta, point.value, norm, 1, True, gap, none, method=Method.CHOLESKY, row_products=products)
 
 
 class Newton:
-    """For all that second derivatives can be afforded for."""
+    """For all problems whose Hessian is affordable."""
 
     last = True
 
@@ -173,7 +171,7 @@ class Newton:
         return task.solver in _NEWTON or ((task.solver == "auto" or task.bare) and _newton_pays(task.problem))
 
     def solve(self, task: Task) -> Solution:
-        """Newton's method, in other columns if some are nearly determined by others."""
+        """Newton's method, in a basis of other columns if some are aliased or nearly so."""
         problem, given = task.problem, task.given
         if problem.size > 4 * LARGEST_CURVATURE:
             raise ConfigError(
@@ -181,19 +179,19 @@ class Newton:
             )
         theta = task.start
         first: Floats | Point = theta
-        dense = problem.columns.dense == problem.columns.count  # of rare levels a part of the rows knows too little
+        dense = problem.columns.dense == problem.columns.count  # a sample of the rows has too few of rare levels
         if (
             given is None
             and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START
             and dense
             and not problem.head.quadratic
         ):
-            first = _start_from_part(problem, theta)
+            first = _start_from_sample(problem, theta)
         plain = None if first is theta and given is None else theta if given is None else task.null_start
         order = elimination_order(problem)
         objective = CachedHessian(problem)
-        points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # taken out for good: see
-        assert points[0].curvature is not None  # newton, which needs the room
+        points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # popped below, as
+        assert points[0].curvature is not None  # newton needs the memory
         factors = [factor(points[0].curvature, order)]
         if is_weak(problem, points[0].curvature, factors[0]) and (basis := find(problem)) is not None:
             points.clear()
@@ -215,27 +213,27 @@ class Newton:
 
 
 class NewtonInBasis:
-    """For columns that others determine, or nearly do, which L-BFGS would be slow to tell apart."""
+    """For aliased and nearly aliased columns, on which L-BFGS converges slowly."""
 
     last = True
 
     def suits(self, task: Task) -> bool:
-        """Whether that is found out in less time than L-BFGS takes."""
+        """Whether there are any, as far as finding out takes less time than L-BFGS."""
         return _has_weak_columns(task)
 
     def solve(self, task: Task) -> Solution | None:
-        """Newton's method in other columns."""
+        """Newton's method in a basis of other columns."""
         basis = find(task.problem)
         return None if basis is None else _in_basis(basis, task)
 
 
 class ConjugateGradients:
-    """For squared error without a penalty: they end at the smallest of all best coefficients."""
+    """For squared error without a penalty: iterations end at the minimum-norm solution."""
 
     last = False
 
     def suits(self, task: Task) -> bool:
-        """Whether the smallest coefficients are sought."""
+        """Whether the minimum-norm solution is wanted."""
         return task.bare
 
     def solve(self, task: Task) -> Solution:
@@ -246,48 +244,48 @@ class ConjugateGradients:
 
 
 class DualSparse:
-    """For sparse matrices with more columns than rows and a penalty on all: L-BFGS among combinations of the rows."""
+    """For sparse tables with more columns than rows, all penalised: L-BFGS on the dual."""
 
     last = False
 
     def suits(self, task: Task) -> bool:
-        """Whether it is possible, and rows are not so few that Newton's method among them is faster."""
+        """Whether it is possible, and rows are not so few that the dense dual is faster."""
         few = task.dense_dual_suits and task.problem.columns.rows <= _MAX_ROWS_FOR_DENSE_DUAL
         return task.given is None and not task.bare and not few and SparseDual.possible(task.problem)
 
     def solve(self, task: Task) -> Solution:
-        """L-BFGS among combinations of the rows."""
+        """L-BFGS on the dual."""
         return _solve_sparse_dual(task.problem, task.max_iter, task.tolerance, task.watch)
 
 
 class DualDense:
-    """For more columns than rows and a penalty on all: the problem in as many columns as there are rows."""
+    """For more columns than rows, all penalised: the dual as a problem in as many columns as rows."""
 
     last = False
 
     def suits(self, task: Task) -> bool:
-        """Whether it is possible."""
+        """Whether the dense dual may be solved."""
         return task.dense_dual_suits
 
     def solve(self, task: Task) -> Solution:
-        """The solution among combinations of the rows; L-BFGS goes on from it to the last digit."""
-        rows, left = DenseDual(task.problem), task.max_iter - task.done
-        found = solve(rows.problem, max_iter=left, tolerance=task.tolerance, watch=task.watch)
-        theta, iterations = rows.theta(found.theta), task.done + found.iterations
+        """The solution of the dual; L-BFGS goes on from it to the last digit."""
+        dual, remaining = DenseDual(task.problem), task.max_iter - task.done
+        found = solve(dual.problem, max_iter=remaining, tolerance=task.tolerance, watch=task.watch)
+        theta, iterations = dual.theta(found.theta), task.done + found.iterations
         return replace(found, theta=theta, iterations=iterations, converged=False)
 
 
 class LBFGS:
-    """For everything else."""
+    """For all other problems."""
 
     last = True
 
     def suits(self, task: Task) -> bool:
-        """It is for everything."""
+        """Always."""
         return True
 
     def solve(self, task: Task) -> Solution:
-        """L-BFGS from where the solvers before got to."""
+        """L-BFGS from what earlier solvers have reached."""
         problem, done = task.problem, task.done
         precondition = Preconditioner(problem)
         solution = lbfgs(
@@ -324,7 +322,7 @@ def solve(
     tolerance: float = 1e-12,
     watch: Watch = unwatched,
 ) -> Solution:
-    """Minimise the problem from `start`, or from the model that only knows the targets' mean."""
+    """Minimise the problem from `start`, or from the model without columns where that is better."""
     if solver not in SOLVERS:
         raise unknown_name("solver", solver, SOLVERS)
     if start is not None and not _better_than_none(problem, start):
@@ -337,12 +335,12 @@ def solve(
         if solution is not None and (each.last or solution.converged):
             return solution
         task = task if solution is None else replace(task, before=solution)
-    raise AssertionError("the last solver is for everything")
+    raise AssertionError("the last solver suits every problem")
 
 
 def _around_zero(problem: Problem, solution: Solution) -> Floats:
-    """The same predictions with the least penalty: a class whose coefficients were left out, as a small penalty does
-    not tell them from a combination of the others', has its share of them.
+    """Theta with the same predictions and the least penalty: of classes, one may have been left out as aliased, where
+    the penalty is too small to tell.
     """
     by_class = solution.theta.reshape(-1, problem.outputs)
     ridge = problem.ridge.reshape(-1, problem.outputs)
@@ -353,8 +351,8 @@ def _around_zero(problem: Problem, solution: Solution) -> Floats:
 
 
 def _has_weak_columns(task: Task) -> bool:
-    """Whether columns depend on others, or nearly do so, and no penalty makes up for it, as far as that is found out in
-    less time than L-BFGS takes: it would be slow to tell them apart, and end too early.
+    """Whether columns are aliased or nearly so, and no penalty makes up for it, as far as finding out takes less time
+    than L-BFGS, which would converge slowly and end too early.
     """
     problem = task.problem
     if not _newton_pays(problem):
@@ -372,7 +370,7 @@ def _has_weak_columns(task: Task) -> bool:
 
 
 def _in_basis(basis: Basis, task: Task) -> Solution:
-    """Newton's method in columns that take the place of those which others determine, or nearly do."""
+    """Newton's method in the columns of a basis, and its solution in those of the problem."""
     problem, inner, given = basis.outer, basis.problem, task.given
     first = starting_point(inner) if given is None else basis.inside(given)
     plain = None if given is None else starting_point(inner)
@@ -393,43 +391,43 @@ def _in_basis(basis: Basis, task: Task) -> Solution:
 
 
 def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
-    """Where combinations of the rows lead in reasonable time: columns of very different scales need another way."""
-    rows = SparseDual(problem)
-    points = [rows.start()]  # taken out for good: L-BFGS has vectors enough
-    steps, before, done = rows.steps(points[0]), points[0].value, 0
+    """L-BFGS on the dual, in rounds from exact points; without convergence where columns have very different scales."""
+    dual = SparseDual(problem)
+    points = [dual.start()]  # popped, so that its vectors are freed
+    steps, before, done = dual.steps(points[0]), points[0].value, 0
 
-    def tell(iteration: int, value: float, gap: float) -> None:
+    def report(iteration: int, value: float, gap: float) -> None:
         if iteration or not done:  # later rounds start where the one before ended
             watch(done + iteration, value, gap)
 
     for turn in range(_DUAL_ROUNDS):
         found = lbfgs(
-            rows,
+            dual,
             points.pop(),
             steps,
             history=_DUAL_HISTORY,
             max_iter=min(max_iter, _DUAL_MAX_ITER) - done,
             tolerance=tolerance,
             before=before,
-            watch=tell,
+            watch=report,
         )
         done += found.iterations
-        proved = turn > 0 and found.iterations == 0  # no step from a point that is exact
+        proved = turn > 0 and found.iterations == 0  # no step from an exact point
         if proved:
             break
-        theta = rows.theta(found.theta)
+        theta = dual.theta(found.theta)
         if not found.converged:
             break
-        points.append(rows.exact(found.theta, theta))
+        points.append(dual.exact(found.theta, theta))
     none = np.zeros(problem.size, np.bool_)
     return replace(found, theta=theta, iterations=done, converged=proved and found.converged, aliased=none)
 
 
-def newton_pays(rows: int, columns: int, outputs: int = 1, *, together: bool = False) -> bool:
-    """Whether some ten matrices of second derivatives cost less than some hundred gradients; `together`: the outputs
-    depend on each other.
+def newton_pays(rows: int, columns: int, outputs: int = 1, *, coupled: bool = False) -> bool:
+    """Whether about ten Hessians cost less than about a hundred gradients. `coupled`: the Hessian has blocks for all
+    pairs of outputs, not for each output alone.
     """
-    pairs = outputs * (outputs + 1) // 2 if together else outputs
+    pairs = outputs * (outputs + 1) // 2 if coupled else outputs
     size = columns + 1
     curvatures = 8.0 * rows * size * size * pairs / 2
     gradients = 150.0 * rows * size * outputs * 2
@@ -437,25 +435,24 @@ def newton_pays(rows: int, columns: int, outputs: int = 1, *, together: bool = F
 
 
 def _newton_pays(problem: Problem) -> bool:
-    together = problem.head.coupled
     return problem.size <= LARGEST_CURVATURE and newton_pays(
-        problem.columns.rows, problem.columns.count, problem.outputs, together=together
+        problem.columns.rows, problem.columns.count, problem.outputs, coupled=problem.head.coupled
     )
 
 
 def _better_than_none(problem: Problem, theta: Floats) -> bool:
-    """Whether a start beats the model without columns: from far off, all that is left to gain looks like rounding."""
+    """Whether a start is better than the model without columns: from far off, gains look like rounding."""
     null = starting_point(problem)[-problem.outputs :]
     return problem.at(theta, gradient=False).value <= constant_loss(problem, null)
 
 
-def _start_from_part(problem: Problem, theta: Floats) -> Floats | Point:
-    """Where Newton's method gets to on part of the rows, unless that is worse than the model without columns."""
+def _start_from_sample(problem: Problem, theta: Floats) -> Floats | Point:
+    """The result of Newton's method on a sample of the rows, unless that is worse than the model without columns."""
     order = elimination_order(problem)
-    part = newton(problem, theta, order, row_stride=_START_ROW_STRIDES[0], enough=1e-6, max_iter=20)
-    if np.isfinite(part.theta).all():
-        part = newton(problem, part.theta, order, row_stride=_START_ROW_STRIDES[1], enough=np.inf)  # a single step
-    if not np.isfinite(part.theta).all():
+    sample = newton(problem, theta, order, row_stride=_START_ROW_STRIDES[0], enough=1e-6, max_iter=20)
+    if np.isfinite(sample.theta).all():
+        sample = newton(problem, sample.theta, order, row_stride=_START_ROW_STRIDES[1], enough=np.inf)  # a single step
+    if not np.isfinite(sample.theta).all():
         return theta
-    point = problem.at(part.theta, curvature=True)
+    point = problem.at(sample.theta, curvature=True)
     return point if point.value < constant_loss(problem, theta[-problem.outputs :]) else theta

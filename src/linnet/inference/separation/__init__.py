@@ -1,1 +1,1 @@
-"""Separation: coefficients that may grow for ever."""
+"""Separation: data for which maximum likelihood coefficients are infinite."""

@@ -1,9 +1,9 @@
-"""Separation: a direction in which coefficients may grow for ever, because it only makes what is right more certain.
+"""Separation: a direction along which the likelihood rises for ever, as it only makes right predictions more certain.
 
-Where the classes can be told apart by a line (completely, or all but rows that lie on it), the likelihood has no
-maximum. Newton's steps then do not become small but tend to that direction d, and d proves it: no row's own class
-loses by it, and some gain. So does any theta that tells the classes apart. Where neither does and yet the fit found no
-optimum, `recession` looks for d. What a single column does (`one_column`) is found without all that.
+Where a hyperplane separates the classes (completely, or up to rows that lie on it), the likelihood has no maximum.
+Newton's steps then do not become small but tend to such a direction d, and d proves it: no row's own class loses by it,
+and some gain. So does any theta that separates the classes. Where neither does and yet the fit has not converged,
+`recession` searches for d. What a single column separates (`one_column`) is found without all that.
 
 That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
 much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
@@ -11,8 +11,8 @@ much it moves a row's own class away from another) is 1, and let r be the probab
     -g'd = Σ w r u,    d'Hd <= Σ w r u² <= -g'd    and    (g'd)² <= g'H⁻¹g · d'Hd,    so    -g'd <= g'H⁻¹g
 
 while -g'd is at least w r of the row whose gain is 1. So g'H⁻¹g, which Newton's method knows, is no smaller than the
-smallest w r. For counts r is the mean of a row without any, and u by how much its z sinks; for Tweedie's amounts, some
-of which are 0, r is mean^(2-q), and d'Hd has a factor of 2-q < 1 besides.
+smallest w r. For counts r is the mean of a row with a count of 0, and u by how much its z decreases; for Tweedie's
+amounts, some of which are 0, r is mean^(2-q), and d'Hd has a factor of 2-q < 1 besides.
 """
 
 from dataclasses import dataclass, replace
@@ -31,31 +31,31 @@ from linnet.fit.solvers.start import starting_point
 from linnet.inference.separation.one_column import intercept_alone, one_column_each
 from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
-_SMALL_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
-_LONG_STEP = 0.1  # in z: where rows become certain for ever, each of Newton's steps moves them by 1 or more
-_CERTAIN = 1e-9  # where no row is so certain, second derivatives have digits enough
-_LARGEST_PROGRAM = 2_000_000  # entries of a linear program
-_MOST_PRODUCTS, _STEPS = 2e10, 10  # of second derivatives that look once more at what L-BFGS found: some seconds
-_SLACK = 1e-6  # of the largest gain
-_TRACE = 1e-6  # the same for a column that has no standard error: roundings move others by less
-_FAR_OUT = 1e9  # in z: where rows that gain least no longer count
-_FEW = 8  # columns, up to which the fewest that separate are sought one by one
-_PART = 0.05  # a column takes part if it moves z by this part of what the first one does
+_MIN_SEPARATING_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
+_DIVERGING_STEP = 0.1  # in z: where the likelihood rises for ever, each Newton step moves rows by 1 or more
+_MIN_PROBABILITY = 1e-9  # of any outcome, for the Hessian to have digits enough
+_MAX_PROGRAM_ENTRIES = 2_000_000  # of a linear program
+_MAX_NEWTON_PRODUCTS, _MAX_NEWTON_STEPS = 2e10, 10  # of a second look at what L-BFGS has found: some seconds
+_RELATIVE_SLACK = 1e-6  # of the largest gain
+_RELATIVE_TRACE = 1e-6  # of the largest, of a column without a standard error: rounding moves others by less
+_FAR_OUT = 1e9  # in z: where rows that gain least no longer contribute
+_MAX_COLUMNS_ONE_BY_ONE = 8  # up to which the fewest columns that separate are sought one by one
+_MIN_RELATIVE_MOVE = 0.05  # of z, compared with the column that moves it most, to count as separating
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """The columns (in the core's order, the number of columns standing for the intercept) and outputs concerned."""
+    """Which columns (their places in the core's order) separate which outputs, or all rows with a count of 0."""
 
     complete: bool
     columns: tuple[int, ...]
     outputs: tuple[int, ...]
-    rows: int  # that become ever more certain
+    rows: int  # whose probability tends to 1
     direction: Floats  # of theta
 
 
 def separation(problem: Problem, solution: Solution) -> Separation | None:
-    """The separation that a solution without penalty ran into, if any."""
+    """The separation that keeps a problem from having a solution, if there is one; `solution`: where a solver ended."""
     free = problem.free & (problem.ridge == 0)
     if problem.l1 is not None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
@@ -65,7 +65,7 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
         return None
     alone = intercept_alone(problem)
     if alone is not None:
-        return _proof(problem, alone, _SMALL_STEP, _SLACK)
+        return _proof(problem, alone, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
     step, z = solution.step, None
     if free[: -problem.outputs].any():
         theta = np.where(free, solution.theta, 0.0)
@@ -82,27 +82,32 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     if step is not None:
         step = np.where(free, step, 0.0)
         moved = np.ptp(_moved(problem, step))
-        found = _proof_by_few(problem, step, _SMALL_STEP, _SLACK) if moved > _SMALL_STEP else None
+        found = (
+            _proof_by_few(problem, step, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
+            if moved > _MIN_SEPARATING_STEP
+            else None
+        )
         if found is not None:
             return found
     if z is None or np.abs(z).max() <= FAR:
         return None
-    if moved > _LONG_STEP or not solution.converged:  # L-BFGS has none, and roundings may have spoilt that of Newton
-        found = _proof_by_few(problem, beyond(problem, solution, free), _SMALL_STEP, _TRACE)
+    if moved > _DIVERGING_STEP or not solution.converged:  # L-BFGS has no step, and rounding may have spoilt Newton's
+        found = _proof_by_few(problem, beyond(problem, solution, free), _MIN_SEPARATING_STEP, _RELATIVE_TRACE)
         if found is not None:
             return found
-    if solution.converged or problem.columns.rows * problem.size > _LARGEST_PROGRAM:
+    if solution.converged or problem.columns.rows * problem.size > _MAX_PROGRAM_ENTRIES:
         return None
     d = by_program(problem, free, _spread(problem))
-    return None if d is None else _proof_by_few(problem, d, _SMALL_STEP, _SLACK)
+    return None if d is None else _proof_by_few(problem, d, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
 
 
 def endless(
     problem: Problem, point: Point, bread: Factor, aliased: NDArray[np.bool_], move: Floats, outer: Problem
 ) -> NDArray[np.bool_]:
-    """Which of an outer problem's parameters, that `move` makes of theta, are infinite where a separation leads, `aliased`
-    ones staying: far out on its direction some rows no longer count, and the others do not determine them. `bread`: the
-    second derivatives, factored.
+    """Which parameters of an outer problem are infinite because of a separation.
+
+    Far out along its direction some rows no longer contribute, and the others do not determine those parameters.
+    `bread`: the factored Hessian. `aliased`: parameters that stay at zero. `move`: takes theta to outer parameters.
     """
     assert point.gradient is not None
     step = -bread.solve(point.gradient)
@@ -112,24 +117,24 @@ def endless(
     if found is None:
         return np.zeros(outer.size, np.bool_)
     worst, best = _counted(problem, _gains(problem, _moved(problem, found.direction)))
-    length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # 0.1: what roundings may move
+    length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # 0.1: what rounding may move
     there = problem.at(point.theta + length * found.direction, curvature=True).curvature
     assert there is not None
     factored = factor(there, elimination_order(problem), aliased)
     ways = null_space(factored, there, factored.aliased & ~aliased)
     spread, outer_spread = (np.repeat(_spread(one), one.outputs)[:, None] for one in (problem, outer))
     largest = (spread * np.abs(ways)).max(axis=0)
-    return np.asarray((outer_spread * np.abs(product(move, ways)) > _TRACE * largest).any(axis=1))
+    return np.asarray((outer_spread * np.abs(product(move, ways)) > _RELATIVE_TRACE * largest).any(axis=1))
 
 
 def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | None:
-    """What columns prove of which each one separates by itself."""
+    """The separation by columns each of which separates by itself."""
     bare = (free | ~problem.free).reshape(-1, problem.outputs)[:-1]
     found = one_column_each(problem, np.asarray(bare.all(axis=1)))
     if found is None:
         return None
     direction, ways = found
-    proof = _proof(problem, direction, _SMALL_STEP, _SLACK)
+    proof = _proof(problem, direction, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
     if proof is None:
         return None
     ways[(ways == 1).any(axis=1)] *= ways[(ways == 1).any(axis=1)] == 1  # away from one class is towards the others
@@ -138,7 +143,7 @@ def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | No
 
 
 def _has_optimum(problem: Problem, solution: Solution) -> bool:
-    """Whether what Newton's method had left to gain rules a separation out."""
+    """Whether the suboptimality that Newton's method has estimated rules a separation out: see above."""
     low, high = solution.z_range
     if solution.step is None or not solution.converged:
         return False
@@ -150,25 +155,29 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
         least = 0.5 * np.exp(-max(high, -low))
     if problem.weights is not None:
         least *= problem.weights[problem.weights > 0].min(initial=np.inf)
-    return bool(least > _CERTAIN and 4 * solution.gap < least)  # twice what is left, and twice that for roundings
+    return bool(
+        least > _MIN_PROBABILITY and 4 * solution.gap < least
+    )  # twice the suboptimality, and twice that for rounding
 
 
 def _by_newton(problem: Problem, solution: Solution) -> Solution:
-    """The solution after some of Newton's steps, if they can be afforded: those of L-BFGS prove nothing."""
-    if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MOST_PRODUCTS:
+    """The solution after some Newton steps, if they are affordable: those of L-BFGS prove nothing."""
+    if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MAX_NEWTON_PRODUCTS:
         return solution
-    return newton(problem, solution.theta, elimination_order(problem), max_iter=_STEPS, plain=starting_point(problem))
+    return newton(
+        problem, solution.theta, elimination_order(problem), max_iter=_MAX_NEWTON_STEPS, plain=starting_point(problem)
+    )
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
-    """By how much a direction moves every row's z."""
+    """By how much a direction moves each row's z, rows x outputs."""
     z = np.empty((problem.columns.rows, problem.outputs))
     problem.sums.predict(d, z)
     return z
 
 
 def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
-    """What a direction proves; by the biases alone if they do, as where a class has no rows, or no row any counts."""
+    """The separation that a direction proves, by the biases alone if they do: a class may have no rows."""
     biases = np.where(np.arange(problem.size) < problem.size - problem.outputs, 0.0, d)
     for way in (biases, d):
         found = _proof(problem, way, least, slack)
@@ -178,7 +187,7 @@ def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Se
 
 
 def _by_fewer(problem: Problem, found: Separation) -> Separation:
-    """The same, laid to no more columns than prove as much: those that move z most, 1, 2, 3, ... 8, 16, ... of them."""
+    """The separation with the fewest columns that prove as much: of those that move z most 1, 2, 3, ... 8, 16, ..."""
     by_output = _apart(problem, found.direction)
     moved = (np.abs(by_output[:-1]) * _spread(problem)[:-1, None]).max(axis=1)
     order, count = np.argsort(-moved, kind="stable"), 1
@@ -187,18 +196,18 @@ def _by_fewer(problem: Problem, found: Separation) -> Separation:
         few[order[:count]], few[-1] = by_output[order[:count]], by_output[-1]
         if problem.intercept:
             few[-1] += _middle_biases(problem, _moved(problem, few.ravel()))
-        proof = _proof(problem, few.ravel(), _SMALL_STEP, _SLACK)
+        proof = _proof(problem, few.ravel(), _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
         if proof is not None and proof.complete == found.complete and proof.rows >= found.rows:
             return replace(found, columns=proof.columns, outputs=proof.outputs)
-        count += 1 if count < _FEW else count
+        count += 1 if count < _MAX_COLUMNS_ONE_BY_ONE else count
     return found
 
 
 def _middle_biases(problem: Problem, z: Floats) -> Floats:
-    """What biases must add so that no row loses, as far from where one does as they can; zeros if nothing will do.
+    """The biases, to be added to z, with which no row loses, with the largest margin; zeros if there are none.
 
-    Of classes that is b_a - b_b >= m_ab, the largest z_b - z_a of class a's rows. Then b_a - b_c is at least the length
-    of the longest way from a to c, and those lengths, for any c, are such b.
+    For classes that means b_a - b_b >= m_ab, the largest z_b - z_a of class a's rows. Then b_a - b_c is at least the
+    length of the longest path from a to c, and those lengths, for any c, are such b.
     """
     counted = slice(None) if problem.weights is None else problem.weights > 0
     z = z[counted]
@@ -218,45 +227,47 @@ def _middle_biases(problem: Problem, z: Floats) -> Floats:
 
 
 def _apart(problem: Problem, d: Floats) -> Floats:
-    """A direction by columns and outputs: moving all classes together changes nothing, those concerned leave others."""
+    """A direction, (columns + 1) x outputs; of classes relative to the median, as only differences matter."""
     by_output = d.reshape(-1, problem.outputs)
     return by_output if problem.labels is None else by_output - np.median(by_output, axis=1, keepdims=True)
 
 
 def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
-    """What a direction proves that moves some z by more than so much and may take a little from others."""
+    """The separation that a direction proves, if it moves some z by more than `least` and no row loses more than
+    `slack` times the largest gain.
+    """
     worst, best = _counted(problem, _gains(problem, _moved(problem, d)))
     largest = float(best.max())
     if largest <= least or float(worst.min()) < -slack * largest:
         return None
     moved = np.abs(_apart(problem, d)) * _spread(problem)[:, None]
-    part = moved > _PART * (moved[:-1].max(initial=0.0) or moved.max())
+    part = moved > _MIN_RELATIVE_MOVE * (moved[:-1].max(initial=0.0) or moved.max())
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
     complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
-    concerned = part.any(axis=0) | (complete and problem.labels is not None)  # each class is told from all others
+    concerned = part.any(axis=0) | (complete and problem.labels is not None)  # each class is separated from all others
     outputs = tuple(int(k) for k in np.flatnonzero(concerned))
     return Separation(complete, columns, outputs, rows, d)
 
 
 def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
-    """By how much the direction moves each row's own class away from the class where that is least, and most."""
+    """The smallest and the largest gain of each row: by how much z of its own class rises above that of another."""
     if problem.labels is not None:
         own = z[np.arange(len(z)), problem.labels]
         others = np.ma.masked_array(z, np.arange(problem.outputs) == problem.labels[:, None])
         return own - others.max(axis=1).data, own - others.min(axis=1).data
     way = ways(problem)
-    gains = np.where(np.abs(way) == 1, way * z, -np.abs(z))  # other rows must stay where they are
+    gains = np.where(np.abs(way) == 1, way * z, -np.abs(z))  # other rows must not move
     return gains.min(axis=1), gains.max(axis=1)
 
 
 def _counted(problem: Problem, gains: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Those of rows that have a weight."""
+    """The gains of rows that have a weight."""
     worst, best = gains
     return gains if problem.weights is None else (worst[problem.weights > 0], best[problem.weights > 0])
 
 
 def _spread(problem: Problem) -> Floats:
-    """How far each column reaches, so that coefficients can be compared; 1 for levels and the intercept."""
+    """The range of each dense column, by which coefficients can be compared; 1 for other columns and the intercept."""
     spread = np.ones(problem.columns.count + 1)
     spread[: problem.columns.dense] = np.maximum(problem.columns.spread(), 1e-300)
     return spread

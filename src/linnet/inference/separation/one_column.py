@@ -1,12 +1,12 @@
-"""Separation by one column at a time, which its smallest and largest numbers among the classes show at any size.
+"""Separation by one column at a time, which its smallest and largest values among the classes show at any size.
 
-Of an output, let rows of t = 1 (or of its class) not sink, rows of t = 0 (or of other classes, or without counts) not
-rise, and all others stay where they are. Then moving z by x_j - c takes nothing from any row if
+For an output, rows of t = 1 (or of its class) must not decrease, rows of t = 0 (or of other classes, or with a count of
+0) must not increase, and all others must not move. Then no row loses by moving z by x_j - c if
 
-    x_j <= c in all rows that may not rise    and    x_j >= c in all rows that may not sink,
+    x_j <= c in all rows that must not increase    and    x_j >= c in all rows that must not decrease,
 
-and so does c - x_j the other way round. Such a column is a level whose rows are all of one class, or none of which has
-any counts, or a number that is above c in one class only. What takes nothing from any row may be added up.
+and likewise by c - x_j the other way round. Such a column is a level whose rows are all of one class, or all have a
+count of 0, or a number that is above c in one class only. Directions by which no row loses may be added up.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from linnet.fit.solvers.problem import Floats, Problem
 
-Ends = tuple[Floats, Floats]  # the smallest and the largest number, outputs x columns
+Ends = tuple[Floats, Floats]  # smallest and largest values, outputs x columns
 
 
 def intercept_alone(problem: Problem) -> Floats | None:
-    """The direction in which the intercept separates: a class without rows, or rows of one kind only."""
+    """The direction along which the intercept separates: a class has no rows, or all rows are of one kind."""
     if not problem.intercept:
         return None
     counted = slice(None) if problem.weights is None else problem.weights > 0
@@ -33,16 +33,16 @@ def intercept_alone(problem: Problem) -> Floats | None:
 
 
 def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.intp]] | None:
-    """The sum of the directions of all `bare` columns that have one, and which way each column moves each output
-    (columns x outputs: -1, 0 or 1).
+    """The sum of the directions of all `bare` columns that have one, and the sign by which each column moves each
+    output (columns x outputs: -1, 0 or 1).
     """
     (low, high), (low_other, high_other) = _classes(problem) if problem.labels is not None else _values(problem)
     levels = slice(problem.columns.dense + problem.columns.sparse_columns, None)
-    for ends in (low[:, levels], low_other[:, levels]):  # what moves are a level's own rows: all others have theirs
+    for ends in (low[:, levels], low_other[:, levels]):  # only a level's own rows move: other rows have their own level
         ends[ends == 1] = 0
     rises = (high_other <= low) & (low_other < high)
     sinks = (high <= low_other) & (low < high_other)
-    if not problem.intercept:  # which makes c zero
+    if not problem.intercept:  # so that c is zero
         rises &= (high_other <= 0) & (low >= 0)
         sinks &= (high <= 0) & (low_other >= 0)
     ways = (rises.astype(np.intp) - sinks) * bare
@@ -57,7 +57,7 @@ def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, 
 
 
 def _classes(problem: Problem) -> tuple[Ends, Ends]:
-    """For each class, the ends of its rows and those of all others."""
+    """Smallest and largest values among the rows of each class, and among all other rows."""
     assert problem.labels is not None
     group = problem.labels.astype(np.intp)
     if problem.weights is not None:
@@ -72,13 +72,13 @@ def _least_of_others(low: Floats) -> Floats:
 
 
 def _values(problem: Problem) -> tuple[Ends, Ends]:
-    """For each output, the ends of the rows that may not sink and of those that may not rise."""
+    """Smallest and largest values, per output, of rows that must not decrease, and of those that must not increase."""
     assert problem.values is not None
     found: list[list[Floats]] = [[], [], [], []]
     ways = problem.head.for_ever(problem.values)
     assert ways is not None
     for way in ways.T:
-        group = np.where(way == -1, 0, np.where(way == 1, 1, 2))  # 2: may do neither
+        group = np.where(way == -1, 0, np.where(way == 1, 1, 2))  # 2: must not move
         if problem.weights is not None:
             group[problem.weights == 0] = -1
         low, high = problem.columns.ends(group, 3)

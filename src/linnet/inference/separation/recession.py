@@ -1,18 +1,18 @@
-"""The search for a direction in which coefficients may grow for ever.
+"""The search for a direction of separation.
 
-Let g be the gains of a direction d: by how much it moves a row's own class away from each other class, or z the way it
-may go (`ways`). A separation is a d with g >= 0 throughout and g > 0 somewhere. `by_program` knows whether there is
-one, for tables that a linear program can take.
+Let g be the gains of a direction d: by how much it moves a row's own class away from each other class, or z in the
+direction in which it may grow (`ways`). A separation is a d with g >= 0 throughout and g > 0 somewhere. `by_program`
+decides whether there is one, for tables of a size that a linear program can handle.
 
-`beyond` looks at where a fit has got to. Some outcomes have become next to impossible there, and what gains by a
-separation is among them; all others are as likely as they will ever be, and gain nothing. So d should be a zero of
+`beyond` looks at the point that a fit has reached. Some outcomes are next to impossible there, and those that gain by a
+separation are among them; all others are as likely as they will ever be, and gain nothing. So d should be a zero of
 
     F(d) = ½ Σ_likely g² + ½ Σ_others min(g - 1, 0)²
 
-which is sought from the fit's own coefficients, scaled to where all those others gain 1. Outcomes may be unlikely, too,
-because coefficients are large but finite. F has no zero then, but its minimum tells which those are. What truly gains
-could gain more without a change to any other term, so that it is not short of 1 there: what is short does not gain. It
-joins the likely ones, and F is minimised again, until it has a zero or nothing is left to gain.
+which is sought from the fit's own coefficients, scaled to where all those others gain 1. Outcomes may also be unlikely
+because coefficients are large but finite. F has no zero then, but its minimum tells which those are: an outcome that
+truly gains could gain more without a change to any other term, so it does not fall short of 1 there. Outcomes that do
+fall short join the likely ones, and F is minimised again, until it has a zero or no gaining outcomes remain.
 """
 
 from typing import Any
@@ -29,40 +29,40 @@ from linnet.fit.solvers.solution import Solution
 
 FAR = 10.0  # in z: beyond it an outcome is next to impossible
 _LIKELY, _GAINS, _OWN = 0, 1, 2  # kinds of outcomes; _OWN: the row's own class, or any of a row without weight
-_LEAST_STEPS = 300  # or as many as the fit took
-_LEVEL = 1e-3  # of F: what is left to gain where it has no zero
-_ZERO = 1e-13  # of the number of gains: F of a direction that takes nothing from any, or no more than roundings do
-_SHORT = 0.1  # of what is most short of 1: less may be rounding
-_LIGHT = 0.1  # what a gain that is not short counts for in second derivatives, as it may be soon
+_MIN_STEPS = 300  # or as many as the fit took
+_RELATIVE_TOLERANCE = 1e-3  # of F, where it has no zero
+_ZERO_PER_OUTCOME = 1e-13  # F of a direction by which none loses, or none more than rounding
+_MIN_RELATIVE_SHORTFALL = 0.1  # of the largest: less may be rounding
+_INACTIVE_CURVATURE = 0.1  # of an outcome that does not fall short of 1, but may soon
 
 
 def ways(problem: Problem) -> Floats:
-    """The way each z may go for ever, rows x outputs: 1 up, -1 down, anything between neither."""
+    """The direction in which the likelihood rises for ever with z, rows x outputs: 1 up, -1 down, else neither."""
     assert problem.values is not None
     found = problem.head.for_ever(problem.values)
-    assert found is not None  # of others `separation` does not ask
+    assert found is not None  # `separation` does not ask for other heads
     return found
 
 
 def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Floats:
-    """What is left of a solution without all that likely outcomes determine: a direction of `free` parameters that
-    takes nothing from any row, if there is a separation and the steps were enough.
+    """A direction of `free` parameters, from a solution, along which likely outcomes stay as they are: one by which no
+    row loses, if there is a separation and the steps were enough.
     """
     shortfall = _Shortfall(problem, solution.theta, free)
     precondition = Preconditioner(problem, shortfall.curvature, free)
     point = shortfall.at(precondition.reachable(np.where(free, solution.theta, 0.0)) / FAR)
-    steps, done, most = precondition.at(point.theta), 0, max(_LEAST_STEPS, solution.iterations)
+    steps, done, most = precondition.at(point.theta), 0, max(_MIN_STEPS, solution.iterations)
     while gaining := shortfall.gaining():
         found = lbfgs(
             shortfall,
             point,
             steps,
-            tolerance=_LEVEL,
+            tolerance=_RELATIVE_TOLERANCE,
             max_iter=most - done,
             refresh=lambda point, iteration: precondition.refresh(point, done + iteration),  # noqa: B023
         )
         done += found.iterations
-        if found.value <= _ZERO * gaining or done >= most:
+        if found.value <= _ZERO_PER_OUTCOME * gaining or done >= most:
             return found.theta
         if not shortfall.demote(found.theta) and not found.iterations:
             return found.theta
@@ -71,7 +71,7 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
 
 
 class _Shortfall(SmoothObjective):
-    """F, as L-BFGS sees it."""
+    """The function F, as L-BFGS sees it."""
 
     def __init__(self, problem: Problem, theta: Floats, free: NDArray[np.bool_]) -> None:
         self._problem, self._held = problem, np.flatnonzero(~free)
@@ -80,7 +80,7 @@ class _Shortfall(SmoothObjective):
         z = problem.z(theta)
         if problem.labels is not None:
             self._own = np.arange(len(z)), problem.labels
-            far = z.max(axis=1, keepdims=True) - z >= FAR  # from the likeliest class, which need not be its own
+            far = z.max(axis=1, keepdims=True) - z >= FAR  # from the most likely class, which need not be its own
             self._kinds = np.where(far, _GAINS, _LIKELY).astype(np.int8)
             self._kinds[self._own] = _OWN
         else:
@@ -93,7 +93,7 @@ class _Shortfall(SmoothObjective):
             self._kinds[problem.weights == 0] = _OWN
 
     def gaining(self) -> int:
-        """How many outcomes should gain."""
+        """The number of outcomes that should gain."""
         return int((self._kinds == _GAINS).sum())
 
     def at(self, theta: Floats) -> Point:
@@ -112,23 +112,23 @@ class _Shortfall(SmoothObjective):
         return Point(theta, value, gradient)
 
     def curvature(self, theta: Floats) -> Floats:
-        """The second derivatives in each z, about."""
-        curved = np.where((self._kinds == _LIKELY) | (self._short(theta) < 0), 1.0, _LIGHT)
+        """Approximate second derivatives in each z, rows x outputs."""
+        curved = np.where((self._kinds == _LIKELY) | (self._short(theta) < 0), 1.0, _INACTIVE_CURVATURE)
         curved[self._kinds == _OWN] = 0
         if self._own is not None:
             curved[self._own] = curved.sum(axis=1)
         return curved
 
     def demote(self, theta: Floats) -> bool:
-        """Take what does not gain from what should, at a minimum; False: there is nothing."""
+        """Turn outcomes that fall short of 1 at a minimum into likely ones; False: there are none."""
         short = self._short(theta)
         short[self._kinds != _GAINS] = 0
-        wrong = short < _SHORT * short.min()
+        wrong = short < _MIN_RELATIVE_SHORTFALL * short.min()
         self._kinds[wrong] = _LIKELY
         return bool(wrong.any())
 
     def _short(self, theta: Floats) -> Floats:
-        """The gains of likely outcomes, and what is lacking of 1 in others."""
+        """The gains of likely outcomes, and min(g - 1, 0) of others, rows x outputs."""
         z = np.empty(self._kinds.shape)
         self._problem.sums.predict(theta, z)
         gains = self._gains(z)
@@ -139,13 +139,13 @@ class _Shortfall(SmoothObjective):
         return gains
 
     def _gains(self, z: Floats) -> Floats:
-        """The gains of what moves z, in its place."""
+        """The gains of a direction that moves rows by z, in place."""
         return np.multiply(z, self._ways, out=z) if self._own is None else np.subtract(z[self._own][:, None], z, out=z)
 
 
 def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Floats | None:
-    """The direction with the largest sum of gains, by a linear program. `spread`: how far each column reaches."""
-    from scipy import optimize  # takes its time to load
+    """The direction with the largest sum of gains, by a linear program. `spread`: the range of each column."""
+    from scipy import optimize  # which is slow to load
 
     linprog: Any = optimize.linprog
 
@@ -161,7 +161,7 @@ def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Flo
     row, column = x.coords
 
     def moves(output: NDArray[Any] | int) -> "scipy.sparse.csr_array[Any]":
-        """What theta adds to z of each row's output."""
+        """The matrix that takes theta to z of one output, the same or another for each row."""
         return scipy.sparse.csr_array((x.data, (row, column * k + output)), shape=(x.shape[0], problem.size))
 
     still = scipy.sparse.csr_array((0, problem.size))
