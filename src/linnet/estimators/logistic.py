@@ -78,6 +78,11 @@ class LogisticRegression(Classifier, LinearModel):
     l1_ratio: float
     class_weight: Mapping[Any, float] | str | None
     reference: object
+    column_penalty: Penalties | None
+    solver: str
+    max_iter: int
+    warm_start: bool
+    verbose: int
 
     def __init__(
         self,

@@ -28,6 +28,11 @@ class PenalisedRegressor(Regressor, LinearModel):
 
     alpha: float
     l1_ratio: float
+    column_penalty: Penalties | None
+    solver: str
+    max_iter: int
+    warm_start: bool
+    verbose: int
 
     def __init__(
         self,

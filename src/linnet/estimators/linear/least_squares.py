@@ -32,6 +32,9 @@ class Ridge(Regressor, LinearModel):
 
     alpha: float | ArrayLike
     positive: bool
+    column_penalty: Penalties | None
+    solver: str
+    max_iter: int | None
 
     def __init__(
         self,

@@ -33,7 +33,9 @@ class LinearModel(Estimator):
     coef_: Any
     intercept_: Any
     n_iter_: Any
+    fit_intercept: bool
     gaps: str
+    tol: float
     threads: int | None
     _encoder: Encoder
     _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linnet._sklearn import Estimator, check_fitted, check_form, metadata
+from linnet._sklearn import check_fitted, check_form, metadata
 from linnet.checks import check_random
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
@@ -17,6 +17,7 @@ from linnet.data.tabular_encoder import Preparer
 from linnet.errors import ConfigError, DataError, FitError, unknown_name
 from linnet.estimators.inputs import shift_names
 from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, solve
+from linnet.estimators.mlp.parameters import NetworkParameters
 from linnet.estimators.mlp.predictor import Predictor, shift
 from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out
 from linnet.estimators.mlp.settings import Settings
@@ -31,10 +32,9 @@ from linnet.model.network import Block, Theta
 _OUTPUT_NAMES = {"sigmoid": "logistic", "exponential": "exp"}  # as scikit-learn calls them
 
 
-class NetworkEstimator(Estimator):
+class NetworkEstimator(NetworkParameters):
     """A network with scikit-learn's attributes."""
 
-    threads: int | None
     coefs_: list[Array]
     intercepts_: list[Array]
     n_iter_: int

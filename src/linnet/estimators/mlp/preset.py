@@ -17,6 +17,16 @@ class PresetDoor(NetworkEstimator):
     """An estimator whose parameters are scikit-learn's unless it is told to be a tabular one."""
 
     preset: str | Sequence[str] | None
+    power_t: float
+    shuffle: bool
+    warm_start: bool
+    momentum: float
+    nesterovs_momentum: bool
+    early_stopping: bool
+    beta_1: float
+    beta_2: float
+    epsilon: float
+    max_fun: int
 
     @staticmethod
     @abstractmethod

@@ -204,40 +204,7 @@ class MLPRegressor(PresetDoor, NetworkRegressor):
         preset: str | Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
-        self.loss = loss
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-        self.max_fun = max_fun
-        self.dropout = dropout
-        self.l1 = l1
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.huber_delta = huber_delta
-        self.quantile = quantile
-        self.dispersion = dispersion
-        self.checkpoint = checkpoint
-        self.preset = preset
-        self.threads = threads
+        self._keep(locals())
 
     @available_if(goes_by_batches)
     def partial_fit(self, X: object, y: object, sample_weight: object = None) -> Self:

@@ -108,26 +108,4 @@ class TabularRegressor(TabularEstimator, NetworkRegressor):
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         threads: int | None = None,
     ) -> None:
-        self.loss = loss
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.weight_decay = weight_decay
-        self.alpha = alpha
-        self.l1 = l1
-        self.dropout = dropout
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.validation_fraction = validation_fraction
-        self.clip_norm = clip_norm
-        self.huber_delta = huber_delta
-        self.quantile = quantile
-        self.dispersion = dispersion
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.threads = threads
+        self._keep(locals())

@@ -1,0 +1,35 @@
+"""The constructor's parameters that all networks share, as they are kept: for those who read them with types."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from linnet._sklearn import Estimator
+from linnet.estimators.mlp.settings import Activations
+from linnet.fit.checkpoint.checkpoint import Checkpoint
+from linnet.fit.loop.optimizers import Optimizer
+from linnet.fit.loop.schedules import Schedule
+
+
+class NetworkParameters(Estimator):
+    """Parameters of networks; each estimator's docstring says what they mean."""
+
+    hidden_layer_sizes: int | Sequence[int] | str
+    activation: Activations
+    solver: str | Optimizer
+    alpha: float | str
+    l1: float
+    dropout: float | Sequence[float] | str
+    weight_decay: float | str
+    batch_size: int | str
+    learning_rate: str | Schedule
+    learning_rate_init: float | str
+    max_iter: int | str
+    n_iter_no_change: float | str
+    tol: float | str
+    validation_fraction: float | str
+    clip_norm: float | str | None
+    random_state: Any
+    verbose: int | bool
+    checkpoint: str | os.PathLike[str] | Checkpoint | None
+    threads: int | None
