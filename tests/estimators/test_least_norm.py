@@ -11,6 +11,7 @@ import statsmodels.api as sm
 
 import linnet
 from linnet.errors import FitWarning
+from linnet.fit.solvers import newton_solvers
 from linnet.fit.solvers import select as solvers
 
 RNG = np.random.default_rng(0)
@@ -198,7 +199,7 @@ def test_the_smallest_where_no_matrix_can_be_afforded(
     kind: str, shape: str, intercept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Conjugate gradients never leave the combinations of the rows."""
-    monkeypatch.setattr(solvers, "_newton_pays", lambda problem: False)
+    monkeypatch.setattr(newton_solvers, "hessian_affordable", lambda problem: False)
     monkeypatch.setattr(solvers.RowProducts, "suits", lambda self, task: False)
     x = SHAPES[shape]
     y, weights, offset = make_y(len(x)), make_weights(len(x)), RNG.normal(size=len(x))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import linnet.fit.solvers.select
+import linnet.fit.solvers.dual_solvers
+import linnet.fit.solvers.task
 from linnet import LogisticRegression
 from linnet._native import core
 from linnet.data.encoder import Encoder
@@ -199,10 +200,10 @@ def test_tolerance_is_the_part_of_the_gain_that_is_left() -> None:
 
 def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ways are tried one after the other."""
-    monkeypatch.setattr(linnet.fit.solvers.select, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
-    monkeypatch.setattr(linnet.fit.solvers.select, "_DUAL_MAX_ITER", 2)
+    monkeypatch.setattr(linnet.fit.solvers.dual_solvers, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
+    monkeypatch.setattr(linnet.fit.solvers.dual_solvers, "_DUAL_MAX_ITER", 2)
     monkeypatch.setattr(
-        linnet.fit.solvers.select, "LARGEST_CURVATURE", N + 1
+        linnet.fit.solvers.task, "LARGEST_CURVATURE", N + 1
     )  # Newton's method in the rows' columns only
     told: list[int] = []
     for most in (0, 1, 2, 3, 4):

@@ -15,8 +15,8 @@ from linnet.errors import DataError
 from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.fit.solvers.joint_newton import JointNewton
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.fit.solvers.select import newton_pays
 from linnet.fit.solvers.solution import Solution
+from linnet.fit.solvers.task import newton_pays
 from linnet.heads import Bernoulli
 
 _MIN_JOINT_PROBLEMS = 8  # a thread has whole problems: fewer, of many rows, are better solved one by one by all threads
