@@ -10,6 +10,7 @@ _NEW_NAMES = {  # those that the documentation has named
     "linnet.data.leaks": "linnet.tables.leaks",
     "linnet.data.schema": "linnet.tables.schema",
     "linnet.data.sources": "linnet.tables.io.sources",
+    "linnet.estimators.linear_model": "linnet.estimators.linear.model",
     "linnet.model.activations": "linnet.heads.activations",
     "linnet.model.heads": "linnet.heads",
     "linnet.fit.optimizers": "linnet.fit.loop.optimizers",

@@ -1,4 +1,4 @@
-"""Rosenblatt's perceptron: the mistake-driven rule, one row at a time."""
+"""Rosenblatt's perceptron: the mistake-driven update, one row at a time."""
 
 from collections.abc import Mapping
 from numbers import Integral
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _mistakes(z: NDArray[Any], rows: Rows) -> float:
-    """Rows that were on the wrong side, or on the line, when their turn came."""
+    """The number of rows that were misclassified, or on the boundary, when they were visited."""
     if rows.values is not None:
         return float((z * rows.values <= 0).sum())
     assert rows.labels is not None
@@ -39,18 +39,18 @@ def _mistakes(z: NDArray[Any], rows: Rows) -> float:
 
 
 class Perceptron(Classifier):
-    """z = x w + b; where a row's t z <= 0 (t = ±1), w grows by eta0 t x and b by eta0 t. Else nothing changes.
+    """z = x w + b; where t z <= 0 (t = ±1), eta0 t x is added to w and eta0 t to b; else nothing changes.
 
-    Several classes are told apart one against the rest. Training ends when an epoch makes no mistake (the classes can
-    be separated by a line and now are) or after `max_iter` epochs; `mistakes_` has the number of each epoch.
-    `class_weight` multiplies a row's step; `warm_start` goes on from the weights of the last fit. Rows have no weights:
-    a row that counts twice is two steps at different times, so let it be there twice.
+    Several classes are separated one-vs-rest. Training ends after an epoch without mistakes (a hyperplane separates the
+    classes) or after `max_iter` epochs; `mistakes_` has the number of mistakes of each epoch. `class_weight` multiplies
+    the update of a row; `warm_start` continues from the weights of the last fit. There are no row weights: a row of
+    weight two would be two updates at different times, so repeat the row.
 
-    X may be an array, a sparse matrix or a data frame, whose texts and categories have a weight for each level;
+    X may be an array, a sparse matrix or a data frame, whose texts and categories have one weight per level;
     `gaps="fill"` fills missing values in data frames, as in linear models.
     """
 
-    coef_: Any  # these two are what predicts: users may set them
+    coef_: Any  # predictions are computed from these two: users may set them
     intercept_: Any
     _encoder: Encoder
 
@@ -80,7 +80,7 @@ class Perceptron(Classifier):
         self.gaps = gaps
 
     def fit(self, X: object, y: object) -> Self:
-        """Fit the model, or leave it as it was."""
+        """Fit the model; if that fails, it stays as it was."""
         before = dict(self.__dict__)
         try:
             return self._fit(X, y)
@@ -147,14 +147,14 @@ class Perceptron(Classifier):
         return int(given) if isinstance(given, Integral) else int(random.randint(2**31))
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
-        """Return z: one score a row for two classes (above 0: the second), one a class for more."""
+        """Return z: one score per row for two classes (above 0: the second), one per row and class for more."""
         check_fitted(self)
         check_form(self, X, reset=False)
         z = linear_output(self._encoder.encode(X), *self._parameters(), self.threads)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
     def predict(self, X: object) -> NDArray[Any]:
-        """Return the class of each row."""
+        """Return the predicted class of each row."""
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
 
@@ -164,7 +164,7 @@ class Perceptron(Classifier):
         return np.array(self._encoder.coefficient_names, dtype=object)
 
     def _parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What `coef_` and `intercept_` say now: weights in the order of Columns, x outputs, and biases."""
+        """Weights, columns x outputs in the core's order, and biases, from the current `coef_` and `intercept_`."""
         count = len(self.classes_)
         return as_parameters(self.coef_, self.intercept_, self._encoder, 1 if count == 2 else count)
 

@@ -12,7 +12,7 @@ from linnet.fit.solvers.problem import Floats, Point
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
 from linnet.model.network import Network
 
-_NOTHING = 2e-5  # of the gradient's tolerance: a gain this small, in units of the objective, ends the search
+_GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # the gain, relative to the objective, that ends the search
 
 
 class FullBatch(SmoothObjective):
@@ -66,7 +66,7 @@ def minimise(
     max_evaluations: int,
     watch: Watch = unwatched,
 ) -> Solution:
-    """L-BFGS from theta until no entry of the gradient is larger than the tolerance, or nothing is left to gain."""
+    """L-BFGS from theta until no entry of the gradient is above the tolerance, or gains are negligible."""
     if any(layer.l1 for layer in problem.network.layers):
         raise ConfigError("L-BFGS needs an objective without corners: use another solver with an l1 penalty")
     if any(layer.dropout for layer in problem.network.layers):
@@ -94,7 +94,7 @@ def minimise(
             problem,
             first,
             lambda gradient: gradient / length,
-            tolerance=_NOTHING * gradient_tolerance,
+            tolerance=_GAIN_PER_GRADIENT_TOLERANCE * gradient_tolerance,
             gradient_tolerance=gradient_tolerance,
             max_iter=max_iter,
             watch=told,

@@ -1,4 +1,4 @@
-"""Separation: a direction along which the likelihood rises for ever, as it only makes right predictions more certain.
+"""Separation: a direction along which the likelihood never stops rising: right predictions become more certain.
 
 Where a hyperplane separates the classes (completely, or up to rows that lie on it), the likelihood has no maximum.
 Newton's steps then do not become small but tend to such a direction d, and d proves it: no row's own class loses by it,
@@ -32,7 +32,7 @@ from linnet.inference.separation.one_column import intercept_alone, one_column_e
 from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
 _MIN_SEPARATING_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
-_DIVERGING_STEP = 0.1  # in z: where the likelihood rises for ever, each Newton step moves rows by 1 or more
+_DIVERGING_STEP = 0.1  # in z: under separation each Newton step moves rows by 1 or more
 _MIN_PROBABILITY = 1e-9  # of any outcome, for the Hessian to have digits enough
 _MAX_PROGRAM_ENTRIES = 2_000_000  # of a linear program
 _MAX_NEWTON_PRODUCTS, _MAX_NEWTON_STEPS = 2e10, 10  # of a second look at what L-BFGS has found: some seconds

@@ -37,7 +37,7 @@ _INACTIVE_CURVATURE = 0.1  # of an outcome that does not fall short of 1, but ma
 
 
 def ways(problem: Problem) -> Floats:
-    """The direction in which the likelihood rises for ever with z, rows x outputs: 1 up, -1 down, else neither."""
+    """The direction in which the likelihood never stops rising with z, rows x outputs: 1 up, -1 down, else neither."""
     assert problem.values is not None
     found = problem.head.for_ever(problem.values)
     assert found is not None  # `separation` does not ask for other heads
