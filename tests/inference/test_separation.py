@@ -187,7 +187,7 @@ def _table(rng: np.random.Generator) -> tuple[Any, Floats]:
 @pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson", "tweedie"])
 def test_a_fit_says_what_a_linear_program_does(family: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linnet.inference.separation.detect.LARGEST_CURVATURE", 0)  # no second derivatives after L-BFGS
-    monkeypatch.setattr("linnet.inference.separation.detect._LARGEST_PROGRAM", 0)
+    monkeypatch.setattr("linnet.inference.separation.detect._MAX_PROGRAM_ENTRIES", 0)
     monkeypatch.setattr("linnet.inference.separation.detect.one_column_each", lambda *_: None)
     rng = np.random.default_rng(0)
     outcomes = {False: 0, True: 0}
