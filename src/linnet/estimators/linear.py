@@ -13,8 +13,9 @@ in numbers they become the median, with a column that says where, in text and ca
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,8 @@ from linnet.fit.solvers.solution import Solution
 from linnet.heads import Gamma, Head, NegativeBinomial, Normal, Poisson, Tweedie
 from linnet.heads.negative_binomial import LEAST_ALPHA
 from linnet.inference.glm import null_deviance
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -176,6 +179,7 @@ class _Counts(_Regressor):
         return 1.0
 
 
+@saved
 class PoissonRegressor(_Counts):
     """Counts, with mean e^z and the loss e^z - t z."""
 
@@ -183,6 +187,7 @@ class PoissonRegressor(_Counts):
         return Poisson()
 
 
+@saved
 class NegativeBinomialRegressor(_Counts):
     """Counts that spread more than Poisson's: mean m = e^z and variance m + d m², with a dispersion d.
 
@@ -264,6 +269,7 @@ class NegativeBinomialRegressor(_Counts):
         return found
 
 
+@saved
 class GammaRegressor(_Regressor):
     """Positive amounts, with mean e^z and the loss t e^-z + z."""
 
@@ -271,10 +277,12 @@ class GammaRegressor(_Regressor):
         return Gamma()
 
 
+@saved
 class TweedieRegressor(_Regressor):
     """Tweedie's distributions: variance mean^power; link "auto" is the identity for power <= 0 and the log above."""
 
     _family: tuple[float, str] | None = None  # power and link of the fit; None in older files
+    _file_types: ClassVar[Mapping[str, Any]] = {"_family": tuple[float, str] | None}
 
     def __init__(
         self,
@@ -328,6 +336,7 @@ class TweedieRegressor(_Regressor):
         return self._head() if self._family is None else Tweedie(*self._family)
 
 
+@saved
 class Ridge(Regressor, LinearModel):
     """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several.
 
@@ -419,6 +428,7 @@ class Ridge(Regressor, LinearModel):
         return r_squared(y, self.predict(X, offset=offset), sample_weight)
 
 
+@saved
 class LinearRegression(Ridge):
     """Least squares: Σ w (z - t)².
 
@@ -478,6 +488,11 @@ class LinearRegression(Ridge):
     def singular_(self) -> Floats:
         """The singular values of the centered table, the largest first."""
         return self._rank_and_singular()[1]
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        need(fits(self.__dict__.get("_spectrum"), tuple[int, Floats] | None), self, "rank_")
+        need(self.__dict__.get("_products") is None, self, "rank_")
 
     def __getstate__(self) -> dict[str, Any]:
         if self._products is not None:

@@ -3,9 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linnet._sklearn import Estimator, check_fitted, check_form
 from linnet.checks import check_flag, check_number, check_random, check_whole
@@ -32,6 +33,7 @@ from linnet.fit.solvers.solution import Solution
 from linnet.heads import Head
 from linnet.inference.glm import Inference, infer
 from linnet.inference.separation.detect import Separation, separation
+from linnet.registry import need
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -54,6 +56,11 @@ class LinearModel(Estimator):
     gaps: str  # what is done about missing values in data frames
     n_iter_: Any
     _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
+    _file_types: ClassVar[Mapping[str, Any]] = {
+        "n_iter_": int | NDArray[np.int32],
+        "_encoder": Encoder,
+        "_shifts": tuple[str, ...],
+    }
 
     @abstractmethod
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
@@ -387,6 +394,17 @@ class LinearModel(Estimator):
         if exposure is not None and not self._has_log_link():
             raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         return as_offset(offset, exposure, rows, outputs)
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if "coef_" in self.__dict__:
+            _, biases = self._parameters()  # which checks them, as users may set them by hand
+            self._check_outputs(len(biases))
+            spread = self.__dict__.get("dispersion_", 1.0)
+            need(isinstance(spread, float) and 0 < spread < np.inf, self, "dispersion_")
+
+    def _input_encoder(self) -> Encoder | None:
+        return self.__dict__.get("_encoder")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what a file kept; of older ones not the second copy of the coefficients."""

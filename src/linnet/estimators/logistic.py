@@ -20,6 +20,7 @@ from linnet.estimators.linear_model import LinearModel, Penalties, one_target, r
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Bernoulli, Categorical, Head, draw_class, log_softmax
 from linnet.inference.separation.detect import Separation
+from linnet.registry import saved
 from linnet.theory.certificate import Certificate, certify, walk
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
     )
 
 
+@saved
 class LogisticRegression(Classifier, LinearModel):
     """Two classes: P(second) = 1 / (1 + e^-z). More: P(k) = e^z_k / Σ_l e^z_l.
 

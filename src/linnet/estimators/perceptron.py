@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from linnet.fit.loop.training import Epoch, Plan, Training
 from linnet.fit.solvers.problem import linear_output
 from linnet.heads import Perceptron as PerceptronHead
 from linnet.model.network import Layer, Network
+from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -37,6 +38,7 @@ def _mistakes(z: NDArray[Any], rows: Rows) -> float:
     return float((z * side <= 0).any(axis=1).sum())
 
 
+@saved
 class Perceptron(Classifier):
     """z = x w + b; where a row's t z <= 0 (t = ±1), w grows by eta0 t x and b by eta0 t. Else nothing changes.
 
@@ -52,6 +54,7 @@ class Perceptron(Classifier):
     coef_: Any  # these two are what predicts: users may set them
     intercept_: Any
     _encoder: Encoder
+    _file_types: ClassVar[Mapping[str, Any]] = {"mistakes_": list[int], "n_iter_": int, "_encoder": Encoder}
 
     def __init__(
         self,
@@ -167,6 +170,15 @@ class Perceptron(Classifier):
         """What `coef_` and `intercept_` say now: weights in the order of Columns, x outputs, and biases."""
         count = len(self.classes_)
         return as_parameters(self.coef_, self.intercept_, self._encoder, 1 if count == 2 else count)
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if "coef_" in self.__dict__:
+            _, biases = self._parameters()
+            self._check_outputs(len(biases))
+
+    def _input_encoder(self) -> Encoder | None:
+        return self.__dict__.get("_encoder")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

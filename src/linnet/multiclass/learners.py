@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet._sklearn import Classifier, Estimator
 from linnet.config import usable_threads
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
@@ -27,6 +28,8 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.joint_newton import Sides, Together
 from linnet.fit.solvers.problem import linear_output
 from linnet.fit.solvers.select import newton_pays
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -96,6 +99,10 @@ class Learners(ABC):
     def z_graph(self, inputs: "Inputs") -> "Tensor":
         """The log-odds of all problems in an ONNX graph, in float64."""
 
+    @abstractmethod
+    def input_encoder(self) -> Encoder | None:
+        """What reads their tables, if it is known."""
+
     def blocks(self, table: Any, width: int) -> Iterator[tuple[slice, Any]]:
         """The table in as many parts as it takes if each row needs so many numbers."""
         rows = self.size(table)
@@ -144,6 +151,7 @@ def _ordinary(state: dict[str, Any]) -> LogisticRegression:
     return model
 
 
+@saved
 @dataclass
 class StackedLogistic(Learners):
     """Logistic regressions over the same columns: one network with an output a problem."""
@@ -158,6 +166,14 @@ class StackedLogistic(Learners):
     def __post_init__(self) -> None:
         if self.weights is not None:
             self.coef, self.weights = self.weights[self.encoder.order()].T, None
+
+    def _check_file(self) -> None:
+        need(self.coef.shape == (*self.biases.shape, self.encoder.count), self, "coef")
+        need(self.biases.ndim == 1 and self.iterations.shape == self.biases.shape, self, "biases")
+
+    def input_encoder(self) -> Encoder:
+        """What reads their tables."""
+        return self.encoder
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -303,6 +319,7 @@ def _as_dense(columns: Columns) -> Columns:
     return Columns(columns.rows, tuple(tables))
 
 
+@saved
 @dataclass
 class SeparateLearners(Learners):
     """Classifiers of any kind, fitted one by one."""
@@ -310,6 +327,15 @@ class SeparateLearners(Learners):
     each: list[Any]  # a fitted classifier, or log-odds where there was nothing to learn from
     reliable: list[Any]  # of classifiers without scores: log-odds of yes where they say no and where they say yes
     usual: Floats  # log-odds by the rows counted
+
+    def _check_file(self) -> None:
+        need(len(self.each) == len(self.reliable) and self.usual.shape == (len(self.each),), self, "each")
+        need(all(isinstance(one, float | Classifier) for one in self.each), self, "each")
+        need(all(fits(one, list[float] | None) for one in self.reliable), self, "reliable")
+
+    def input_encoder(self) -> Encoder | None:
+        """What reads the tables of the first one."""
+        return next((one._input_encoder() for one in self.each if isinstance(one, Estimator)), None)
 
     @property
     def count(self) -> int:  # type: ignore[override]

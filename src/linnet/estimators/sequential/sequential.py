@@ -18,6 +18,7 @@ from linnet.fit.loop.progress import Verbose, follow
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.fit.loop.training import Epoch, Plan, Slice, Training
 from linnet.fit.objective import Objective, penalty, predict
+from linnet.registry import saved
 
 Validation = tuple[object, object] | tuple[object, object, object]
 
@@ -36,6 +37,7 @@ class History:
         return f"<History of {len(self.epoch)} epochs ({self.stop_reason}): {last}>"
 
 
+@saved
 class Sequential(SequentialModel):
     """A stack of layers: linear, logistic, softmax and Poisson regression, the perceptron, or a multilayer perceptron.
 
