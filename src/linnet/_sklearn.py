@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.encoder import Encoder
-from linnet.data.rows import Rows
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_array, as_values, as_weights
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, known_as, warn
+from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
 from linnet.export.saved import Saved, row_of_zeros
 from linnet.registry import need, need_types
@@ -429,7 +429,7 @@ def r_squared(y: object, predicted: Array, sample_weight: object = None) -> floa
         category = known_as("UndefinedMetricWarning", DataWarning)
         warn("R^2 score is not well-defined with less than two samples.", category)
         return float("nan")
-    return r2(mean, Rows(np.empty((rows, 0)), values=values, weights=weights))
+    return r2(Compared(values, mean, weights=weights))
 
 
 def is_text(target: Array) -> bool:

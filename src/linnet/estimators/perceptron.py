@@ -15,7 +15,7 @@ from linnet.data.targets import class_weights
 from linnet.errors import DataError, unknown_name
 from linnet.estimators.linear_model import GAPS, as_parameters, coefficient_shape
 from linnet.estimators.logistic import class_numbers
-from linnet.evaluate.metrics import NamedMetric
+from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.progress import Verbose, follow
 from linnet.fit.loop.training import Epoch, Plan, Training

@@ -26,7 +26,7 @@ _SLICE_SECONDS = 0.05  # how long the core runs before Python may hear Ctrl-C
 ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
 
 
-class Metric(Protocol):
+class EpochMetric(Protocol):
     """A number computed from the predicted means (rows x outputs) and the rows they are for."""
 
     @property
@@ -74,7 +74,7 @@ class Plan:
     shuffle: bool = True
     seed: int = 0
     threads: int | None = None  # at most; as many of them as pay, None: of all
-    metrics: Sequence[Metric] = ()
+    metrics: Sequence[EpochMetric] = ()
     weighted_metrics: bool = False  # heed the weights of rows; in Keras metrics do not
     metrics_in_training: bool = True  # or on the validation rows alone, which costs less
     stopping: EarlyStopping | None = None
