@@ -48,6 +48,7 @@ class Level:
 
 
 Missing = Literal["refuse", "fill", "keep"]
+Form = Literal["", "array", "sparse", "frame"]
 
 
 @saved
@@ -65,7 +66,7 @@ class Encoder:
 
     gaps: Missing = "refuse"
     narrow: bool = False
-    kind: str = ""  # "array", "sparse" or "frame"
+    kind: Form = ""  # of the table
     width: int = 0  # columns of the table
     names: tuple[str, ...] | None = None  # of the table's columns
     levels: tuple[Level, ...] = ()  # of those that hold levels
@@ -238,7 +239,7 @@ class Encoder:
     def _check_file(self) -> None:
         names, columns = self.names or (), [level.column for level in self.levels]
         leveled, marked = {*columns}, {*self.marked}
-        need(self.kind in ("", "array", "sparse", "frame") and self.width >= 0, self, "kind")
+        need(self.width >= 0, self, "width")
         need((self.names is not None) == (self.kind == "frame"), self, "names")
         need(self.names is None or len(names) == len({*names}) == self.width, self, "names")
         need(columns == [name for name in names if name in leveled], self, "levels")

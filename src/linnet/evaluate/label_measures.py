@@ -9,11 +9,11 @@ import numpy as np
 
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError
-from linnet.evaluate.confusion import Confusion
+from linnet.evaluate.confusion import Confusion, balanced_accuracy_of, mcc_of
 from linnet.evaluate.inputs import Floats, as_column, codes_of, place_of, positive_label
 from linnet.evaluate.measures import Limits, MeanMeasure, Measure, normal_quantile, on_logit_scale, wilson
 from linnet.evaluate.metric import Given
-from linnet.evaluate.rates import check_beta
+from linnet.evaluate.rates import check_beta, f_beta_parts
 from linnet.evaluate.thresholds import as_costs
 
 # A proportion of a class k: over, under, from right = TP, said = TP + FP, true = TP + FN and the total.
@@ -67,11 +67,9 @@ class LabelMeasure(Measure):
         if self.name == "accuracy":
             return right.sum() / total
         if self.name == "balanced_accuracy":
-            there = true != 0
-            return (right[there] / true[there]).mean()
+            return balanced_accuracy_of(right, true)
         if self.name == "mcc":
-            under = np.sqrt((said * (total - said)).sum()) * np.sqrt((true * (total - true)).sum())
-            return (right.sum() * total - (said * true).sum()) / under if under != 0 else 0.0
+            return mcc_of(right, said, true, total)
         right, said, true = right[self.scored], said[self.scored], true[self.scored]
         if self.name in OF_ONE_CLASS:
             return self._of_one(self.name, right[0], said[0], true[0], total)
@@ -89,8 +87,7 @@ class LabelMeasure(Measure):
             return (_ratio(right, said) + _ratio(right, true)) / 2
         if what == "geometric_mean":
             return _ratio(right, np.sqrt(said * true))
-        b2 = self.beta**2 if what == "f_beta" else 1.0
-        return _ratio(right, true, empty) if np.isinf(b2) else _ratio((1 + b2) * right, said + b2 * true, empty)
+        return _ratio(*f_beta_parts(right, said, true, self.beta if what == "f_beta" else 1.0), empty)
 
     def limits(self, level: float) -> Limits:
         """Wilson for proportions; else the delta method on the cells, on the logit scale.

@@ -16,7 +16,7 @@ from linnet.estimators.logistic import class_numbers
 from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass.decisions import with_winner
-from linnet.multiclass.learners import Learners, Rows, train
+from linnet.multiclass.learners import BinaryProblems, Learners, train
 from linnet.registry import need
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ class Reduction(Classifier):
     learners_: Learners
 
     @abstractmethod
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _sides(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> Sides:
         """Which rows each binary problem sees, and as what; `rows` without sides yet."""
 
     @abstractmethod
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
-        """Rows x classes, from the answers to all problems."""
+        """BinaryProblems x classes, from the answers to all problems."""
 
     @abstractmethod
     def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
@@ -79,7 +79,7 @@ class Reduction(Classifier):
         weights = row_weights(sample_weight, count)
         params = self._routed(weights, fit_params)
         none = Sides(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
-        rows = Rows(X, none, weights, params, self._jobs(), getattr(self, "verbose", 0))
+        rows = BinaryProblems(X, none, weights, params, self._jobs(), getattr(self, "verbose", 0))
         self.learners_ = train(self.estimator, rows.of(self._sides(rows, labels)))
         return self
 

@@ -12,7 +12,7 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass import trees
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import BinaryProblems
 from linnet.multiclass.one_vs_rest import OneVsRestClassifier
 from linnet.multiclass.search import best_leaves
 from linnet.registry import need, saved
@@ -54,13 +54,13 @@ class LabelTreeClassifier(Reduction):
         need((children > np.arange(nodes)[:, None]).sum() == max(0, nodes - 1), self, "children_")
         need(learners == nodes, self, "learners_")
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _sides(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> Sides:
         count = len(self.classes_)
         self.children_, leaves = trees.as_arrays(self._tree(rows, labels), count)
         place = np.argsort(leaves).astype(np.int32)  # rows of neighbouring leaves are neighbours
         return Sides.of_codes(trees.node_codes(self.children_, count)[leaves], place[labels])
 
-    def _tree(self, rows: Rows, labels: NDArray[np.int32]) -> trees.Tree:
+    def _tree(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> trees.Tree:
         count = len(self.classes_)
         if not isinstance(self.tree, str):
             return trees.given(self.tree, self.classes_.tolist())
@@ -72,7 +72,7 @@ class LabelTreeClassifier(Reduction):
             return trees.huffman(np.bincount(labels, rows.weights, count).astype(np.float64))
         return trees.spectral(self._confusion(rows, labels))
 
-    def _confusion(self, rows: Rows, labels: NDArray[np.int32]) -> Floats:
+    def _confusion(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> Floats:
         """How probable one-vs-rest classifiers find one class where the other is right, either way."""
         from sklearn.utils import _safe_indexing
         from sklearn.utils.validation import _check_method_params

@@ -45,8 +45,8 @@ _HIGHEST = 1e100  # score: sums of squares of such are finite
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is learned from."""
+class BinaryProblems:
+    """Rows, and the binary problems that are learned from them: which rows each sees, and as what."""
 
     X: Any
     sides: Sides
@@ -55,7 +55,7 @@ class Rows:
     n_jobs: int | None = None
     verbose: int = 0
 
-    def of(self, sides: Sides) -> "Rows":
+    def of(self, sides: Sides) -> "BinaryProblems":
         """The same rows for these problems."""
         return replace(self, sides=sides)
 
@@ -181,7 +181,7 @@ class StackedLogistic(Learners):
         return len(self.biases)
 
     @staticmethod
-    def fitted(estimator: LogisticRegression, rows: Rows) -> "StackedLogistic":
+    def fitted(estimator: LogisticRegression, rows: BinaryProblems) -> "StackedLogistic":
         """Fit them, together where that pays."""
         model = LogisticRegression(**estimator.get_params(deep=False))
         model._check_params()
@@ -284,7 +284,7 @@ def _announce(size: int, problems: int, columns: int) -> None:
         )
 
 
-def _exact_together(model: LogisticRegression, columns: Columns, rows: Rows, problems: int) -> bool:
+def _exact_together(model: LogisticRegression, columns: Columns, rows: BinaryProblems, problems: int) -> bool:
     """Whether Newton's method for all problems at once finds what separate fits find, and sooner."""
     (strength, ratio), wanted = model._penalty(), model.class_weight
     if ratio > 0 or not (strength * model._column_factors() > 0).all() or model.reference is not None:
@@ -343,7 +343,7 @@ class SeparateLearners(Learners):
         return len(self.each)
 
     @staticmethod
-    def fitted(estimator: Any, rows: Rows) -> "SeparateLearners":
+    def fitted(estimator: Any, rows: BinaryProblems) -> "SeparateLearners":
         """Fit clones of the estimator, `n_jobs` at a time."""
         from sklearn.utils.parallel import Parallel, delayed
 
@@ -434,7 +434,7 @@ def _finite(answers: Floats, usual: float) -> Floats:
     return np.clip(np.where(np.isnan(answers), usual, answers), -_HIGHEST, _HIGHEST)
 
 
-def _train(estimator: Any, rows: Rows, problem: int) -> tuple[Any, Any]:
+def _train(estimator: Any, rows: BinaryProblems, problem: int) -> tuple[Any, Any]:
     """A fitted clone and, if it can only say yes or no, how far that can be trusted."""
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
@@ -454,7 +454,7 @@ def _train(estimator: Any, rows: Rows, problem: int) -> tuple[Any, Any]:
     return model, [float(np.log1p(t[flags].sum()) - np.log1p((1 - t[flags]).sum())) for flags in (~said, said)]
 
 
-def train(estimator: Any, rows: Rows) -> Learners:
+def train(estimator: Any, rows: BinaryProblems) -> Learners:
     """Fit a binary classifier for every problem."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ConfigError(f"estimator must be a classifier such as linnet.LogisticRegression(), got {estimator!r}")

@@ -12,7 +12,7 @@ from linnet._native import core
 from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass.base import Places, Reduction
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import BinaryProblems
 from linnet.registry import need, saved
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class OneVsOneClassifier(Reduction):
     def _check_learners(self, classes: int, learners: int) -> None:
         need(learners == classes * (classes - 1) // 2, self, "learners_")
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _sides(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> Sides:
         return Sides.of_pairs(*self._pairs, len(self.classes_), labels)
 
     @property

@@ -14,7 +14,7 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.joint_newton import Sides
 from linnet.multiclass.base import Places, Reduction, as_rows
 from linnet.multiclass.decisions import log_yes, shares, with_winner
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import BinaryProblems
 from linnet.registry import need, saved
 from linnet.untrusted import fits
 
@@ -90,7 +90,7 @@ class OneVsRestClassifier(Reduction):
         self._label_rows, labels = np.unique(table.astype(np.int8), axis=0, return_inverse=True)
         return labels.ravel().astype(np.int32)
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _sides(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> Sides:
         if self.label_table_:
             codes = 2 * self.__dict__.pop("_label_rows") - 1
         else:

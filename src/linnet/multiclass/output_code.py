@@ -13,7 +13,7 @@ from linnet.fit.solvers.products import product
 from linnet.multiclass import codes as matrices
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.decisions import log_yes_and_no, shares
-from linnet.multiclass.learners import Rows
+from linnet.multiclass.learners import BinaryProblems
 from linnet.registry import need, saved
 from linnet.untrusted import fits
 
@@ -72,7 +72,7 @@ class OutputCodeClassifier(Reduction):
         need(fits(book, NDArray[np.int8]) and np.isin(book, (-1, 0, 1)).all(), self, "code_book_")
         need(book.shape == (classes, learners), self, "code_book_")
 
-    def _sides(self, rows: Rows, labels: NDArray[np.int32]) -> Sides:
+    def _sides(self, rows: BinaryProblems, labels: NDArray[np.int32]) -> Sides:
         if self.decoding not in DECODINGS:
             raise unknown_name("decoding", self.decoding, DECODINGS)
         self.code_book_ = self._codes(len(self.classes_))
