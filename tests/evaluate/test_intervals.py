@@ -45,6 +45,7 @@ def direct(name: str, y: Any, p: Any, said: Any) -> float:
         return float(getattr(ev, f"{what}_score")(y, said, average=how))
     rates = ev.binary_rates(y, said)
     name = ALIASES.get(name, name)
+    name = "accuracy" if name in ("categorical_accuracy", "binary_accuracy") else name  # as Keras calls it
     return rates.f_beta(2) if name == "f_beta" else float(getattr(rates, name))
 
 

@@ -123,8 +123,6 @@ def test_the_direction_is_that_of_better_predictions(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.accumulator])
 def test_chunks_give_the_value_of_the_whole(name: str) -> None:
     metric = METRICS[name]
-    if metric.prepare is None:
-        return  # Keras' other names of accuracy
     given = TWO.proba if metric.needs is Needs.PROBABILITIES else TWO.predicted
     assert given is not None
     chunks = [(TWO.y[part], given[part], W[part]) for part in (slice(0, 50), slice(50, 200))]
@@ -162,11 +160,13 @@ def test_what_a_name_does_not_say() -> None:
         as_metric("specificity", Categorical(), 4)
 
 
-def test_several_outputs_of_a_perceptron_are_classes() -> None:
-    """A row has one of them, as in its accuracy: the one with the highest score."""
+def test_several_outputs_of_a_perceptron() -> None:
+    """They are classes to its accuracy, the one with the highest score, and labels of their own to F1."""
     rows = Rows(NONE, labels=CLASS.astype(np.int32))
-    value = as_metric("f1", Perceptron(), 4)(P, rows)
-    assert value == pytest.approx(metrics.f1_score(CLASS, P.argmax(axis=1), average="macro"))
+    z, truth = P - 0.25, np.eye(4)[CLASS]
+    assert as_metric("accuracy", Perceptron(), 4)(z, rows) == pytest.approx((z.argmax(axis=1) == CLASS).mean())
+    expected = metrics.f1_score(truth, z > 0, average="macro")
+    assert as_metric("f1", Perceptron(), 4)(z, rows) == pytest.approx(expected)
 
 
 def test_weights_count_in_every_metric_of_a_table() -> None:

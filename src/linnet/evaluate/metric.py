@@ -244,7 +244,8 @@ class Metric:
 
     def bound(self, name: str, head: Head, outputs: int) -> "NamedMetric":
         """The metric as training computes it, under the name that was given for it."""
-        independent = head.has_probabilities and not head.coupled
+        # a perceptron's scores, no probabilities, are of classes to metrics that take any head, else of labels
+        independent = not head.coupled and (head.has_probabilities or not self.any_head)
         labels = independent if self.labels is None else self.labels
         if self.needs is not Needs.NUMBERS:
             self._check_head(name, head, outputs, labels)

@@ -236,8 +236,9 @@ _add(
     )
 )
 _add(replace(_AREA, name="pr_auc", compute=_area("pr_auc_score")))
-_add(replace(_SHARE_RIGHT, name="categorical_accuracy", prepare=None, labels=False), "sparse_categorical_accuracy")
-_add(replace(_SHARE_RIGHT, name="binary_accuracy", prepare=None, labels=True))
+_KERAS = replace(_SHARE_RIGHT, prepare=lambda name, given: _of_table("accuracy", given), accumulator="")
+_add(replace(_KERAS, name="categorical_accuracy", labels=False), "sparse_categorical_accuracy")
+_add(replace(_KERAS, name="binary_accuracy", labels=True))
 _add(Metric("mcc", prepare=_of_table, accumulator="ConfusionAccumulator"))
 _OF_TWO = Metric("", prepare=_of_table, of_positive=True)
 for _name in ("specificity", "arithmetic_mean", "geometric_mean"):
