@@ -119,61 +119,26 @@ class Given:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of predictions.
-
-    Attributes
-    ----------
-    name : str
-        By which it is looked up.
-    compute : function of Compared, or None
-        Its value; None: that of `prepare`.
-    greater_is_better : bool
-        Its direction.
-    needs : Needs
-        Predicted labels, probabilities or numbers.
-    prepare : function of (name, Given), or None
-        The metric of given rows as a Measure, which resamples it and has its limits in closed form; None: it is
-        resampled as a function.
-    options : dict
-        Of `prepare`, such as the beta of F-beta.
-    of_positive, averaged : bool
-        Of two classes it is that of the positive one alone; of several the mean over classes ("macro"), if it has one.
-    reported : Reported
-        Kinds of targets whose models are reported with it. The first metric of a kind is the one that chooses a model.
-    title, meaning : str
-        What people call it, and what it says, in a few words.
-    share : bool
-        Whether it is between 0 and 1, with 1 the best.
-    objective : function of the share of positive rows, or None
-        What a threshold tuned for it shall achieve.
-    accumulator : str
-        The class of `linnet.evaluate` that has it of data in chunks, if there is one.
-    complete : bool
-        Whether its name says all: the mean cost is also one of costs.
-    any_head : bool
-        Whether means of any head are taken for classes, as in Keras.
-    labels : bool or None
-        Whether several outputs of a network are yes/no labels, or the classes of which a row has one; None: as the head
-        has it.
-    """
+    """A metric of predictions: its value, its direction, what it needs, how it is resampled, and its words."""
 
     name: str
-    compute: Callable[[Compared], Any] | None = None
+    compute: Callable[[Compared], Any] | None = None  # its value; None: that of `prepare`
     greater_is_better: bool = True
     needs: Needs = Needs.LABELS
+    # the metric of given rows, to be resampled and with limits in closed form; None: it is resampled as a function
     prepare: "Callable[[str, Given], Measure] | None" = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    of_positive: bool = False
-    averaged: bool = False
-    reported: Reported = Reported.NEVER
-    title: str = ""
-    meaning: str = ""
-    share: bool = False
-    objective: "Callable[[float], Objective] | None" = None
-    accumulator: str = ""
-    complete: bool = True
-    any_head: bool = False
-    labels: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `prepare`, such as the beta of F-beta
+    of_positive: bool = False  # of two classes it is that of the positive one alone
+    averaged: bool = False  # of several classes or labels it is the mean over them ("macro")
+    reported: Reported = Reported.NEVER  # the first metric that a kind of targets is reported with chooses models
+    title: str = ""  # what people call it, if it is not its name
+    meaning: str = ""  # what it says, in a few words
+    share: bool = False  # whether it is between 0 and 1, with 1 the best
+    objective: "Callable[[float], Objective] | None" = None  # of thresholds tuned for it, by the share of positive rows
+    accumulator: str = ""  # the class of `linnet.evaluate` that has it of data in chunks
+    complete: bool = True  # whether its name says all: the mean cost is also one of costs
+    any_head: bool = False  # whether means of any head are taken for classes, as in Keras
+    labels: bool | None = None  # whether a network's outputs are labels, or classes; None: as the head has it
 
     def __call__(self, rows: Compared) -> float:
         """The metric of rows; infinite or NaN where squares of their numbers are."""

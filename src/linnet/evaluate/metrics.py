@@ -39,9 +39,16 @@ def metric_named(name: str) -> Metric:
     return _f_beta(name, float(beta[1]))
 
 
-def _add(metric: Metric, *aliases: str) -> None:
-    METRICS[metric.name] = metric
-    ALIASES.update(dict.fromkeys(aliases, metric.name))
+def _add(
+    like: Metric,
+    name: str,
+    compute: Callable[[Compared], Any] | None = None,
+    *,
+    aliases: Sequence[str] = (),
+    **facts: Any,
+) -> None:
+    METRICS[name] = replace(like, name=name, compute=compute or like.compute, **facts)
+    ALIASES.update(dict.fromkeys(aliases, name))
 
 
 # ---- how they are prepared for rows; that takes scipy.stats, which is loaded then ----
@@ -141,120 +148,99 @@ def _highest_balanced(share: float) -> "Objective":
     return Cost([[0, share], [1 - share, 0]])
 
 
-def _f_beta(name: str, beta: float) -> Metric:
-    return Metric(
-        name,
-        _of_class("fbeta_score", beta=beta),
-        prepare=_of_table,
-        options={"beta": beta},
-        of_positive=True,
-        averaged=True,
-        share=True,
-        objective=partial(_highest_f, beta),
-    )
-
-
-CLASSES = Reported.TWO_CLASSES | Reported.MANY_CLASSES
-
-_add(
-    Metric(
-        "log_loss",
-        _of_probabilities("log_loss"),
-        greater_is_better=False,
-        needs=Needs.PROBABILITIES,
-        prepare=_of_losses,
-        reported=CLASSES,
-        title="Log loss",
-        meaning="surprise at the actual class; 0 is perfect",
-        accumulator="ProbabilityAccumulator",
-    )
-)
-_SHARE_RIGHT = Metric(
-    "accuracy",
-    _accuracy,
-    prepare=_of_table,
-    averaged=True,
-    share=True,
-    objective=_fewest_errors,
-    accumulator="ConfusionAccumulator",
-    any_head=True,
-)
-_add(replace(_SHARE_RIGHT, reported=CLASSES, meaning="share of rows classified correctly"), "acc")
-_add(
-    Metric(
-        "balanced_accuracy",
-        _by("balanced_accuracy_score"),
-        prepare=_of_table,
-        reported=CLASSES,
-        title="Balanced accuracy",
-        meaning="mean recall of the classes",
-        share=True,
-        objective=_highest_balanced,
-        accumulator="ConfusionAccumulator",
-    )
-)
-_add(replace(_f_beta("f1", 1.0), reported=CLASSES, meaning="harmonic mean of precision and recall"), "harmonic_mean")
-_AREA = Metric("", needs=Needs.PROBABILITIES, prepare=_of_scores, of_positive=True, averaged=True, share=True)
-_AREA = replace(_AREA, accumulator="ScoreAccumulator")
-_add(
-    replace(
-        _AREA,
-        name="roc_auc",
-        compute=_area("roc_auc_score"),
-        reported=CLASSES,
-        title="ROC AUC",
-        meaning="how often the likelier of two rows is the right one; 0.5 is chance",
-    )
-)
-_OF_CLASS = Metric("", prepare=_of_table, of_positive=True, averaged=True, share=True, reported=Reported.TWO_CLASSES)
-_add(
-    replace(
-        _OF_CLASS,
-        name="precision",
-        compute=_of_class("precision_score"),
-        meaning="share of rows predicted as positive that are",
-    )
-)
-_add(
-    replace(
-        _OF_CLASS,
-        name="recall",
-        compute=_of_class("recall_score"),
-        meaning="share of the positive rows that are found",
-    ),
-    "sensitivity",
-    "true_positive_rate",
-)
-_add(
-    replace(
-        _AREA,
-        name="average_precision",
-        compute=_area("average_precision_score"),
-        reported=Reported.TWO_CLASSES,
-        title="Average precision",
-        meaning="mean precision over all recalls",
-    )
-)
-_add(replace(_AREA, name="pr_auc", compute=_area("pr_auc_score")))
-_KERAS = replace(_SHARE_RIGHT, prepare=lambda name, given: _of_table("accuracy", given), accumulator="")
-_add(replace(_KERAS, name="categorical_accuracy", labels=False), "sparse_categorical_accuracy")
-_add(replace(_KERAS, name="binary_accuracy", labels=True))
-_add(Metric("mcc", prepare=_of_table, accumulator="ConfusionAccumulator"))
+_OF_ALL = Metric("", prepare=_of_table, share=True)
 _OF_TWO = Metric("", prepare=_of_table, of_positive=True)
+_OF_CLASS = replace(_OF_TWO, averaged=True, share=True)
+_RIGHT = replace(_OF_ALL, compute=_accuracy, averaged=True, any_head=True, objective=_fewest_errors)
+_AREA = replace(_OF_CLASS, needs=Needs.PROBABILITIES, prepare=_of_scores, accumulator="ScoreAccumulator")
+_LOSS = Metric("", None, False, Needs.PROBABILITIES, _of_losses)
+_CLASSES, _TWO = Reported.TWO_CLASSES | Reported.MANY_CLASSES, Reported.TWO_CLASSES
+
+
+def _f_beta(name: str, beta: float) -> Metric:
+    compute, objective = _of_class("fbeta_score", beta=beta), partial(_highest_f, beta)
+    return replace(_OF_CLASS, name=name, compute=compute, options={"beta": beta}, objective=objective)
+
+
+_add(
+    _LOSS,
+    "log_loss",
+    _of_probabilities("log_loss"),
+    reported=_CLASSES,
+    meaning="surprise at the actual class; 0 is perfect",
+    accumulator="ProbabilityAccumulator",
+)
+_add(
+    _RIGHT,
+    "accuracy",
+    reported=_CLASSES,
+    meaning="share of rows classified correctly",
+    accumulator="ConfusionAccumulator",
+    aliases=["acc"],
+)
+_add(
+    _OF_ALL,
+    "balanced_accuracy",
+    _by("balanced_accuracy_score"),
+    reported=_CLASSES,
+    meaning="mean recall of the classes",
+    objective=_highest_balanced,
+    accumulator="ConfusionAccumulator",
+)
+_add(
+    _f_beta("f1", 1.0),
+    "f1",
+    reported=_CLASSES,
+    meaning="harmonic mean of precision and recall",
+    aliases=["harmonic_mean"],
+)
+_add(
+    _AREA,
+    "roc_auc",
+    _area("roc_auc_score"),
+    reported=_CLASSES,
+    title="ROC AUC",
+    meaning="how often the likelier of two rows is the right one; 0.5 is chance",
+)
+_add(
+    _OF_CLASS,
+    "precision",
+    _of_class("precision_score"),
+    reported=_TWO,
+    meaning="share of rows predicted as positive that are",
+)
+_add(
+    _OF_CLASS,
+    "recall",
+    _of_class("recall_score"),
+    reported=_TWO,
+    meaning="share of the positive rows that are found",
+    aliases=["sensitivity", "true_positive_rate"],
+)
+_add(
+    _AREA,
+    "average_precision",
+    _area("average_precision_score"),
+    reported=_TWO,
+    meaning="mean precision over all recalls",
+)
+_add(_AREA, "pr_auc", _area("pr_auc_score"))
+_KERAS = replace(_RIGHT, prepare=lambda name, given: _of_table("accuracy", given))
+_add(_KERAS, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
+_add(_KERAS, "binary_accuracy", labels=True)
+_add(_OF_ALL, "mcc", share=False, accumulator="ConfusionAccumulator")
 for _name in ("specificity", "arithmetic_mean", "geometric_mean"):
-    _add(replace(_OF_TWO, name=_name, share=True))
-_add(replace(_OF_TWO, name="false_positive_rate", greater_is_better=False), "type_1_error_rate")
-_add(replace(_OF_TWO, name="false_negative_rate", greater_is_better=False), "type_2_error_rate")
-_add(replace(_OF_TWO, name="f_beta", averaged=True, complete=False))
+    _add(_OF_TWO, _name, share=True)
+_add(_OF_TWO, "false_positive_rate", greater_is_better=False, aliases=["type_1_error_rate"])
+_add(_OF_TWO, "false_negative_rate", greater_is_better=False, aliases=["type_2_error_rate"])
+_add(_OF_CLASS, "f_beta", complete=False)
 for _how in ("macro", "micro", "weighted"):
-    for _what in ("precision", "recall", "f1"):
-        _add(Metric(f"{_how}_{_what}", prepare=_of_table, share=True))
-    _add(Metric(f"{_how}_f_beta", prepare=_of_table, share=True, complete=False))
-_add(replace(METRICS["macro_f1"], compute=_macro_f1, averaged=True, any_head=True))
-_LOSS = Metric("", greater_is_better=False, needs=Needs.PROBABILITIES, prepare=_of_losses)
-_add(replace(_LOSS, name="brier", compute=_of_probabilities("brier_score_loss"), accumulator="ProbabilityAccumulator"))
-_add(replace(_LOSS, name="ece", of_positive=True))
-_add(Metric("mean_cost", greater_is_better=False, prepare=_of_table, complete=False))
+    for _what in ("precision", "recall", "f1", "f_beta"):
+        _add(_OF_ALL, f"{_how}_{_what}", complete=_what != "f_beta")
+_add(METRICS["macro_f1"], "macro_f1", _macro_f1, averaged=True, any_head=True)
+_add(_LOSS, "brier", _of_probabilities("brier_score_loss"), accumulator="ProbabilityAccumulator")
+_add(_LOSS, "ece", of_positive=True)
+_add(_OF_ALL, "mean_cost", greater_is_better=False, share=False, complete=False)
 
 
 # ---- numbers ----
@@ -295,47 +281,31 @@ def r2(rows: Compared) -> float:
     return float((1 - ratio).mean())
 
 
-_ERROR = Metric("", greater_is_better=False, needs=Needs.NUMBERS, reported=Reported.COUNTS | Reported.NUMBER)
+_ERROR = Metric("", None, False, Needs.NUMBERS, reported=Reported.COUNTS | Reported.NUMBER)
 _add(
-    replace(
-        _ERROR,
-        name="poisson_deviance",
-        compute=poisson_deviance,
-        reported=Reported.COUNTS,
-        title="Poisson deviance",
-        meaning="mean distance of counts; 0 is perfect",
-    )
+    _ERROR,
+    "poisson_deviance",
+    poisson_deviance,
+    reported=Reported.COUNTS,
+    meaning="mean distance of counts; 0 is perfect",
 )
 _add(
-    replace(
-        _ERROR,
-        name="rmse",
-        compute=root_mean_squared_error,
-        title="RMSE",
-        meaning="root of the mean squared error, in units of the target",
-    )
+    _ERROR,
+    "rmse",
+    root_mean_squared_error,
+    title="RMSE",
+    meaning="root of the mean squared error, in units of the target",
 )
 _add(
-    replace(
-        _ERROR,
-        name="mae",
-        compute=mean_absolute_error,
-        title="Mean absolute error",
-        meaning="mean distance, in units of the target",
-    ),
-    "mean_absolute_error",
+    _ERROR,
+    "mae",
+    mean_absolute_error,
+    title="Mean absolute error",
+    meaning="mean distance, in units of the target",
+    aliases=["mean_absolute_error"],
 )
-_add(
-    replace(
-        _ERROR,
-        name="r2",
-        compute=r2,
-        greater_is_better=True,
-        title="R²",
-        meaning="share of the variance that is explained",
-    )
-)
-_add(replace(_ERROR, name="mse", compute=mean_squared_error, reported=Reported.NEVER), "mean_squared_error")
+_add(_ERROR, "r2", r2, greater_is_better=True, title="R²", meaning="share of the variance that is explained")
+_add(_ERROR, "mse", mean_squared_error, reported=Reported.NEVER, aliases=["mean_squared_error"])
 
 # ---- of a training ----
 
