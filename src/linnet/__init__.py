@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from linnet.estimators.tabular.classifier import TabularClassifier
     from linnet.estimators.tabular.regressor import TabularRegressor
     from linnet.estimators.threshold import ThresholdClassifier
-    from linnet.evaluate.metrics import NamedMetric
+    from linnet.evaluate.metric import NamedMetric
     from linnet.export.model_file import load
     from linnet.fit.checkpoint.checkpoint import Checkpoint
     from linnet.fit.loop.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
@@ -123,7 +123,7 @@ _NAMES = {  # by the module they live in
     "estimators.tabular.classifier": ("TabularClassifier",),
     "estimators.tabular.regressor": ("TabularRegressor",),
     "estimators.threshold": ("ThresholdClassifier",),
-    "evaluate.metrics": ("NamedMetric",),
+    "evaluate.metric": ("NamedMetric",),
     "fit.checkpoint.checkpoint": ("Checkpoint",),
     "fit.loop.optimizers": ("SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"),
     "fit.loop.schedules": ("Constant", "Cosine", "ExponentialDecay", "InverseScaling", "Schedule", "StepDecay"),

@@ -10,24 +10,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.rows import Rows
+from linnet.data.encoder import Encoder
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_array, as_values, as_weights
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, known_as, warn
+from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
-from linnet.export.saved import Saved
+from linnet.export.saved import Saved, row_of_zeros
+from linnet.registry import need, need_types
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.file import Answers
 
 _NAMES_SHOWN = 5  # names in a message
+# How scikit-learn's meta-estimators are to call it, and what of its training changes no result, so that the same run
+# gives the same bytes on any number of threads and under any path.
+_NOT_IN_FILES = ("_metadata_request", "threads", "n_jobs", "verbose", "checkpoint")
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 
@@ -102,6 +108,7 @@ class Estimator(Saved, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _metadata_request: Any
+    _file_types: ClassVar[Mapping[str, Any]] = {"n_features_in_": int}  # of what fits leave; subclasses add to it
 
     set_fit_request = _Request()
     set_partial_fit_request = _Request()
@@ -148,6 +155,34 @@ class Estimator(Saved, ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what a file kept; of a parameter that is younger than the file the default."""
         self.__dict__.update({**parameters(type(self)), **state})
+
+    def _file_state(self) -> dict[str, Any]:
+        state: dict[str, Any] = self.__getstate__() or {}  # type: ignore[assignment]
+        return {name: value for name, value in state.items() if name not in _NOT_IN_FILES}
+
+    def _check_file(self) -> None:
+        for kind in type(self).__mro__:
+            need_types(self, vars(kind).get("_file_types", {}))
+        names = self.__dict__.get("feature_names_in_", np.empty(0, object))
+        need(isinstance(names, np.ndarray) and fits(names.tolist(), list[str]), self, "feature_names_in_")
+
+    def _check_outputs(self, outputs: int, *, several: bool = False) -> None:
+        """Refuse an estimator from a file that cannot have so many outputs; `several` labels for a row, maybe."""
+
+    def _input_encoder(self) -> Encoder | None:
+        """What reads its tables, if it is known."""
+        return None
+
+    def _made_up_row(self, size: int) -> Any:
+        if not self.__sklearn_is_fitted__():
+            return None
+        zeros, encoder = row_of_zeros(self.n_features_in_, size), self._input_encoder()
+        if encoder is None or encoder.kind != "frame":
+            return zeros
+        import pyarrow as pa
+
+        levels = encoder.known_levels()
+        return pa.table({name: [levels.get(name, 0.0)] for name in encoder.names or ()})
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
@@ -211,6 +246,12 @@ class Estimator(Saved, ABC):
 
 class Classifier(Estimator):
     """An estimator that predicts classes."""
+
+    _file_types: ClassVar[Mapping[str, Any]] = {"classes_": NDArray[Any]}
+
+    def _check_outputs(self, outputs: int, *, several: bool = False) -> None:
+        count = 2 if outputs == 1 and not several else outputs
+        need(self.__dict__["classes_"].shape == (count,), self, "classes_")
 
     @abstractmethod
     def predict(self, X: object) -> NDArray[Any]:
@@ -392,7 +433,7 @@ def r_squared(y: object, predicted: Array, sample_weight: object = None) -> floa
         category = known_as("UndefinedMetricWarning", DataWarning)
         warn("R^2 score is not well-defined with less than two samples.", category)
         return float("nan")
-    return r2(mean, Rows(np.empty((rows, 0)), values=values, weights=weights))
+    return r2(Compared(values, mean, weights=weights))
 
 
 def is_text(target: Array) -> bool:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+import linnet
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
-from linnet.evaluate.metrics import as_metric
+from linnet.evaluate.metric import Compared, Metric, Needs
+from linnet.evaluate.metrics import METRICS, as_metric, metric_named
 from linnet.heads import Bernoulli, Categorical, Perceptron
 
 RNG = np.random.default_rng(0)
@@ -78,3 +80,112 @@ def test_what_a_head_does_not_have() -> None:
         as_metric("log_loss", Bernoulli(), 3)
     with pytest.raises(ConfigError, match="unknown metric 'roc_auk': did you mean 'roc_auc'"):
         as_metric("roc_auk", Bernoulli(), 1)
+
+
+TWO = Compared(YES[:, 0], (P[:, 0] > 0.3).astype(np.float64), P[:, 0], np.array([0.0, 1.0]), W)
+FOUR = Compared(CLASS, P.argmax(axis=1), P, np.arange(4), W)
+COUNTS = RNG.poisson(3, 200)
+NUMBERS = Compared(COUNTS, COUNTS + RNG.uniform(0.1, 1, 200), weights=W)
+
+
+def rows_for(metric: Metric) -> list[Compared]:
+    if metric.needs is Needs.NUMBERS:
+        return [NUMBERS]
+    return [TWO] if metric.of_positive and not metric.averaged else [TWO, FOUR]
+
+
+COMPLETE = [name for name, metric in METRICS.items() if metric.complete]
+
+
+@pytest.mark.parametrize("name", [*COMPLETE, "f2", "f0.5"])
+def test_a_value_is_that_of_the_prepared_metric_and_within_its_limits(name: str) -> None:
+    metric = metric_named(name)
+    for rows in rows_for(metric):
+        value, found = metric(rows), metric.interval(rows, 0.95)
+        if metric.prepare is not None:
+            assert metric.measure(rows).of(None) == pytest.approx(value, rel=1e-12)
+            assert (found.metric, found.low <= value <= found.high) == (name, True)
+        elif metric.needs is Needs.NUMBERS:
+            assert found.low <= value <= found.high
+            assert found.method == "bootstrap"
+
+
+@pytest.mark.parametrize("name", [*COMPLETE, "f2"])
+def test_the_direction_is_that_of_better_predictions(name: str) -> None:
+    metric = metric_named(name)
+    for rows in rows_for(metric):
+        proba = None if rows.proba is None else rows.y if rows.two else np.eye(4)[rows.y]
+        best = Compared(rows.y, rows.y, proba, rows.classes, rows.weights)
+        assert metric.better(metric(best), metric(rows)), name
+        assert not metric.better(float("nan"), metric(rows))
+
+
+@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.accumulator])
+def test_chunks_give_the_value_of_the_whole(name: str) -> None:
+    metric = METRICS[name]
+    given = TWO.proba if metric.needs is Needs.PROBABILITIES else TWO.predicted
+    assert given is not None
+    chunks = [(TWO.y[part], given[part], W[part]) for part in (slice(0, 50), slice(50, 200))]
+    assert metric.of_chunks(chunks) == pytest.approx(metric(TWO), rel=1e-12)
+
+
+def test_what_has_no_accumulator() -> None:
+    with pytest.raises(ConfigError, match="the metric r2 has no accumulator"):
+        METRICS["r2"].of_chunks([])
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_training_knows_every_metric(name: str) -> None:
+    """By its name, with the value that tables have for the same rows."""
+    rows = Rows(NONE, values=YES[:, :1], weights=W)
+    metric = METRICS[name]
+    if metric.labels is False:
+        with pytest.raises(ConfigError, match="needs one output a class"):
+            as_metric(name, Bernoulli(), 1)
+        return
+    trained = as_metric(name, Bernoulli(), 1)
+    assert trained.greater_is_better == metric.greater_is_better
+    y, p = YES[:, 0].astype(np.intp), P[:, 0]
+    same = Compared(y, (p > 0.5).astype(np.intp), p, np.arange(2), W)
+    if metric.needs is Needs.NUMBERS:
+        same = Compared(YES[:, 0], p, weights=W)
+    assert trained(p[:, None], rows) == pytest.approx(metric(same), rel=1e-12)
+
+
+def test_what_a_name_does_not_say() -> None:
+    for name in ("mean_cost", "f_beta"):
+        with pytest.raises(ConfigError, match=f"the metric {name} needs more than its name"):
+            as_metric(name, Bernoulli(), 1)
+    with pytest.raises(ConfigError, match="the metric specificity is of one class of two, and there are 4"):
+        as_metric("specificity", Categorical(), 4)
+
+
+def test_several_outputs_of_a_perceptron() -> None:
+    """They are classes to its accuracy, the one with the highest score, and labels of their own to F1."""
+    rows = Rows(NONE, labels=CLASS.astype(np.int32))
+    z, truth = P - 0.25, np.eye(4)[CLASS]
+    assert as_metric("accuracy", Perceptron(), 4)(z, rows) == pytest.approx((z.argmax(axis=1) == CLASS).mean())
+    expected = metrics.f1_score(truth, z > 0, average="macro")
+    assert as_metric("f1", Perceptron(), 4)(z, rows) == pytest.approx(expected)
+
+
+def test_weights_count_in_every_metric_of_a_table() -> None:
+    """Whole weights are repeated rows."""
+    times = RNG.integers(1, 4, 200)
+    for metric in METRICS.values():
+        for rows in rows_for(metric) if metric.complete else ():
+            parts = {"y": rows.y, "predicted": rows.predicted, "proba": rows.proba}
+            repeated = {name: None if part is None else np.repeat(part, times, axis=0) for name, part in parts.items()}
+            weighted = Compared(**parts, classes=rows.classes, weights=times.astype(np.float64))  # type: ignore[arg-type]
+            expected = metric(Compared(**repeated, classes=rows.classes))  # type: ignore[arg-type]
+            assert metric(weighted) == pytest.approx(expected, rel=1e-9), metric.name
+
+
+def test_intervals_of_numbers_by_name() -> None:
+    found = linnet.evaluate.interval("rmse", COUNTS, NUMBERS.predicted, method="bootstrap", n_resamples=200)
+    assert found.low < found.value < found.high
+    assert found.value == pytest.approx(metrics.root_mean_squared_error(COUNTS, NUMBERS.predicted))
+    with pytest.raises(ConfigError, match="use method='bootstrap'"):
+        linnet.evaluate.interval("rmse", COUNTS, NUMBERS.predicted)
+    two = linnet.evaluate.interval("f2", TWO.y, TWO.predicted)
+    assert two.value == pytest.approx(metrics.fbeta_score(TWO.y, TWO.predicted, beta=2))

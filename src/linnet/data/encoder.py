@@ -24,14 +24,17 @@ from linnet.data.sparse import as_csr, as_dense, is_sparse
 from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
 from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
+from linnet.registry import need, saved
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
 _MOST_COLUMNS = 1 << 30  # of a matrix in the core
+_LEVEL = str | bool | int | float | np.generic | None
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Level:
     """The levels of one column of a data frame, in the order of their codes; None for a missing value."""
@@ -39,10 +42,16 @@ class Level:
     column: str
     values: tuple[Any, ...]
 
+    def _check_file(self) -> None:
+        need(all(isinstance(value, _LEVEL) for value in self.values), self, "values")
+        need(len({*self.values}) == len(self.values) > 0, self, "values")
+
 
 Missing = Literal["refuse", "fill", "keep"]
+Form = Literal["", "array", "sparse", "frame"]
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """Makes Columns of what users have: what it has learned from one table is what it takes of any other.
@@ -57,7 +66,7 @@ class Encoder:
 
     gaps: Missing = "refuse"
     narrow: bool = False
-    kind: str = ""  # "array", "sparse" or "frame"
+    kind: Form = ""  # of the table
     width: int = 0  # columns of the table
     names: tuple[str, ...] | None = None  # of the table's columns
     levels: tuple[Level, ...] = ()  # of those that hold levels
@@ -184,6 +193,18 @@ class Encoder:
         of_levels = [level.column for level in self.levels for _ in level.values]
         return [*(name for name in names if name not in leveled), *self.marked, *of_levels]
 
+    @property
+    def count(self) -> int:
+        """How many columns it makes."""
+        return self.width - len(self.levels) + len(self.marked) + sum(len(level.values) for level in self.levels)
+
+    def known_levels(self, besides: Sequence[str] = ()) -> dict[str, Any]:
+        """A level of each column that has levels, by column, none for a missing value nor one of these."""
+        return {
+            level.column: next((value for value in level.values if value is not None and value not in besides), None)
+            for level in self.levels
+        }
+
     def places(self) -> dict[str, list[int]]:
         """The numbers of the coefficients that belong to a column, and of each by its own name."""
         by_column = {level.column: len(level.values) for level in self.levels}
@@ -214,6 +235,18 @@ class Encoder:
             places.append(np.array([dense, mark] if marked else [dense]))
             dense, mark = dense + 1, mark + marked
         return np.concatenate(places)
+
+    def _check_file(self) -> None:
+        names, columns = self.names or (), [level.column for level in self.levels]
+        leveled, marked = {*columns}, {*self.marked}
+        need(self.width >= 0, self, "width")
+        need((self.names is not None) == (self.kind == "frame"), self, "names")
+        need(self.names is None or len(names) == len({*names}) == self.width, self, "names")
+        need(columns == [name for name in names if name in leveled], self, "levels")
+        numbers = [name for name in names if name not in leveled]
+        need([*self.medians] == (numbers if self.kind == "frame" and self.gaps == "fill" else []), self, "medians")
+        need([*self.marked] == [name for name in numbers if name in marked], self, "marked")
+        need(self.gaps == "fill" or not self.marked, self, "marked")
 
     def _with_gaps_of(self, frame: "nw.DataFrame[Any]", name: str) -> Self:
         """The encoder that also knows the medians, and where there are gaps."""

@@ -24,6 +24,7 @@ from linnet.data.columns import Codes, Columns, code_type
 from linnet.data.encoder import Encoded, Encoder
 from linnet.data.table import Array
 from linnet.errors import DataError
+from linnet.registry import need, saved
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +32,7 @@ _RARE = 3  # rows; a level with fewer has no column of its own
 _SAMPLE = 20_000  # rows that quantiles are taken of
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """What was learned of the dense columns."""
@@ -59,6 +61,12 @@ class Numbers:
             for low, high in pairwise(edges)
         ]
         return [*columns, *(f"{columns[index]} missing" for index in self.gaps), *bins]
+
+    def _check_file(self) -> None:
+        count = len(self.edges)
+        need(self.centre.shape == self.scale.shape == (count,), self, "centre")
+        need(self.gaps.ndim == 1 and ((self.gaps >= 0) & (self.gaps < count)).all(), self, "gaps")
+        need(all(edges.ndim == 1 for edges in self.edges), self, "edges")
 
 
 def smooth_clip(u: Floats) -> Floats:
@@ -101,6 +109,7 @@ def bin_edges(known: Floats, bins: int) -> Floats:
     return distinct[np.append(wide, True)] if len(distinct) else distinct
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Preparer:
     """An Encoder that also prepares what it encodes, by what it has learned from one table."""
@@ -160,6 +169,21 @@ class Preparer:
             found += [name for name, edges in bins if len(edges) > 2 for _ in edges[1:]]
         kept = zip(self.encoder.levels, self.codes, strict=True)
         return [*found, *(level.column for level, new in kept for code in new[:-1] if code >= 0)]
+
+    @property
+    def count(self) -> int:
+        """How many columns it makes."""
+        return len(self.sources)
+
+    def _check_file(self) -> None:
+        sizes = [len(level.values) for level in self.encoder.levels]
+        need(len(self.codes) == len(sizes), self, "codes")
+        for codes, size in zip(self.codes, sizes, strict=True):
+            need(codes.shape == (size + 1,) and codes.dtype.itemsize <= 4 and (codes >= -1).all(), self, "codes")
+            need((codes < size).all(), self, "codes")
+        plain = self.encoder.width - len(sizes)
+        need(self.numbers is None or len(self.numbers.edges) == plain, self, "numbers")
+        need(self.largest is None or self.largest.shape == (plain,), self, "largest")
 
     def _prepare(self, columns: Columns, name: str) -> Columns:
         tables, sparse = columns.tables, columns.sparse

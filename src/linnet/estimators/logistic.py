@@ -22,6 +22,7 @@ from linnet.estimators.linear.model import LinearModel
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Bernoulli, Categorical, Head, draw_class, log_softmax
+from linnet.registry import saved
 from linnet.theory.certificate import Certificate, certify, walk
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def is_reference(reference: object, classes: list[Any]) -> NDArray[np.bool_]:
     return np.asarray(np.arange(len(classes)) == classes.index(reference))
 
 
+@saved
 class LogisticRegression(Classifier, LinearModel):
     """Two classes: P(second) = 1 / (1 + e^-z). More: P(k) = e^z_k / Σ_l e^z_l.
 

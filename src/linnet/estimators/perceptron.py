@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,14 @@ from linnet.errors import DataError
 from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.linear.coefficients import as_parameters, coefficient_shape
 from linnet.estimators.linear.settings import check_gaps
-from linnet.evaluate.metrics import NamedMetric
+from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.progress import Verbose, follow
 from linnet.fit.loop.training import Epoch, Plan, Training
 from linnet.fit.solvers.problem import linear_output
 from linnet.heads import Perceptron as PerceptronHead
 from linnet.model.network import Layer, Network
+from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -38,6 +39,7 @@ def _mistakes(z: NDArray[Any], rows: Rows) -> float:
     return float((z * side <= 0).any(axis=1).sum())
 
 
+@saved
 class Perceptron(Classifier):
     """z = x w + b; where t z <= 0 (t = ±1), eta0 t x is added to w and eta0 t to b; else nothing changes.
 
@@ -53,6 +55,7 @@ class Perceptron(Classifier):
     coef_: Any  # predictions are computed from these two: users may set them
     intercept_: Any
     _encoder: Encoder
+    _file_types: ClassVar[Mapping[str, Any]] = {"mistakes_": list[int], "n_iter_": int, "_encoder": Encoder}
 
     def __init__(
         self,
@@ -167,6 +170,15 @@ class Perceptron(Classifier):
         """Weights, columns x outputs in the core's order, and biases, from the current `coef_` and `intercept_`."""
         count = len(self.classes_)
         return as_parameters(self.coef_, self.intercept_, self._encoder, 1 if count == 2 else count)
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if "coef_" in self.__dict__:
+            _, biases = self._parameters()
+            self._check_outputs(len(biases))
+
+    def _input_encoder(self) -> Encoder | None:
+        return self.__dict__.get("_encoder")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,15 +2,16 @@
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Classifier, available_if, check_fitted, takes_weights, weighed_if
+from linnet._sklearn import Classifier, Estimator, available_if, check_fitted, takes_weights, weighed_if
 from linnet.checks import check_random
+from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
@@ -20,6 +21,8 @@ from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
 from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective, furthest_above, least_cost
 from linnet.export.model_file import save
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -47,6 +50,7 @@ def _spread(thresholds: Floats) -> dict[str, float]:
     }
 
 
+@saved
 class ThresholdClassifier(Classifier):
     """A classifier whose threshold is the best one for an objective.
 
@@ -83,6 +87,7 @@ class ThresholdClassifier(Classifier):
     fold_thresholds_: Floats
     threshold_spread_: dict[str, Any]
     _by_probability: bool | None = None  # what the threshold was tuned on; None in older files
+    _file_types: ClassVar[Mapping[str, Any]] = {"_by_probability": bool | None}
 
     def __init__(
         self,
@@ -357,6 +362,17 @@ class ThresholdClassifier(Classifier):
         if not isinstance(self.cv, int | float | str):
             kept.cv = inspect.signature(type(self)).parameters["cv"].default
         save(kept, path)
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if "classes_" in self.__dict__:
+            for name, number in {"positive_": self.positive_, "negative_": self.negative_}.items():
+                none = number is None and name == "negative_"
+                need(none or (fits(number, int) and 0 <= number < len(self.classes_)), self, name)  # type: ignore[operator]
+
+    def _input_encoder(self) -> Encoder | None:
+        inside = self.__dict__.get("estimator_")
+        return inside._input_encoder() if isinstance(inside, Estimator) else None
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         from linnet.export.onnx import network as part

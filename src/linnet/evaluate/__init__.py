@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         RocCurveDisplay,
     )
     from linnet.evaluate.intervals import Interval, interval
-    from linnet.evaluate.metrics import NamedMetric
+    from linnet.evaluate.metric import Metric, NamedMetric
+    from linnet.evaluate.metrics import metric_named
     from linnet.evaluate.probabilities import (
         Calibration,
         brier_score_loss,
@@ -81,6 +82,7 @@ __all__ = [
     "GainDisplay",
     "Interval",
     "McNemar",
+    "Metric",
     "NamedMetric",
     "PairScoreAccumulator",
     "PrecisionAtLeast",
@@ -117,6 +119,7 @@ __all__ = [
     "mcnemar",
     "mean_cost",
     "means_table",
+    "metric_named",
     "pr_auc_score",
     "precision_recall_curve",
     "precision_recall_fscore_support",
@@ -148,7 +151,8 @@ _NAMES = {  # by the file they live in
         "RocCurveDisplay",
     ),
     "intervals": ("Interval", "interval"),
-    "metrics": ("NamedMetric",),
+    "metric": ("Metric", "NamedMetric"),
+    "metrics": ("metric_named",),
     "probabilities": (
         "Calibration",
         "brier_score_loss",

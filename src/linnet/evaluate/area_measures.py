@@ -10,12 +10,12 @@ import numpy as np
 from scipy import stats
 
 from linnet.data.table import Array
-from linnet.evaluate.class_curves import ClassCutoffs
+from linnet.errors import ConfigError, unknown_name
+from linnet.evaluate.class_curves import ClassCutoffs, is_table
 from linnet.evaluate.curves import Cutoffs
-from linnet.evaluate.inputs import Floats
+from linnet.evaluate.inputs import Floats, binary, is_indicator
 from linnet.evaluate.measures import Limits, Measure, on_logit_scale, wilson
-
-AREAS = ("roc_auc", "average_precision", "pr_auc")
+from linnet.evaluate.metric import Given
 
 
 class Area(Measure):
@@ -191,3 +191,20 @@ def _parts(name: str, several: ClassCutoffs, average: str, multi_class: str) -> 
             places = np.flatnonzero(members)
             for one in (j, k):
                 yield part(several.codes[places] == one, several.scores[places, one], places, members)
+
+
+def area_measure(name: str, given: Given) -> Measure:
+    """Prepare "roc_auc", "average_precision" or "pr_auc" of scores."""
+    y_true, average = given.y_true, given.average
+    if not is_table(y_true, given.predictions):
+        rows = binary(y_true, given.predictions, given.pos_label, greater=name == "roc_auc")
+        return OneArea(name, rows.flags, rows.scores, given.weights)
+    if average not in ("macro", "weighted", "micro"):
+        raise unknown_name("average", average, ("macro", "weighted", "micro"))
+    if given.multi_class not in ("ovr", "ovo"):
+        raise unknown_name("multi_class", given.multi_class, ("ovr", "ovo"))
+    pairs = given.multi_class == "ovo" and not is_indicator(y_true)
+    if pairs and (name != "roc_auc" or average == "micro"):
+        raise ConfigError(f"multi_class='ovo' is for roc_auc, macro or weighted; got {name}, {average}")
+    several = ClassCutoffs(y_true, given.predictions, labels=given.labels, sample_weight=given.weights)
+    return MeanArea(name, several, average, "ovo" if pairs else "ovr")

@@ -1,6 +1,7 @@
 """Confusion matrices, and precision, recall and F-beta by class."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from linnet.evaluate.inputs import (
     positive_label,
     row_weights,
 )
-from linnet.evaluate.rates import Rates, check_beta, divide
+from linnet.evaluate.rates import Rates, check_beta, divide, f_beta_parts
 
 AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
 _MOST_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
@@ -52,11 +53,9 @@ class ClassScores:
     @property
     def f(self) -> Floats:
         """(1 + b²) TP / (TP + FP + b² (TP + FN)) of each class."""
-        b2 = self.beta**2
-        if np.isinf(b2):
-            return self.recall
-        name = f"F{self.beta:g}"
-        return divide((1 + b2) * self.tp, self.said + b2 * self.support, self.zero_division, name, self.classes)
+        name = "recall" if np.isinf(self.beta) else f"F{self.beta:g}"
+        parts = f_beta_parts(self.tp, self.said, self.support, self.beta)
+        return divide(*parts, self.zero_division, name, self.classes)
 
     def average(self, how: str) -> tuple[float, float, float]:
         """Return precision, recall and F-beta as "micro", "macro" or "weighted" average."""
@@ -164,9 +163,7 @@ class Confusion:
     @property
     def balanced_accuracy(self) -> float:
         """The mean recall of the classes that occur."""
-        support = self.counts.sum(axis=1)
-        there = support > 0
-        return float((self.counts.diagonal()[there] / support[there]).mean())
+        return float(balanced_accuracy_of(self.counts.diagonal(), self.counts.sum(axis=1)))
 
     @property
     def mcc(self) -> float:
@@ -174,10 +171,8 @@ class Confusion:
 
         s is the number of rows, c that of right ones, p and t those predicted as and truly of each class.
         """
-        said, true, total = self.counts.sum(axis=0), self.counts.sum(axis=1), self.total
-        over = float(self.counts.trace()) * total - (said * true).sum()
-        under = np.sqrt((said * (total - said)).sum()) * np.sqrt((true * (total - true)).sum())
-        return float(over / under) if under > 0 else 0.0
+        right, said, true = self.counts.diagonal(), self.counts.sum(axis=0), self.counts.sum(axis=1)
+        return float(mcc_of(right, said, true, self.total))
 
     def rates(self, pos_label: object = None, *, zero_division: ZeroDivision = "warn") -> Rates:
         """Return all rates of one class against the rest; 1 against 0 (or -1) if it is not named."""
@@ -229,6 +224,18 @@ class Confusion:
         for name, row in zip(["true \\ said", *names], [names, *cells], strict=True):
             lines.append(f"{name:{side}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
         return "\n".join(lines)
+
+
+def balanced_accuracy_of(right: Any, true: Any) -> Any:
+    """The mean of TP / (TP + FN) over the classes that occur; the arrays may be complex."""
+    there = true != 0
+    return (right[there] / true[there]).mean()
+
+
+def mcc_of(right: Any, said: Any, true: Any, total: Any) -> Any:
+    """Matthews' correlation, from TP, TP + FP and TP + FN of each class, which may be complex: see `Confusion.mcc`."""
+    under = np.sqrt((said * (total - said)).sum()) * np.sqrt((true * (total - true)).sum())
+    return (right.sum() * total - (said * true).sum()) / under if under != 0 else 0.0
 
 
 def _normalized(counts: Floats, by: str | None) -> Floats:

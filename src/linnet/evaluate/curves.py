@@ -12,7 +12,7 @@ from linnet.config import usable_threads
 from linnet.data.table import Array
 from linnet.errors import DataError, DataWarning, warn
 from linnet.evaluate.inputs import Flags, Floats, binary, row_weights
-from linnet.evaluate.rates import Rates, check_beta
+from linnet.evaluate.rates import Rates, check_beta, f_beta_parts
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,11 @@ class Cutoffs:
 
     def f_beta(self, beta: float = 1.0) -> Floats:
         """F-beta at each cut-off."""
-        b2 = check_beta(beta) ** 2
-        if np.isinf(b2):
-            return self.recall
-        return (1 + b2) * self.tp / (self.tp + self.fp + b2 * self.positives)
+        beta = check_beta(beta)
+        if np.isinf(beta):
+            return self.recall  # 1 where there are no positives
+        over, under = f_beta_parts(self.tp, self.tp + self.fp, self.positives, beta)
+        return np.asarray(over / under)
 
     def precision_recall_curve(self, *, drop_intermediate: bool = False) -> tuple[Floats, Floats, Floats]:
         """Return precision, recall and thresholds from the lowest up, with the last point (1, 0) that has none."""

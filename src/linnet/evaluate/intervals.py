@@ -1,5 +1,6 @@
 """How far a metric can be trusted: confidence intervals."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,29 +8,12 @@ import numpy as np
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, DataError, unknown_name
-from linnet.evaluate.area_measures import AREAS, MeanArea, OneArea
-from linnet.evaluate.class_curves import ClassCutoffs, is_table
-from linnet.evaluate.confusion import Confusion
-from linnet.evaluate.inputs import (
-    Floats,
-    as_column,
-    as_probabilities,
-    binary,
-    codes_of,
-    dense,
-    is_indicator,
-    place_of,
-    positive_label,
-    row_weights,
-)
-from linnet.evaluate.label_measures import ALIASES, AVERAGED, OF_ALL, OF_ONE_CLASS, LabelMeasure
-from linnet.evaluate.measures import CalibrationMeasure, FunctionMeasure, MeanMeasure, Measure
-from linnet.evaluate.probabilities import bin_edges, row_losses
-from linnet.evaluate.rates import check_beta
-from linnet.evaluate.thresholds import as_costs
+from linnet.evaluate.inputs import Floats, as_column, dense, is_indicator, row_weights
+from linnet.evaluate.measures import FunctionMeasure, Measure
+from linnet.evaluate.metric import Compared, Given, Metric
+from linnet.evaluate.metrics import ALIASES, METRICS, metric_named
 
-LOSSES = ("log_loss", "brier", "ece")
-NAMES = (*OF_ALL, *OF_ONE_CLASS, *ALIASES, *AVERAGED, "mean_cost", *AREAS, *LOSSES)
+NAMES = tuple(name for name in (*METRICS, *ALIASES) if METRICS[ALIASES.get(name, name)].prepare is not None)
 
 
 @dataclass(frozen=True)
@@ -94,9 +78,9 @@ def interval(
 ) -> Interval:
     """Return a metric with its confidence interval.
 
-    `metric`: a name out of `linnet.evaluate.intervals.NAMES`, or (for the bootstrap) a function of (y_true,
-    predictions). Predictions are labels, scores ("roc_auc", "average_precision", "pr_auc") or probabilities
-    ("log_loss", "brier", "ece"), as the metric needs them.
+    `metric`: a name out of `linnet.evaluate.intervals.NAMES`, any F-beta such as "f2", or (for the bootstrap) one of
+    numbers such as "rmse", or a function of (y_true, predictions). Predictions are labels, scores ("roc_auc",
+    "average_precision", "pr_auc"), probabilities ("log_loss", "brier", "ece") or numbers, as the metric needs them.
 
     "analytic":
 
@@ -133,21 +117,7 @@ def interval(
     return Interval(name_of(metric), value, low, high, level, method)
 
 
-def measure(
-    metric: Any,
-    y_true: object,
-    predictions: object,
-    *,
-    pos_label: object = None,
-    sample_weight: object = None,
-    beta: float = 1.0,
-    labels: object = None,
-    negative_class: object = None,
-    average: str = "macro",
-    multi_class: str = "ovr",
-    costs: object = None,
-    n_bins: int = 10,
-) -> Measure:
+def measure(metric: Any, y_true: object, predictions: object, *, sample_weight: object = None, **how: Any) -> Measure:
     """Prepare a metric, by name or a function of (y_true, predictions), for rows; see `interval`."""
     rows = np.shape(dense(y_true))[0] if is_indicator(y_true) else len(as_column(y_true, "y_true", quantity=True))
     weights = row_weights(sample_weight, rows)
@@ -156,65 +126,16 @@ def measure(
             f"sample_weight sums to {weights.sum():g}, and a weight counts as so many rows: scale weights to sum to "
             "the number of rows"
         )
-    if callable(metric):
-        if weights is not None:
-            raise ConfigError("sample_weight: a function of (y_true, predictions) takes no weights")
-        return FunctionMeasure(None, metric, np.asarray(y_true), np.asarray(predictions))
-    name = ALIASES.get(metric, metric)
-    if name in AREAS:
-        return _area(name, y_true, predictions, pos_label, weights, labels, average, multi_class)
-    if name in ("log_loss", "brier"):
-        kind = name.removesuffix("_loss")
-        losses, columns = row_losses(y_true, predictions, kind, labels=labels, pos_label=pos_label)
-        return MeanMeasure(weights, losses / 2 if name == "brier" and columns == 2 else losses)
-    if name == "ece":
-        flags, p, *_ = binary(y_true, as_probabilities(predictions, rows), pos_label, "y_proba", greater=True)
-        return CalibrationMeasure(weights, p, flags, bin_edges(p, n_bins, "uniform"))
-    if name not in NAMES:
-        raise unknown_name("metric", metric, NAMES)
-    truth, said = as_column(y_true, "y_true"), as_column(predictions, "y_pred", rows)
-    confusion = Confusion.of(truth, said, labels=labels)
-    classes = confusion.classes
-    codes = codes_of(truth, classes, "y_true").astype(np.intp), codes_of(said, classes, "y_pred")
-    if name == "mean_cost":
-        matrix = as_costs(costs)
-        if len(matrix) != len(classes):
-            raise DataError(
-                f"costs are {matrix.shape}, but there are {len(classes)} classes: name them all with labels"
-            )
-        return MeanMeasure(weights, matrix[codes], float(matrix.min()))
-    if name in OF_ONE_CLASS:
-        label = positive_label(classes, pos_label)
-        if label not in classes.tolist():
-            raise ConfigError(f"pos_label={label!r} is neither in y_true nor in y_pred")
-        scored = [place_of(label, classes, "pos_label")]
-    else:
-        averaged = confusion.scores(labels=labels, negative_class=negative_class, zero_division=0.0)
-        scored = [place_of(label, classes, "labels") for label in averaged.classes.tolist()]
-    return LabelMeasure(
-        weights, name, codes[0] * len(classes) + codes[1], len(classes), np.array(scored), check_beta(beta)
-    )
+    if not callable(metric):
+        known = metric_named(metric)
+        given = Given(y_true, predictions, weights, **{**how, **known.options})
+        if known.prepare is not None:
+            return known.prepare(known.name, given)
+        metric = _function_of(known)
+    if weights is not None:
+        raise ConfigError("sample_weight: a function of (y_true, predictions) takes no weights")
+    return FunctionMeasure(None, metric, np.asarray(y_true), np.asarray(predictions))
 
 
-def _area(
-    name: str,
-    y_true: object,
-    scores: object,
-    pos_label: object,
-    weights: Floats | None,
-    labels: object,
-    average: str,
-    multi_class: str,
-) -> Measure:
-    if not is_table(y_true, scores):
-        rows = binary(y_true, scores, pos_label, greater=name == "roc_auc")
-        return OneArea(name, rows.flags, rows.scores, weights)
-    if average not in ("macro", "weighted", "micro"):
-        raise unknown_name("average", average, ("macro", "weighted", "micro"))
-    if multi_class not in ("ovr", "ovo"):
-        raise unknown_name("multi_class", multi_class, ("ovr", "ovo"))
-    pairs = multi_class == "ovo" and not is_indicator(y_true)
-    if pairs and (name != "roc_auc" or average == "micro"):
-        raise ConfigError(f"multi_class='ovo' is for roc_auc, macro or weighted; got {name}, {average}")
-    several = ClassCutoffs(y_true, scores, labels=labels, sample_weight=weights)
-    return MeanArea(name, several, average, "ovo" if pairs else "ovr")
+def _function_of(metric: Metric) -> Callable[[Any, Any], float]:
+    return lambda y_true, predictions: metric(Compared(y_true, predictions))

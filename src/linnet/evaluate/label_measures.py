@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from linnet.data.table import Array
-from linnet.evaluate.inputs import Floats
-from linnet.evaluate.measures import Limits, Measure, normal_quantile, on_logit_scale, wilson
+from linnet.errors import ConfigError, DataError
+from linnet.evaluate.confusion import Confusion, balanced_accuracy_of, mcc_of
+from linnet.evaluate.inputs import Floats, as_column, codes_of, place_of, positive_label
+from linnet.evaluate.measures import Limits, MeanMeasure, Measure, normal_quantile, on_logit_scale, wilson
+from linnet.evaluate.metric import Given
+from linnet.evaluate.rates import check_beta, f_beta_parts
+from linnet.evaluate.thresholds import as_costs
 
 # A proportion of a class k: over, under, from right = TP, said = TP + FP, true = TP + FN and the total.
 PROPORTIONS: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any]]] = {
@@ -19,18 +24,7 @@ PROPORTIONS: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any]]] = {
     "false_positive_rate": lambda right, said, true, total: (said - right, total - true),
     "false_negative_rate": lambda right, said, true, total: (true - right, true),
 }
-ALIASES = {
-    "sensitivity": "recall",
-    "true_positive_rate": "recall",
-    "type_1_error_rate": "false_positive_rate",
-    "type_2_error_rate": "false_negative_rate",
-    "harmonic_mean": "f1",
-}
-OF_ONE_CLASS = (*PROPORTIONS, "f1", "f_beta", "arithmetic_mean", "geometric_mean")
-AVERAGED = tuple(
-    f"{how}_{what}" for how in ("macro", "micro", "weighted") for what in ("precision", "recall", "f1", "f_beta")
-)
-OF_ALL = ("accuracy", "balanced_accuracy", "mcc")
+OF_ONE_CLASS = (*PROPORTIONS, "f_beta", "arithmetic_mean", "geometric_mean")
 
 
 @dataclass
@@ -73,11 +67,9 @@ class LabelMeasure(Measure):
         if self.name == "accuracy":
             return right.sum() / total
         if self.name == "balanced_accuracy":
-            there = true != 0
-            return (right[there] / true[there]).mean()
+            return balanced_accuracy_of(right, true)
         if self.name == "mcc":
-            under = np.sqrt((said * (total - said)).sum()) * np.sqrt((true * (total - true)).sum())
-            return (right.sum() * total - (said * true).sum()) / under if under != 0 else 0.0
+            return mcc_of(right, said, true, total)
         right, said, true = right[self.scored], said[self.scored], true[self.scored]
         if self.name in OF_ONE_CLASS:
             return self._of_one(self.name, right[0], said[0], true[0], total)
@@ -95,8 +87,7 @@ class LabelMeasure(Measure):
             return (_ratio(right, said) + _ratio(right, true)) / 2
         if what == "geometric_mean":
             return _ratio(right, np.sqrt(said * true))
-        b2 = self.beta**2 if what == "f_beta" else 1.0
-        return _ratio(right, true, empty) if np.isinf(b2) else _ratio((1 + b2) * right, said + b2 * true, empty)
+        return _ratio(*f_beta_parts(right, said, true, self.beta if what == "f_beta" else 1.0), empty)
 
     def limits(self, level: float) -> Limits:
         """Wilson for proportions; else the delta method on the cells, on the logit scale.
@@ -142,6 +133,33 @@ class LabelMeasure(Measure):
             margins[at] -= 1e-30j
         by_cell = np.diag(slopes[0]) + slopes[1] + slopes[2][:, None]
         return float(np.sqrt((table * by_cell**2).sum()))
+
+
+def label_measure(name: str, given: Given) -> Measure:
+    """Prepare a metric of predicted labels."""
+    truth = as_column(given.y_true, "y_true")
+    said = as_column(given.predictions, "y_pred", len(truth))
+    confusion = Confusion.of(truth, said, labels=given.labels)
+    classes = confusion.classes
+    codes = codes_of(truth, classes, "y_true").astype(np.intp), codes_of(said, classes, "y_pred")
+    if name == "mean_cost":
+        matrix = as_costs(given.costs)
+        if len(matrix) != len(classes):
+            raise DataError(
+                f"costs are {matrix.shape}, but there are {len(classes)} classes: name them all with labels"
+            )
+        return MeanMeasure(given.weights, matrix[codes], float(matrix.min()))
+    name = "f_beta" if name[1:2].isdigit() else name
+    if name in OF_ONE_CLASS:
+        label = positive_label(classes, given.pos_label)
+        if label not in classes.tolist():
+            raise ConfigError(f"pos_label={label!r} is neither in y_true nor in y_pred")
+        scored = [place_of(label, classes, "pos_label")]
+    else:
+        averaged = confusion.scores(labels=given.labels, negative_class=given.negative_class, zero_division=0.0)
+        scored = [place_of(label, classes, "labels") for label in averaged.classes.tolist()]
+    cells = codes[0] * len(classes) + codes[1]
+    return LabelMeasure(given.weights, name, cells, len(classes), np.array(scored), check_beta(given.beta))
 
 
 def _value_of(measure: LabelMeasure, table: Floats) -> float:

@@ -14,8 +14,9 @@ from scipy import stats
 
 from linnet.data.table import Array
 from linnet.errors import ConfigError, hearing
-from linnet.evaluate.inputs import Floats
-from linnet.evaluate.probabilities import bin_sums, calibration_of
+from linnet.evaluate.inputs import Floats, as_column, as_probabilities, binary
+from linnet.evaluate.metric import Given
+from linnet.evaluate.probabilities import bin_edges, bin_sums, calibration_of, row_losses
 
 Limits = tuple[float, float, str]  # of an interval, and the name of the method
 
@@ -147,3 +148,14 @@ class FunctionMeasure(Measure):
             return float(self.function(self.truth, self.said))
         index = np.repeat(np.arange(self.rows), times.astype(np.intp))
         return float(self.function(self.truth[index], self.said[index]))
+
+
+def loss_measure(name: str, given: Given) -> Measure:
+    """Prepare "log_loss", "brier" or "ece" of probabilities."""
+    y_true, proba, label = given.y_true, given.predictions, given.pos_label
+    if name == "ece":
+        rows = len(as_column(y_true, "y_true"))
+        flags, p, *_ = binary(y_true, as_probabilities(proba, rows), label, "y_proba", greater=True)
+        return CalibrationMeasure(given.weights, p, flags, bin_edges(p, given.n_bins, "uniform"))
+    losses, columns = row_losses(y_true, proba, name.removesuffix("_loss"), labels=given.labels, pos_label=label)
+    return MeanMeasure(given.weights, losses / 2 if name == "brier" and columns == 2 else losses)

@@ -1,81 +1,277 @@
-"""Metrics by name, for the record of every epoch."""
+"""The metrics by name. A new one is an entry here: training, tables, intervals and reports find it by its name.
+
+Where both kinds of classes can be meant, a metric of one class is that of the positive one of two, and of several the
+mean over classes. Metrics of numbers are means over rows and outputs.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import ConfigError, unknown_name, warn
-from linnet.heads import Head
+from linnet.errors import ConfigError, unknown_name
+from linnet.evaluate.metric import Compared, Given, Metric, NamedMetric, Needs, Reported
+from linnet.evaluate.metric import true_labels as true_labels
+from linnet.heads import Head, Poisson
+
+if TYPE_CHECKING:
+    from linnet.evaluate.measures import Measure
+    from linnet.evaluate.thresholds import Objective
+
+METRICS: dict[str, Metric] = {}
+ALIASES: dict[str, str] = {}
+_LEAST_MEAN = 1e-12
 
 
-@dataclass(frozen=True)
-class NamedMetric:
-    """A metric with its name and direction; `compute` takes the means (rows x outputs) and the rows."""
-
-    name: str
-    compute: Callable[[Array, Rows], float]
-    greater_is_better: bool = True
-    guessed: bool = False  # nothing says whether greater is better
-
-    def __call__(self, mean: Array, rows: Rows) -> float:
-        """Its value."""
-        return self.compute(mean, rows)
-
-    def watched(self) -> "NamedMetric":
-        """The metric, which now decides when training ends: a warning if its direction is a guess."""
-        if self.guessed:
-            warn(
-                f"the metric {self.name} is taken to be better the greater it is; if it is not, give "
-                f"NamedMetric({self.name!r}, lambda mean, rows: ..., greater_is_better=False), or a function whose "
-                "name ends in error or loss",
-                UserWarning,
-            )
-        return self
+def metric_named(name: str) -> Metric:
+    """The metric of a name, such as f2 or f0.5 for any F-beta."""
+    found = METRICS.get(ALIASES.get(name, name))
+    if found is not None:
+        return found
+    beta = re.fullmatch(r"f(\d+(\.\d+)?)", name)
+    if beta is None:
+        raise unknown_name("metric", name, (*METRICS, *ALIASES))
+    return _f_beta(name, float(beta[1]))
 
 
-def true_labels(rows: Rows) -> NDArray[np.intp]:
-    """The class of each row: its label, or the largest of its target values."""
-    if rows.labels is not None:
-        return rows.labels.astype(np.intp)
-    assert rows.values is not None
-    return np.asarray(rows.values.argmax(axis=1), np.intp)
+def _add(
+    like: Metric,
+    name: str,
+    compute: Callable[[Compared], Any] | None = None,
+    *,
+    aliases: Sequence[str] = (),
+    **facts: Any,
+) -> None:
+    METRICS[name] = replace(like, name=name, compute=compute or like.compute, **facts)
+    ALIASES.update(dict.fromkeys(aliases, name))
 
 
-def one_of_many_accuracy(mean: Array, rows: Rows) -> float:
-    """Part of the rows whose largest output is the true class."""
-    return _average(mean.argmax(axis=1) == true_labels(rows), rows)
+# ---- how they are prepared for rows; that takes scipy.stats, which is loaded then ----
 
 
-def yes_no_accuracy(mean: Array, rows: Rows, cut: float = 0.5) -> float:
-    """Part of all yes/no answers that are right, "yes" where the mean is above the cut."""
-    return _average(((mean > cut) == (_values(mean, rows) > 0.5)).mean(axis=1), rows)
+def _of_table(name: str, given: Given) -> "Measure":
+    from linnet.evaluate.label_measures import label_measure
+
+    return label_measure(name, given)
 
 
-def mean_squared_error(mean: Array, rows: Rows) -> float:
+def _of_scores(name: str, given: Given) -> "Measure":
+    from linnet.evaluate.area_measures import area_measure
+
+    return area_measure(name, given)
+
+
+def _of_losses(name: str, given: Given) -> "Measure":
+    from linnet.evaluate.measures import loss_measure
+
+    return loss_measure(name, given)
+
+
+# ---- classes ----
+
+
+def _by(score: str, **how: Any) -> Callable[[Compared], Any]:
+    """A function of `linnet.evaluate` of labels."""
+
+    def compute(rows: Compared) -> Any:
+        from linnet import evaluate
+
+        return getattr(evaluate, score)(rows.y, rows.predicted, sample_weight=rows.weights, **how)
+
+    return compute
+
+
+def _accuracy(rows: Compared) -> Any:
+    if rows.y.dtype.kind == "i":  # numbers of classes, after every epoch: a confusion matrix would be a detour
+        return rows.mean(rows.y == rows.predicted)
+    return _by("accuracy_score")(rows)
+
+
+def _macro_f1(rows: Compared) -> Any:
+    """A class, or a label, neither present nor predicted counts as 0."""
+    return _by("f1_score", average="macro", labels=rows.classes, zero_division=0)(rows)
+
+
+def _of_class(score: str, **how: Any) -> Callable[[Compared], Any]:
+    """Of the positive class of two, or the mean over classes or labels."""
+
+    def compute(rows: Compared) -> Any:
+        if not rows.two:
+            return _by(score, average="macro", zero_division=0, **how)(rows)
+        both = replace(rows, y=rows.positive(rows.y), predicted=rows.positive(rows.predicted))
+        return _by(score, zero_division=0, **how)(both)
+
+    return compute
+
+
+def _of_probabilities(score: str) -> Callable[[Compared], Any]:
+    def compute(rows: Compared) -> Any:
+        from linnet import evaluate
+
+        how = {} if rows.classes is None else {"labels": rows.classes}
+        return getattr(evaluate, score)(rows.y, rows.proba, sample_weight=rows.weights, **how)
+
+    return compute
+
+
+def _area(score: str) -> Callable[[Compared], Any]:
+    def compute(rows: Compared) -> Any:
+        if not rows.two:
+            return _of_probabilities(score)(rows)
+        both = Compared(rows.positive(rows.y), rows.predicted, rows.positive_proba, weights=rows.weights)
+        return _of_probabilities(score)(both)
+
+    return compute
+
+
+def _highest_f(beta: float, share: float) -> "Objective":
+    from linnet.evaluate.thresholds import FBeta
+
+    return FBeta(beta)
+
+
+def _fewest_errors(share: float) -> "Objective":
+    from linnet.evaluate.thresholds import Cost
+
+    return Cost([[0, 1], [1, 0]])
+
+
+def _highest_balanced(share: float) -> "Objective":
+    """1 - balanced accuracy is ½ (FN / P + FP / N)."""
+    from linnet.evaluate.thresholds import Cost
+
+    return Cost([[0, share], [1 - share, 0]])
+
+
+_OF_ALL = Metric("", prepare=_of_table, share=True)
+_OF_TWO = Metric("", prepare=_of_table, of_positive=True)
+_OF_CLASS = replace(_OF_TWO, averaged=True, share=True)
+_RIGHT = replace(_OF_ALL, compute=_accuracy, averaged=True, any_head=True, objective=_fewest_errors)
+_AREA = replace(_OF_CLASS, needs=Needs.PROBABILITIES, prepare=_of_scores, accumulator="ScoreAccumulator")
+_LOSS = Metric("", None, False, Needs.PROBABILITIES, _of_losses)
+_CLASSES, _TWO = Reported.TWO_CLASSES | Reported.MANY_CLASSES, Reported.TWO_CLASSES
+
+
+def _f_beta(name: str, beta: float) -> Metric:
+    compute, objective = _of_class("fbeta_score", beta=beta), partial(_highest_f, beta)
+    return replace(_OF_CLASS, name=name, compute=compute, options={"beta": beta}, objective=objective)
+
+
+_add(
+    _LOSS,
+    "log_loss",
+    _of_probabilities("log_loss"),
+    reported=_CLASSES,
+    meaning="surprise at the actual class; 0 is perfect",
+    accumulator="ProbabilityAccumulator",
+)
+_add(
+    _RIGHT,
+    "accuracy",
+    reported=_CLASSES,
+    meaning="share of rows classified correctly",
+    accumulator="ConfusionAccumulator",
+    aliases=["acc"],
+)
+_add(
+    _OF_ALL,
+    "balanced_accuracy",
+    _by("balanced_accuracy_score"),
+    reported=_CLASSES,
+    meaning="mean recall of the classes",
+    objective=_highest_balanced,
+    accumulator="ConfusionAccumulator",
+)
+_add(
+    _f_beta("f1", 1.0),
+    "f1",
+    reported=_CLASSES,
+    meaning="harmonic mean of precision and recall",
+    aliases=["harmonic_mean"],
+)
+_add(
+    _AREA,
+    "roc_auc",
+    _area("roc_auc_score"),
+    reported=_CLASSES,
+    title="ROC AUC",
+    meaning="how often the likelier of two rows is the right one; 0.5 is chance",
+)
+_add(
+    _OF_CLASS,
+    "precision",
+    _of_class("precision_score"),
+    reported=_TWO,
+    meaning="share of rows predicted as positive that are",
+)
+_add(
+    _OF_CLASS,
+    "recall",
+    _of_class("recall_score"),
+    reported=_TWO,
+    meaning="share of the positive rows that are found",
+    aliases=["sensitivity", "true_positive_rate"],
+)
+_add(
+    _AREA,
+    "average_precision",
+    _area("average_precision_score"),
+    reported=_TWO,
+    meaning="mean precision over all recalls",
+)
+_add(_AREA, "pr_auc", _area("pr_auc_score"))
+_KERAS = replace(_RIGHT, prepare=lambda name, given: _of_table("accuracy", given))
+_add(_KERAS, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
+_add(_KERAS, "binary_accuracy", labels=True)
+_add(_OF_ALL, "mcc", share=False, accumulator="ConfusionAccumulator")
+for _name in ("specificity", "arithmetic_mean", "geometric_mean"):
+    _add(_OF_TWO, _name, share=True)
+_add(_OF_TWO, "false_positive_rate", greater_is_better=False, aliases=["type_1_error_rate"])
+_add(_OF_TWO, "false_negative_rate", greater_is_better=False, aliases=["type_2_error_rate"])
+_add(_OF_CLASS, "f_beta", complete=False)
+for _how in ("macro", "micro", "weighted"):
+    for _what in ("precision", "recall", "f1", "f_beta"):
+        _add(_OF_ALL, f"{_how}_{_what}", complete=_what != "f_beta")
+_add(METRICS["macro_f1"], "macro_f1", _macro_f1, averaged=True, any_head=True)
+_add(_LOSS, "brier", _of_probabilities("brier_score_loss"), accumulator="ProbabilityAccumulator")
+_add(_LOSS, "ece", of_positive=True)
+_add(_OF_ALL, "mean_cost", greater_is_better=False, share=False, complete=False)
+
+
+# ---- numbers ----
+
+
+def poisson_deviance(rows: Compared) -> float:
+    """The mean of 2 (y log(y / mean) - y + mean); a model may predict means that are not above 0."""
+    count = len(rows.y)
+    w = np.ones(count) if rows.weights is None else rows.weights
+    z = np.log(np.maximum(rows.predicted, _LEAST_MEAN))
+    return Poisson().deviance(z.reshape(count, -1), rows.y.reshape(count, -1), w) / float(w.sum())
+
+
+def mean_squared_error(rows: Compared) -> float:
     """Mean over rows and outputs of (mean - t)²."""
-    return _average(np.square(mean - _values(mean, rows), dtype=np.float64).mean(axis=1), rows)
+    return rows.mean(np.square(rows.predicted - rows.y, dtype=np.float64))
 
 
-def mean_absolute_error(mean: Array, rows: Rows) -> float:
-    """Mean over rows and outputs of |mean - t|."""
-    return _average(np.abs(mean - _values(mean, rows), dtype=np.float64).mean(axis=1), rows)
-
-
-def root_mean_squared_error(mean: Array, rows: Rows) -> float:
+def root_mean_squared_error(rows: Compared) -> float:
     """The root of the mean squared error."""
-    return float(np.sqrt(mean_squared_error(mean, rows)))
+    return float(np.sqrt(mean_squared_error(rows)))
 
 
-def r2(mean: Array, rows: Rows) -> float:
+def mean_absolute_error(rows: Compared) -> float:
+    """Mean over rows and outputs of |mean - t|."""
+    return rows.mean(np.abs(rows.predicted - rows.y, dtype=np.float64))
+
+
+def r2(rows: Compared) -> float:
     """1 - squared error / squared error of the weighted mean, averaged over outputs; 0 for a constant target."""
-    t = _values(mean, rows).astype(np.float64)
+    t, mean = (values.reshape(len(rows.y), -1) for values in (rows.y.astype(np.float64), rows.predicted))
     weights = np.ones(len(t)) if rows.weights is None else rows.weights.astype(np.float64)
     if not weights.any():
         return float("nan")
@@ -85,58 +281,34 @@ def r2(mean: Array, rows: Rows) -> float:
     return float((1 - ratio).mean())
 
 
-def macro_f1(mean: Array, rows: Rows, cut: float = 0.5) -> float:
-    """Mean over classes of F1 = 2TP / (2TP + FP + FN); a class neither present nor predicted counts as 0."""
-    if mean.shape[1] == 1:
-        pairs, classes = 2 * (_values(mean, rows)[:, 0] > 0.5) + (mean[:, 0] > cut), 2
-    else:
-        classes = mean.shape[1]
-        pairs = classes * true_labels(rows) + mean.argmax(axis=1)
-    counts = np.bincount(pairs, rows.weights, minlength=classes * classes).reshape(classes, classes)
-    right = counts.diagonal()
-    both = counts.sum(axis=0) + counts.sum(axis=1)
-    return float(np.divide(2 * right, both, out=np.zeros(classes), where=both > 0).mean())
-
-
-def macro_f1_of_outputs(mean: Array, rows: Rows, cut: float = 0.5) -> float:
-    """Mean over independent yes/no outputs of the F1 of "yes"; an output without any yes counts as 0."""
-    said, true = mean > cut, _values(mean, rows) > 0.5
-    weights = np.ones(len(said)) if rows.weights is None else rows.weights.astype(np.float64)
-    right, both = ((weights[:, None] * counted).sum(axis=0) for counted in (said & true, 1 * said + true))
-    return float(np.divide(2 * right, both, out=np.zeros(len(both)), where=both > 0).mean())
-
-
-def _average(of_rows: Array, rows: Rows) -> float:
-    """The mean over rows by their weights; NaN where none has any."""
-    if rows.weights is None:
-        return float(of_rows.mean(dtype=np.float64))
-    weights = rows.weights.astype(np.float64)
-    return float((weights * of_rows).sum() / weights.sum()) if weights.any() else float("nan")
-
-
-def _values(mean: Array, rows: Rows) -> Array:
-    if rows.values is not None:
-        return rows.values
-    assert rows.labels is not None
-    one_hot: Array = rows.labels[:, None] == np.arange(mean.shape[1])
-    return one_hot.astype(mean.dtype)
-
-
-_ERRORS = {
-    "mse": mean_squared_error,
-    "mean_squared_error": mean_squared_error,
-    "mae": mean_absolute_error,
-    "mean_absolute_error": mean_absolute_error,
-    "rmse": root_mean_squared_error,
-}
-_ONE_OF_MANY = ("categorical_accuracy", "sparse_categorical_accuracy")
-_PROBABILITIES = ("log_loss", "brier", "roc_auc", "average_precision")
-_DECISIONS = ("balanced_accuracy", "precision", "recall")  # and F-beta
-NAMES = (
-    *("accuracy", "acc", *_ONE_OF_MANY, "binary_accuracy", "balanced_accuracy", "macro_f1", "f1", "f2", "f0.5"),
-    *("precision", "recall", *_PROBABILITIES, "r2", *_ERRORS),
+_ERROR = Metric("", None, False, Needs.NUMBERS, reported=Reported.COUNTS | Reported.NUMBER)
+_add(
+    _ERROR,
+    "poisson_deviance",
+    poisson_deviance,
+    reported=Reported.COUNTS,
+    meaning="mean distance of counts; 0 is perfect",
 )
-_FUNCTIONS = {"log_loss": "log_loss", "brier": "brier_score_loss"}  # of linnet.evaluate; others end in _score
+_add(
+    _ERROR,
+    "rmse",
+    root_mean_squared_error,
+    title="RMSE",
+    meaning="root of the mean squared error, in units of the target",
+)
+_add(
+    _ERROR,
+    "mae",
+    mean_absolute_error,
+    title="Mean absolute error",
+    meaning="mean distance, in units of the target",
+    aliases=["mean_absolute_error"],
+)
+_add(_ERROR, "r2", r2, greater_is_better=True, title="R²", meaning="share of the variance that is explained")
+_add(_ERROR, "mse", mean_squared_error, reported=Reported.NEVER, aliases=["mean_squared_error"])
+
+# ---- of a training ----
+
 # How the names of functions end that are better the smaller, and the greater, they are.
 _FALLING = ("error", "loss", "deviance", "mse", "mae", "mape", "smape", "rmse", "msle", "rmsle", "nll", "brier", "cost")
 _RISING = ("score", "accuracy", "acc", "auc", "r2", "f1", "precision", "recall", "gain", "profit", "correlation")
@@ -158,25 +330,10 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         return _of_function(metric)
     if not isinstance(metric, str):
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
-    if metric in _ERRORS:
-        return NamedMetric(metric, _ERRORS[metric], greater_is_better=False)
-    if metric in _ONE_OF_MANY and outputs < 2:
-        raise ConfigError(f"{metric} needs one output a class: for a single output use 'binary_accuracy'")
-    if metric == "r2":
-        return NamedMetric(metric, r2)
-    cut = head.cut
-    independent = head.has_probabilities and not head.coupled  # outputs are labels of their own
-    if metric == "macro_f1" and independent and outputs > 1:
-        return NamedMetric(metric, partial(macro_f1_of_outputs, cut=cut))
-    if metric == "macro_f1":
-        return NamedMetric(metric, partial(macro_f1, cut=cut))
-    if metric in _ONE_OF_MANY or (metric in ("accuracy", "acc") and outputs > 1 and not independent):
-        return NamedMetric(metric, one_of_many_accuracy)
-    if metric in ("accuracy", "acc", "binary_accuracy"):
-        return NamedMetric(metric, partial(yes_no_accuracy, cut=cut))
-    if metric in _PROBABILITIES or metric in _DECISIONS or _beta(metric) is not None:
-        return _of_classes(metric, head, outputs, cut)
-    raise unknown_name("metric", metric, NAMES)
+    found = metric_named(metric)
+    if not found.complete:
+        raise ConfigError(f"the metric {metric} needs more than its name: give a function of (targets, means)")
+    return found.bound(metric, head, outputs)
 
 
 def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
@@ -198,49 +355,6 @@ def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
             ) from error
 
     return NamedMetric(name, compute, not falls, guessed)
-
-
-def _beta(metric: str) -> float | None:
-    """The beta of f1, f2, f0.5 and so on."""
-    found = re.fullmatch(r"f(\d+(\.\d+)?)", metric)
-    return float(found[1]) if found else None
-
-
-def _of_classes(metric: str, head: Head, outputs: int, cut: float) -> NamedMetric:
-    """A metric of linnet.evaluate: of the second of two classes, else the mean over classes ("macro")."""
-    if not head.classifies:
-        raise ConfigError(f"the metric {metric} is for classes, and this model predicts numbers: choose 'rmse' or 'r2'")
-    if not head.has_probabilities and metric in _PROBABILITIES:
-        raise ConfigError(f"the metric {metric} needs probabilities, which a perceptron does not have: choose 'f1'")
-    labels = not head.coupled and outputs > 1  # independent yes/no answers
-    if labels and metric in ("balanced_accuracy", "log_loss", "brier"):
-        raise ConfigError(
-            f"the metric {metric} needs one class a row, not {outputs} yes/no labels: choose 'f1' or 'loss'"
-        )
-
-    def compute(mean: Array, rows: Rows) -> float:
-        from linnet import evaluate
-
-        beta = _beta(metric)
-        name = _FUNCTIONS.get(metric, f"{metric}_score") if beta is None else "fbeta_score"
-        score: Callable[..., float] = getattr(evaluate, name)
-        how: dict[str, Any] = {"sample_weight": rows.weights}
-        if outputs > 1 and not labels:
-            true, said = true_labels(rows), mean.argmax(axis=1)
-        else:
-            true, said = (_values(mean, rows) > 0.5).astype(np.intp), (mean > cut).astype(np.intp)
-        if outputs == 1:
-            true, said, mean = true[:, 0], said[:, 0], mean[:, 0]
-        if metric in _PROBABILITIES:
-            if not labels:
-                how["labels"] = np.arange(max(outputs, 2))
-            return float(score(true, mean.astype(np.float64), **how))
-        if metric != "balanced_accuracy":
-            how |= {"average": "binary" if outputs == 1 else "macro", "zero_division": 0}
-            how |= {} if beta is None else {"beta": beta}
-        return float(score(true, said, **how))
-
-    return NamedMetric(metric, compute, greater_is_better=metric not in ("log_loss", "brier"))
 
 
 def several_metrics(metrics: Any) -> list[Any]:

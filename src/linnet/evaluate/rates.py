@@ -38,6 +38,15 @@ def check_beta(beta: object) -> float:
     return number if math.isfinite(number * number) else math.inf
 
 
+def f_beta_parts(right: Any, said: Any, true: Any, beta: float) -> tuple[Any, Any]:
+    """F-beta = (1 + b²) TP / (TP + FP + b² (TP + FN)) as what is divided by what; of an infinite beta, recall.
+
+    right = TP, said = TP + FP, true = TP + FN: numbers or arrays, possibly complex.
+    """
+    b2 = beta * beta
+    return (right, true) if math.isinf(b2) else ((1 + b2) * right, said + b2 * true)
+
+
 @dataclass(frozen=True)
 class Rates:
     """All rates of one positive class against the rest, from its four counts (or weights).
@@ -114,10 +123,8 @@ class Rates:
     def f_beta(self, beta: float) -> float:
         """(1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)): recall counts b times as much."""
         beta = check_beta(beta)
-        if math.isinf(beta):
-            return self.recall
-        b2 = beta * beta
-        return self._part((1 + b2) * self.tp, self.tp + self.fp + b2 * (self.tp + self.fn), f"F{beta:g}")
+        parts = f_beta_parts(self.tp, self.tp + self.fp, self.tp + self.fn, beta)
+        return self._part(*parts, "recall" if math.isinf(beta) else f"F{beta:g}")
 
     @property
     def balanced_accuracy(self) -> float:

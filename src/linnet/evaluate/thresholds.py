@@ -17,6 +17,7 @@ from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_probabilities, as_score_table, place_of, plain, sorted_labels
 from linnet.evaluate.rates import Rates, check_beta
 from linnet.fit.solvers.products import product
+from linnet.registry import saved
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Objective(ABC):
         return Threshold(threshold, value, cutoffs.at(threshold), met)
 
 
+@saved
 @dataclass(frozen=True)
 class FBeta(Objective):
     """The highest F-beta; of several such thresholds the highest."""
@@ -75,6 +77,7 @@ class FBeta(Objective):
         return f"F{self.beta:g}"
 
 
+@saved
 @dataclass(frozen=True)
 class RecallAtLeast(Objective):
     """Recall of at least so much, with the highest precision; of several such thresholds the highest recall."""
@@ -94,6 +97,7 @@ class RecallAtLeast(Objective):
         return f"recall >= {self.recall:g}"
 
 
+@saved
 @dataclass(frozen=True)
 class PrecisionAtLeast(Objective):
     """Precision of at least so much, with the highest recall; of several such thresholds the highest precision.
@@ -120,6 +124,7 @@ class PrecisionAtLeast(Objective):
         return f"precision >= {self.precision:g}"
 
 
+@saved
 class Cost(Objective):
     """The lowest mean cost a row; `matrix[i][j]` is the cost of saying class j of a row of class i.
 

@@ -1,7 +1,6 @@
 """Parameters of estimators to JSON, for checkpoints, and back. Model files have a form of their own: export.tree."""
 
 import hashlib
-import inspect
 import os
 from collections.abc import Mapping
 from types import CodeType
@@ -9,15 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linnet.fit.checkpoint.checkpoint import Checkpoint
-from linnet.fit.loop.optimizers import OPTIMIZERS
-from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay
-from linnet.heads.activations import Activation
+from linnet.registry import arguments_of, setting_named
 
-_SCHEDULES = (Constant, StepDecay, InverseScaling, ExponentialDecay, Cosine)
-_CLASSES: list[type] = [*OPTIMIZERS.values(), *_SCHEDULES, Activation, Checkpoint]
 _NUMBERS = "biuf"  # kinds of NumPy's types
-_OBJECTS = {each.__name__: each for each in _CLASSES}
 
 
 def to_json(value: Any) -> Any:
@@ -36,11 +29,7 @@ def to_json(value: Any) -> Any:
         return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if type(value).__name__ in _OBJECTS:
-        names = [name for name in inspect.signature(type(value)).parameters if name != "lr"]
-        parts = {name: getattr(value, "schedule" if name == "learning_rate" else name, None) for name in names}
-        if isinstance(value, Schedule):
-            parts["learning_rate"] = value.learning_rate
+    if (parts := arguments_of(value)) is not None:
         return {"object": type(value).__name__, "with": {name: to_json(part) for name, part in parts.items()}}
     name = getattr(value, "__qualname__", type(value).__name__)
     return {"unknown": name, "digest": hashlib.sha256(repr(_content(value)).encode()).hexdigest()}
@@ -100,9 +89,8 @@ def from_json(value: Any, name: str) -> Any:
         return array if value["dtype"] == "|O" else array.astype(_number_type(value["dtype"]))
     if "dict" in value:
         return {from_json(key, name): from_json(item, name) for key, item in value["dict"]}
-    if "object" in value and value["object"] in _OBJECTS:
-        parts = {part: from_json(item, name) for part, item in value["with"].items()}
-        return _OBJECTS[value["object"]](**parts)
+    if "object" in value and (kind := setting_named(value["object"])) is not None:
+        return kind(**{part: from_json(item, name) for part, item in value["with"].items()})
     if value.keys() != {"unknown", "digest"}:
         raise TypeError(name)
     raise UnknownObject(

@@ -10,14 +10,14 @@
 | arrays of texts or objects | {"items": [...], "shape": [...], "dtype": "|O"} |
 | objects | {"object": name of the class, "state": {name: value}} |
 
-Reading makes objects of the classes it is given, and of no others: no code is looked up by a name from a file. Values
-of a dataclass must be of the types it says.
+Reading makes objects of the classes that are registered (`linnet.registry`), and of no others: no code is looked up by
+a name from a file. Values of a dataclass must be of the types it says.
 """
 
 import math
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 from linnet.data.characters import broken, is_whole
 from linnet.errors import ConfigError, FormatError
+from linnet.registry import class_named, name_of, state_of
 from linnet.untrusted import as_text, fits
-
-Class = Callable[[str], type | None]  # the class of a name, or None
 
 _SCALARS = (str, bool, int, float, np.generic, type(None))
 _DTYPE = re.compile(r"[<>|=]?([biuf]\d{1,2}|U\d{1,9}|O|[mM]8(\[\d*\w+\])?)")
@@ -38,14 +37,10 @@ _WIDE = 32  # bytes of an array of texts for each character, and for each of its
 
 
 class Packer:
-    """Collects arrays while it turns values into JSON. An array that occurs twice is kept once.
+    """Collects arrays while it turns values into JSON. An array that occurs twice is kept once."""
 
-    `known` gives the name of a class, if its objects may be kept, and `state` what is kept of an object.
-    """
-
-    def __init__(self, known: Callable[[type], str | None], state: Callable[[Any], dict[str, Any]]) -> None:
+    def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._known, self._state = known, state
         self._seen: dict[int, tuple[str, NDArray[Any]]] = {}  # with the array, which keeps its id from being used again
 
     def pack(self, value: Any, path: str) -> Any:
@@ -70,7 +65,7 @@ class Packer:
             return {"tuple": [self.pack(item, f"{path}.{index}") for index, item in enumerate(value)]}
         if isinstance(value, Mapping):
             return {"dict": [[self.pack(key, path), self.pack(item, f"{path}.{key}")] for key, item in value.items()]}
-        name = self._known(type(value))
+        name = name_of(type(value))
         if name is None:
             kind = type(value)
             what = "a function" if callable(value) else f"of type {kind.__module__.split('.')[0]}.{kind.__qualname__}"
@@ -78,7 +73,7 @@ class Packer:
                 f"{path} is {what}, which a model file cannot hold: it holds data only, and no code: use linnet's own"
             )
         # by name, since the order in which a model got its attributes depends on how it came about
-        state = sorted(self._state(value).items(), key=lambda item: (item[0].startswith("_"), item[0]))
+        state = sorted(state_of(value).items(), key=lambda item: (item[0].startswith("_"), item[0]))
         return {"object": name, "state": {key: self.pack(item, f"{path}.{key}") for key, item in state}}
 
     def _array(self, array: NDArray[Any], path: str) -> Any:
@@ -99,27 +94,16 @@ class Packer:
         return {"array": name, **node}
 
 
-def state_of(value: Any) -> dict[str, Any]:
-    """The attributes of an object."""
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    state = value.__getstate__()
-    return dict(state) if state is not None else {}
-
-
 def _widest(items: list[Any]) -> int:
     """How many bytes an array of so many characters may take: texts are padded to the longest."""
     return _WIDE * sum(8 + len(item) for item in items if isinstance(item, str))
 
 
 class Unpacker:
-    """Turns JSON and arrays into values again; `check` raises a FormatError for objects that cannot be."""
+    """Turns JSON and arrays into values again; objects that cannot be are FormatErrors, or errors of Python."""
 
-    def __init__(
-        self, arrays: Mapping[str, NDArray[Any]], known: Class, check: Callable[[Any], None] = lambda made: None
-    ) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._arrays = arrays
-        self._known, self._check = known, check
 
     def unpack(self, node: Any) -> Any:
         """Return the value; what is not of the forms above is a FormatError."""
@@ -150,8 +134,11 @@ class Unpacker:
             case ("dtype", "items", "shape"):
                 return self._items(node["items"], node["shape"], _plain(node["dtype"], "OU"))
             case ("object", "state"):
+                name = as_text(node["object"])
+                if (kind := class_named(name)) is None:  # first: a class that is loaded registers those of its parts
+                    raise FormatError(f"the file holds a {name[:60]}, which this version of linnet does not know")
                 state = {as_text(name): self.unpack(item) for name, item in node["state"].items()}
-                return self._object(node["object"], state)
+                return _object(kind, name, state)
         keys = ", ".join(name[:20] for name in list(node)[:5])
         raise FormatError(f"the file holds something with {keys or 'nothing in it'}, which this version does not know")
 
@@ -168,28 +155,27 @@ class Unpacker:
         array[:] = items
         return array.reshape(shape).astype(dtype)
 
-    def _object(self, name: str, state: dict[str, Any]) -> Any:
-        known = self._known(name)
-        if known is None:
-            raise FormatError(f"the file holds a {name[:60]}, which this version of linnet does not know")
-        if hasattr(known, "_from_file"):  # a class that has its own form in files
-            made: Any = known._from_file(state)
-        elif is_dataclass(known):
-            hints, kept = _hints(known), {}
-            for field in (field for field in fields(known) if field.init and field.name in state):
-                kept[field.name] = state[field.name]
-                if not fits(kept[field.name], hints[field.name]):
-                    raise FormatError(f"{field.name} of a {name} has the wrong type: {_short(kept[field.name])}")
-            made = known(**kept)
-        else:
-            for key in state:
-                if hides(known, key):
-                    raise FormatError(f"the file holds a {name} with an attribute {key[:60]!r}, which cannot be one")
-            made = object.__new__(known)
-            restore = getattr(made, "__setstate__", made.__dict__.update)
-            restore(state)
-        self._check(made)
-        return made
+
+def _object(kind: type, name: str, state: dict[str, Any]) -> Any:
+    if hasattr(kind, "_from_file"):  # a class that has its own form in files
+        made: Any = kind._from_file(state)
+    elif is_dataclass(kind):
+        hints, kept = _hints(kind), {}
+        for field in (field for field in fields(kind) if field.init and field.name in state):
+            kept[field.name] = state[field.name]
+            if not fits(kept[field.name], hints[field.name]):
+                raise FormatError(f"{field.name} of a {name} has the wrong type: {_short(kept[field.name])}")
+        made = kind(**kept)
+    else:
+        for key in state:
+            if hides(kind, key):
+                raise FormatError(f"the file holds a {name} with an attribute {key[:60]!r}, which cannot be one")
+        made = object.__new__(kind)
+        restore = getattr(made, "__setstate__", made.__dict__.update)
+        restore(state)
+    if hasattr(made, "_check_file"):
+        made._check_file()
+    return made
 
 
 def hides(known: type, name: str) -> bool:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from linnet.checks import check_number
 from linnet.errors import ConfigError, unknown_name
+from linnet.registry import setting
 
 ACTIVATIONS = (
     "identity",
@@ -40,6 +41,7 @@ ACTIVATIONS = (
 _OTHER_NAMES = {"linear": "identity", "logistic": "sigmoid", "swish": "silu", "exp": "exponential"}
 
 
+@setting
 @dataclass(frozen=True, slots=True)
 class Activation:
     """An activation and, for leaky_relu, its slope below zero."""

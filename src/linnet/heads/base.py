@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.errors import ConfigError, FormatError, unknown_name
 from linnet.heads.activations import Activation, as_activation
+from linnet.registry import saved
 
 Floats = NDArray[np.float64]
 Targets = NDArray[Any]  # labels, one per row, or values, rows x outputs
@@ -22,7 +23,7 @@ HEADS: "dict[str, type[Head]]" = {}  # by family: filled by `registered`
 def registered(kind: _Kind) -> _Kind:
     """Make a head known by the name of its family."""
     HEADS[kind.family] = kind
-    return kind
+    return saved(kind, "Head")  # files name the family
 
 
 def head_named(family: str, parameter: float = 0.0) -> "Head":
@@ -37,6 +38,7 @@ def heads_by_loss(*, keras: bool = False) -> "dict[str, type[Head]]":
     return {name: kind for kind in HEADS.values() for name in (kind.keras_losses if keras else kind.losses)}
 
 
+@saved
 @dataclass(frozen=True)
 class Head:
     """A distribution for the target and the activation that makes its mean from z, the last layer's linear output.
@@ -250,7 +252,7 @@ class Head:
 
     # ---- files ----
 
-    def _state_in_file(self) -> dict[str, Any]:
+    def _file_state(self) -> dict[str, Any]:
         """What a model file keeps of a head, whichever it is."""
         return {
             "activation": self.output,

@@ -127,8 +127,8 @@ class NegativeBinomial(Head):
         r = 1 / np.maximum(dispersion, LEAST_ALPHA)
         return stats.nbinom(r, r / (r + mean))
 
-    def _state_in_file(self) -> dict[str, Any]:
-        return {**super()._state_in_file(), "quasi": self.estimated}
+    def _file_state(self) -> dict[str, Any]:
+        return {**super()._file_state(), "quasi": self.estimated}
 
     @classmethod
     def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> Head:

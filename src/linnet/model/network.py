@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
@@ -15,6 +16,7 @@ from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError
 from linnet.heads import Head, Normal
 from linnet.heads.activations import Activation
+from linnet.registry import need, saved
 
 if TYPE_CHECKING:
     from linnet import _core
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 Theta = NDArray[Any]  # float32 or float64
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One layer: h = activation(x W + b).
@@ -51,6 +54,7 @@ class Block(NamedTuple):
     biases: Theta  # outputs
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Network:
     """Layers on `inputs` columns, and a head on top. The last layer's activation is the head's."""
@@ -136,3 +140,9 @@ class Network:
             for (inputs, outputs), layer, activation in zip(self.shapes, self.layers, activations, strict=True)
         ]
         return core.Network(specs, self.head.core_family, self.head.parameter, self.head.function)
+
+
+def need_parameters(made: Any, network: Any, theta: Any) -> None:
+    """Refuse a model from a file whose parameters are not those of its network."""
+    need(isinstance(theta, np.ndarray) and theta.dtype in (np.float32, np.float64), made, "theta")
+    need(network is None or (isinstance(network, Network) and theta.shape == (network.size,)), made, "theta")

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._sklearn import Classifier, check_fitted, check_form, takes_weights, weighed_if
+from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import empty
 from linnet.errors import ConfigError, DataError
@@ -16,6 +17,7 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass.decisions import with_winner
 from linnet.multiclass.learners import Learners, TrainingSet, train
+from linnet.registry import need
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -43,7 +45,7 @@ class Reduction(Classifier):
 
     @abstractmethod
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
-        """Rows x classes, from the answers to all problems."""
+        """BinaryProblems x classes, from the answers to all problems."""
 
     @abstractmethod
     def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
@@ -179,6 +181,20 @@ class Reduction(Classifier):
     def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
         """Probabilities and winners in an ONNX graph, from the log-odds."""
         raise ConfigError(f"{type(self).__name__} has no form in ONNX")
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if "learners_" in self.__dict__:
+            need(isinstance(self.learners_, Learners), self, "learners_")
+            need(self.classes_.ndim == 1 and len(self.classes_), self, "classes_")
+            self._check_learners(len(self.classes_), self.learners_.count)
+
+    @abstractmethod
+    def _check_learners(self, classes: int, learners: int) -> None:
+        """Refuse a reduction from a file that cannot have so many binary classifiers for so many classes."""
+
+    def _input_encoder(self) -> Encoder | None:
+        return self.learners_.input_encoder() if "learners_" in self.__dict__ else None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learners_")

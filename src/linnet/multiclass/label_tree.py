@@ -15,6 +15,8 @@ from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.learners import TrainingSet
 from linnet.multiclass.one_vs_rest import OneVsRestClassifier
 from linnet.multiclass.search import best_leaves
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 TREES = ("balanced", "huffman", "confusion")
 
 
+@saved
 class LabelTreeClassifier(Reduction):
     """K - 1 classifiers in a binary tree, each on the rows of the classes below it: does the row go left or right?
 
@@ -42,6 +45,14 @@ class LabelTreeClassifier(Reduction):
         self.estimator = estimator
         self.tree = tree
         self.n_jobs = n_jobs
+
+    def _check_learners(self, classes: int, learners: int) -> None:
+        """Its nodes must be a tree: native code walks down from the first one."""
+        children, nodes = self.children_, classes - 1
+        need(fits(children, NDArray[np.int32]) and children.shape == (nodes, 2), self, "children_")
+        need(sorted(children.ravel().tolist()) == [*range(-classes, 0), *range(1, nodes)], self, "children_")
+        need((children > np.arange(nodes)[:, None]).sum() == max(0, nodes - 1), self, "children_")
+        need(learners == nodes, self, "learners_")
 
     def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         count = len(self.classes_)

@@ -13,6 +13,7 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.learners import TrainingSet
+from linnet.registry import need, saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
@@ -41,6 +42,7 @@ def couple(pairs: Floats) -> Floats:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
+@saved
 class OneVsOneClassifier(Reduction):
     """K (K - 1) / 2 classifiers, one for every two classes; the class with most votes is said.
 
@@ -52,6 +54,9 @@ class OneVsOneClassifier(Reduction):
     def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
         self.estimator = estimator
         self.n_jobs = n_jobs
+
+    def _check_learners(self, classes: int, learners: int) -> None:
+        need(learners == classes * (classes - 1) // 2, self, "learners_")
 
     def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         return CodeMatrix.from_pairs(*self._pairs, len(self.classes_), labels)

@@ -15,6 +15,8 @@ from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.multiclass.base import Places, Reduction, as_rows
 from linnet.multiclass.decisions import log_yes, shares, with_winner
 from linnet.multiclass.learners import TrainingSet
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 TIE_BREAKS = ("score", "random")
 
 
+@saved
 class OneVsRestClassifier(Reduction):
     """K classifiers, "k or not"; the class whose classifier is most sure of its yes is said.
 
@@ -53,6 +56,10 @@ class OneVsRestClassifier(Reduction):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _check_learners(self, classes: int, learners: int) -> None:
+        need(fits(self.label_table_, bool) and fits(self.seed_, int), self, "label_table_")
+        need(learners == (classes if self.label_table_ or classes > 2 else classes - 1), self, "learners_")
 
     @property
     def multilabel_(self) -> bool:

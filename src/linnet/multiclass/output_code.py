@@ -14,6 +14,8 @@ from linnet.multiclass import codes as matrices
 from linnet.multiclass.base import Places, Reduction
 from linnet.multiclass.decisions import log_yes_and_no, shares
 from linnet.multiclass.learners import TrainingSet
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
@@ -22,6 +24,7 @@ CODES = ("dense", "sparse", "exhaustive", "bch")
 DECODINGS = ("likelihood", "hamming", "loss")
 
 
+@saved
 class OutputCodeClassifier(Reduction):
     """A code matrix M, classes x classifiers: classifier l tells the classes with +1 in column l from those with -1.
 
@@ -63,6 +66,11 @@ class OutputCodeClassifier(Reduction):
         self.draws = draws
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _check_learners(self, classes: int, learners: int) -> None:
+        book = self.code_book_
+        need(fits(book, NDArray[np.int8]) and np.isin(book, (-1, 0, 1)).all(), self, "code_book_")
+        need(book.shape == (classes, learners), self, "code_book_")
 
     def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         if self.decoding not in DECODINGS:

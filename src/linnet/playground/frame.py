@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linnet.data.rows import Rows
 from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.curves import Cutoffs
+from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
 from linnet.fit.objective import Objective, penalty
 from linnet.heads import Bernoulli, Categorical
@@ -122,7 +123,7 @@ class Scene:
         assert isinstance(rows.x, np.ndarray)
         means = self.means(theta, rows.x)
         if not self.data.classes:
-            return Score(loss, r2(means, rows), None)
+            return Score(loss, r2(Compared.of_means(means, rows, self.model.network.head)), None)
         counts = Confusion.of(y, self.decide(means, threshold), labels=range(self.data.outcomes))
         return Score(loss, counts.accuracy, counts.counts)
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linnet.evaluate.metric import Compared
 from linnet.fit.objective import Objective
 from linnet.model.network import Network
 from linnet.tables.kinds import Column, Kind
-from linnet.tables.metrics import Compared, metrics_of
+from linnet.tables.metrics import metrics_of
 from linnet.tables.model import TableModel
 from linnet.tables.predictions import Evaluation
 from linnet.tables.rows import AppliedRows, Array

@@ -7,7 +7,7 @@ from linnet.report.coefficients import Coefficient, Coefficients
 from linnet.report.facts import Facts
 from linnet.report.markup import Safe, cut, name, number, several, table, tag
 from linnet.report.number_facts import NumberFacts
-from linnet.report.sections import in_text, section
+from linnet.report.sections import as_metric, in_text, section
 from linnet.report.svg import widened
 
 _IN_TABLE = 30
@@ -112,7 +112,8 @@ def _importance(facts: Facts) -> tuple[str, str, Safe]:
     rows = [
         (name(one.name), charts.dot_with_interval(x, one.rise, one.low, one.high), number(one.rise, 3)) for one in shown
     ]
-    moved = f"{'Fall' if facts.importance_metric == 'accuracy' else 'Rise'} of {in_text(facts.importance_metric)}"
+    falls = as_metric(facts.importance_metric).greater_is_better
+    moved = f"{'Fall' if falls else 'Rise'} of {in_text(facts.importance_metric)}"
     listed = table(("Column", charts.axis_of_cells(x), moved), rows, "llr")
     more = len(facts.importance) - len(shown)
     rest = tag("p", f"And {several(more, 'column')} that matter less.", class_="note") if more > 0 else ""

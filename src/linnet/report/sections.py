@@ -2,7 +2,10 @@
 
 import math
 
+from linnet.errors import ConfigError
 from linnet.evaluate import Interval
+from linnet.evaluate.metric import Metric
+from linnet.evaluate.metrics import metric_named
 from linnet.report import charts
 from linnet.report.facts import Facts
 from linnet.report.markup import Safe, count, cut, join, name, number, percent, several, table, tag
@@ -12,36 +15,19 @@ from linnet.tables.task import Task
 _MOST_COLUMNS = 60
 _MOST_NOTICES = 12
 _TILES = 4
-_WORDS = {
-    "log_loss": "Log loss",
-    "roc_auc": "ROC AUC",
-    "average_precision": "Average precision",
-    "balanced_accuracy": "Balanced accuracy",
-    "rmse": "RMSE",
-    "mae": "Mean absolute error",
-    "r2": "R²",
-    "poisson_deviance": "Poisson deviance",
-}
-_MEANS = {
-    "log_loss": "surprise at the actual class; 0 is perfect",
-    "accuracy": "share of rows classified correctly",
-    "balanced_accuracy": "mean recall of the classes",
-    "f1": "harmonic mean of precision and recall",
-    "roc_auc": "how often the likelier of two rows is the right one; 0.5 is chance",
-    "precision": "share of rows predicted as positive that are",
-    "recall": "share of the positive rows that are found",
-    "average_precision": "mean precision over all recalls",
-    "rmse": "root of the mean squared error, in units of the target",
-    "mae": "mean distance, in units of the target",
-    "r2": "share of the variance that is explained",
-    "poisson_deviance": "mean distance of counts; 0 is perfect",
-}
-_ARE_SHARES = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "precision", "recall", "average_precision")
+
+
+def as_metric(name: str) -> Metric:
+    """The metric of a name; one that this version does not know has a name alone, as a model file may say anything."""
+    try:
+        return metric_named(name)
+    except ConfigError:
+        return Metric(name)
 
 
 def words(metric: str) -> str:
     """What people call a metric."""
-    return _WORDS.get(metric, metric.replace("_", " ").capitalize())
+    return as_metric(metric).in_words()
 
 
 def in_text(metric: str) -> str:
@@ -140,12 +126,13 @@ def _notices(facts: Facts) -> Safe:
 
 def metrics(facts: Facts) -> tuple[str, str, Safe]:
     """All metrics with their intervals."""
-    parts = any(one.metric in _ARE_SHARES for one in facts.metrics)
+    parts = any(as_metric(one.metric).share for one in facts.metrics)
     rows = []
     for one in facts.metrics:
         limits = f"{number(one.low)} to {number(one.high)}" if math.isfinite(one.low) else "–"
-        picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if one.metric in _ARE_SHARES else ""
-        what = tag("span", _MEANS.get(one.metric, ""), class_="wide quiet")
+        known = as_metric(one.metric)
+        picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if known.share else ""
+        what = tag("span", known.meaning, class_="wide quiet")
         rows.append((words(one.metric), number(one.value), limits, *((picture,) if parts else ()), what))
     head = ("Metric", "Value", "95% interval", *((charts.axis_of_cells((0, 1)),) if parts else ()), "What it is")
     how = "On the rows held out. An interval holds the value of as many new rows with 95% confidence."

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError
+from linnet.registry import need, saved
 from linnet.tables.options import Options
 from linnet.tables.task import Task
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -20,6 +22,7 @@ Array = NDArray[Any]
 _OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
 
 
+@saved
 class ConstantModel:
     """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure."""
 
@@ -46,6 +49,11 @@ class ConstantModel:
     def predict_proba(self, X: Any) -> Array:
         """The shares of the classes."""
         return np.tile(self.mean_, (len(X), 1))
+
+    def _check_file(self) -> None:
+        if "mean_" in self.__dict__:
+            need(fits(self.mean_, NDArray[np.float64]) and self.mean_.ndim == 1 and len(self.mean_), self, "mean_")
+            need(not self.classes or self.classes_.shape == self.mean_.shape, self, "classes_")
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         from linnet.export.onnx.network import labels, largest

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
+from datetime import datetime, time, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linnet.errors import FormatError
+from linnet.registry import need, saved
 
 
 class Word(StrEnum):
@@ -60,11 +61,13 @@ _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
     *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
 )
+_MOST_BINS = 1 << 16  # columns of a text
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DATE_STYLES = tuple(f"{day}{time}" for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S") for day in _DAYS)
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Column:
     """How a column is read; plain values only."""
@@ -87,6 +90,26 @@ class Column:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", Kind(self.kind))  # files have the word
+
+    def _check_file(self) -> None:
+        least = 1 if self.kind is Kind.TEXT and self.used else 0
+        need(least <= self.bins <= _MOST_BINS and self.missing >= 0 and self.distinct >= 0, self, "bins")
+        anything = (*_NUMBER_STYLES, *_DATE_STYLES)  # an identifier may be written as a number
+        styles = {Kind.NUMBER: _NUMBER_STYLES, Kind.DATE: _DATE_STYLES}.get(self.kind, anything)
+        need(not self.style or (self.style in styles and self.type == "string"), self, "style")
+        need({*self.parts} <= {"year", "month", "weekday", "hour", "days"}, self, "parts")
+        need(self.kind is not Kind.DATE or re.fullmatch(r"\d{4}-\d\d-\d\d", self.start), self, "start")
+
+    def made_up_value(self, level: Any) -> Any:
+        """A value such as the column may have; `level`: of a category."""
+        if self.kind is Kind.DATE:
+            first = datetime.fromisoformat(self.start)
+            return first.strftime(self.style) if self.style else first
+        if self.style:
+            return "0"
+        if self.type.startswith(("time32", "time64", "duration")):
+            return timedelta(0) if self.type.startswith("duration") else time(0)
+        return {Kind.NUMBER: 0, Kind.BOOLEAN: False}.get(self.kind, level)
 
 
 def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
@@ -150,19 +173,6 @@ def _plain_number(name: str, column: pa.ChunkedArray, target: bool) -> Column:
     if distinct == 1 and len(known) == len(values):
         return Column(kind=Kind.CONSTANT, used=False, note="has the same value in every row", **base)
     return _number(base, known, target)
-
-
-def check_read(column: Column) -> None:
-    """Raise a FormatError for what no column can have been read as; it may come from a file."""
-    anything = (*_NUMBER_STYLES, *_DATE_STYLES)  # an identifier may be written as a number
-    styles = {Kind.NUMBER: _NUMBER_STYLES, Kind.DATE: _DATE_STYLES}.get(column.kind, anything)
-    parts = ("year", "month", "weekday", "hour", "days")
-    if column.style and not (column.style in styles and column.type == "string"):
-        raise FormatError(f"column {column.name!r} is read as {column.style[:60]!r}, which linnet does not know")
-    if not {*column.parts} <= {*parts} or (
-        column.kind is Kind.DATE and not re.fullmatch(r"\d{4}-\d\d-\d\d", column.start)
-    ):
-        raise FormatError(f"column {column.name!r} has parts of dates that linnet does not know")
 
 
 def is_time(type_: pa.DataType) -> bool:

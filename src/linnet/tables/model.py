@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import linnet.tables.candidates
+import linnet.tables.network  # noqa: F401 - likewise
+from linnet._sklearn import Estimator
 from linnet.checks import check_random
 from linnet.errors import ConfigError, DataError
 from linnet.export.saved import Saved
 from linnet.heads import Head, Normal, Poisson, draw_class
+from linnet.registry import UNSAVED, need, saved
 from linnet.tables.inputs import Data, as_arrow, as_source
+from linnet.tables.kinds import OTHER
 from linnet.tables.predictions import Evaluation, Predictions, decide
 from linnet.tables.rows import AppliedRows, Array, Examples, KnownRows, Roles, TableRows, target_of
 from linnet.tables.schema import Schema
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from linnet.tables.io.sources import Source
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Tried:
     """A candidate and how it did on the held-out rows."""
@@ -35,7 +41,8 @@ class Tried:
     scores: dict[str, float]  # by metric, of the held-out rows
     chosen: bool = False
     failed: str = ""  # why, if it did
-    seconds: float | None = None  # that it took; not in model files, which are the same for the same run
+    # that it took; not in model files, which are the same for the same run
+    seconds: float | None = field(default=None, metadata=UNSAVED)
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class Run:
     notices: tuple[str, ...] = ()  # what a user should know
 
 
+@saved
 @dataclass(frozen=True)
 class TableModel(Saved):
     """A fitted model that takes tables as they come: columns in any order, with missing values, of files or frames.
@@ -102,13 +110,32 @@ class TableModel(Saved):
     metric: str = ""
     variance: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    run: Run | None = field(default=None, repr=False, compare=False)
+    run: Run | None = field(default=None, repr=False, compare=False, metadata=UNSAVED)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", Task(self.task))  # files have the word
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "run": None}  # a copy in another process, or on disk, holds no rows
+
+    def _check_file(self) -> None:
+        need(self.schema.target is not None and self.schema.target.name == self.roles.target, self, "schema")
+        need(self.task == self.schema.task, self, "task")
+        need(self.task.has_classes == (self.classes is not None), self, "classes")
+        if self.classes is not None:
+            need(self.classes.ndim == 1 and np.array_equal(self.classes, self.estimator.classes_), self, "classes")
+        need(self.threshold is None or (self.task is Task.TWO_CLASSES and 0 <= self.threshold <= 1), self, "threshold")
+        need(self.variance is None or self.variance >= 0, self, "variance")
+
+    def _made_up_row(self, size: int) -> "pa.Table":
+        import pyarrow as pa
+
+        encoder = self.estimator._input_encoder() if isinstance(self.estimator, Estimator) else None
+        levels = {} if encoder is None else encoder.known_levels(besides=[OTHER])
+        found = {column.name: column.made_up_value(levels.get(column.name)) for column in self.schema.used}
+        types = self.schema.types
+        columns = {name: pa.array([value], types[name]) for name, value in found.items()}
+        return pa.table({**columns, **{name: pa.array([1.0]) for name in self.roles.shifts.values()}})
 
     @property
     def needed(self) -> tuple[str, ...]:

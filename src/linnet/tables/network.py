@@ -17,8 +17,10 @@ from linnet.estimators.sequential.layers import Dense, Dropout, l1_l2
 from linnet.estimators.sequential.sequential import Sequential
 from linnet.fit.loop.optimizers import OPTIMIZERS as RULES
 from linnet.fit.loop.optimizers import SGD, Optimizer
+from linnet.registry import UNSAVED, need, saved
 from linnet.tables.rows import numbers_of
 from linnet.tables.task import Task
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +72,7 @@ def stack_of(
     return layers
 
 
+@saved
 @dataclass
 class TableNetwork:
     """A network over columns of numbers; `activation` and `dropout` are one for all layers or one for each."""
@@ -87,8 +90,8 @@ class TableNetwork:
     batch_size: int = 32
     epochs: int = 100
     seed: int = 0
-    threads: int | None = None
-    verbose: int = 0
+    threads: int | None = field(default=None, metadata=UNSAVED)
+    verbose: int = field(default=0, metadata=UNSAVED)
     classes_: Array | None = None  # from here on: what a fit finds
     model_: Sequential | None = None
     history_: dict[str, list[float]] = field(default_factory=dict)
@@ -103,6 +106,10 @@ class TableNetwork:
             raise ConfigError(f"loss={self.loss!r} is not for {self.task}: choose from: {known}")
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
+
+    def _check_file(self) -> None:
+        need(self.classes_ is None or self.classes_.ndim == 1, self, "classes_")
+        need(fits(self.hidden, list[int] | tuple[int, ...]), self, "hidden")
 
     def fit(self, X: "pa.Table", y: Array, sample_weight: Array | None = None) -> Self:
         """Train from first weights on, for all epochs."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from linnet.errors import ConfigError, hearing
 from linnet.evaluate import Interval
-from linnet.tables.metrics import Compared, Metric, as_metric, metrics_of
+from linnet.evaluate.metric import Compared, Metric, Needs
+from linnet.tables.metrics import as_metric, metrics_of
 from linnet.tables.rows import Array, Floats, KnownRows, TableRows
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Evaluation:
 
     def possible(self, wanted: Sequence[Metric]) -> list[Metric]:
         """Those metrics that these predictions have, probabilities or not."""
-        return [metric for metric in wanted if self.proba is not None or not metric.needs_proba]
+        return [metric for metric in wanted if self.proba is not None or metric.needs is not Needs.PROBABILITIES]
 
     def chooser(self) -> Metric:
         """The metric that chose the model; the task's own for a model that none has chosen."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from linnet.data.targets import Labelled
 from linnet.errors import ConfigError, DataError, DataWarning, warn
+from linnet.registry import saved
 from linnet.tables.kinds import Kind, text_numbers
 from linnet.tables.schema import Schema
 from linnet.tables.task import Task
@@ -23,6 +24,7 @@ Floats = NDArray[np.float64]
 _LONGEST_CLASS = 10_000  # characters
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Roles:
     """Columns with a task of their own; none of them is learned from."""

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linnet.errors import DataError, unknown_name
+from linnet.registry import need, saved
 from linnet.tables.kinds import (
     OTHER,
     Column,
@@ -47,6 +48,7 @@ _BINS, _FEW_BINS = 1024, 256  # columns of a text
 _LONG = 100_000  # rows from which a text gets the fewer ones
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Schema:
     """How the columns of a table are read; plain values only, so that it can be written down."""
@@ -59,6 +61,12 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", None if self.task is None else Task(self.task))  # files have the word
+
+    def _check_file(self) -> None:
+        columns = [column.name for column in (*self.columns, *([] if self.target is None else [self.target]))]
+        need(len({*columns}) == len(columns), self, "columns")
+        need(self.task is None or self.target is not None, self, "task")
+        assert self.types is not None  # all of them are known to pyarrow
 
     @classmethod
     def of(

@@ -2,7 +2,6 @@
 that predicts the held-out rows best is kept.
 """
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError, DataError, DataWarning, FitWarning, LinnetError, hearing, warn
-from linnet.evaluate.thresholds import Cost, Objective, as_objective, best_threshold
+from linnet.evaluate.metric import Metric, Needs
+from linnet.evaluate.metrics import metric_named
+from linnet.evaluate.thresholds import best_threshold
 from linnet.tables.candidates import Candidate, candidates
-from linnet.tables.metrics import Metric, as_metric, metrics_of
+from linnet.tables.metrics import as_metric, metrics_of
 from linnet.tables.model import Run, TableModel, Tried
 from linnet.tables.network import TableNetwork
 from linnet.tables.on_disk import TableOnDisk
@@ -220,9 +221,10 @@ def _line(task: Task, options: Options) -> list[Candidate]:
 
 def _metrics(task: Task, line: list[Candidate], options: Options) -> tuple[Metric, list[Metric]]:
     """The metric that chooses, which all candidates must have, and all that are told."""
-    possible = [metric for metric in metrics_of(task) if not metric.needs_proba or all(each.proba for each in line)]
+    every = metrics_of(task) if all(each.proba for each in line) else []
+    possible = every or [metric for metric in metrics_of(task) if metric.needs is not Needs.PROBABILITIES]
     chooser = as_metric(options.metric, task) if options.metric else possible[0]
-    if chooser.needs_proba and chooser not in possible:
+    if chooser.needs is Needs.PROBABILITIES and not every:
         names = ", ".join(metric.name for metric in possible)
         raise ConfigError(f"{chooser.name} needs probabilities, which {options.model} has not: choose from {names}")
     return chooser, [chooser, *(metric for metric in metrics_of(task) if metric.name != chooser.name)]
@@ -264,14 +266,7 @@ def tuned_for(metric: str | None) -> str:
     """The metric that a threshold is tuned for where a model is chosen by this one: itself if it has a best threshold,
     else F1. The others do not depend on it, or are best where all rows are positive, or next to none.
     """
-    return metric if metric and re.fullmatch(r"f[\d.]+|(balanced_)?accuracy", metric) else "f1"
-
-
-def _objective(metric: str, share: float) -> Objective:
-    """The same as an objective, given the share of positive rows: 1 - balanced accuracy is ½ (FN / P + FP / N)."""
-    if metric.endswith("accuracy"):
-        return Cost([[0, 1], [1, 0]] if metric == "accuracy" else [[0, share], [1 - share, 0]])
-    return as_objective(metric)
+    return metric if metric and metric_named(metric).objective is not None else "f1"
 
 
 def _with_threshold(
@@ -284,8 +279,10 @@ def _with_threshold(
     assert predictions.proba is not None
     if options.threshold == "tune":
         positive = rows.y == model.classes[1]
-        objective = _objective(tuned_for(options.metric), float(np.average(positive, weights=rows.weights)))
-        found = best_threshold(positive, predictions.proba[:, 1], objective, sample_weight=rows.weights)
+        objective = metric_named(tuned_for(options.metric)).objective
+        assert objective is not None
+        chosen = objective(float(np.average(positive, weights=rows.weights)))
+        found = best_threshold(positive, predictions.proba[:, 1], chosen, sample_weight=rows.weights)
         threshold = found.threshold
     else:
         threshold = float(options.threshold)

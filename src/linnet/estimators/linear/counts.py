@@ -13,6 +13,7 @@ from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Head, NegativeBinomial, Poisson
 from linnet.heads.negative_binomial import LEAST_ALPHA
+from linnet.registry import saved
 
 _MAX_DISPERSION_ROUNDS = 200  # of estimating the dispersion and the coefficients in turn
 _DISPERSION_TOLERANCE = 1e-12  # relative
@@ -44,6 +45,7 @@ class CountRegressor(PenalisedRegressor):
         return 1.0
 
 
+@saved
 class PoissonRegressor(CountRegressor):
     """Poisson regression of counts: mean e^z, loss e^z - t z."""
 
@@ -51,6 +53,7 @@ class PoissonRegressor(CountRegressor):
         return Poisson()
 
 
+@saved
 class NegativeBinomialRegressor(CountRegressor):
     """Negative binomial regression of overdispersed counts: mean m = e^z, variance m + d m² with a dispersion d.
 

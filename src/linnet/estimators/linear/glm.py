@@ -1,8 +1,9 @@
 """Generalized linear models of one target: penalised regression under any head, and amounts above 0."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Gamma, Head, Tweedie
 from linnet.inference.glm import null_deviance
+from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -127,6 +129,7 @@ class PenalisedRegressor(Regressor, LinearModel):
         return 1 - deviance / null if null > 0 else float(deviance == 0)
 
 
+@saved
 class GammaRegressor(PenalisedRegressor):
     """Gamma regression of positive amounts: mean e^z, loss t e^-z + z."""
 
@@ -134,12 +137,14 @@ class GammaRegressor(PenalisedRegressor):
         return Gamma()
 
 
+@saved
 class TweedieRegressor(PenalisedRegressor):
     """Tweedie regression: variance mean^power; link "auto" is the identity for power <= 0 and the log above."""
 
     power: float
     link: str
     _family: tuple[float, str] | None = None  # power and link of the fit; None in older files
+    _file_types: ClassVar[Mapping[str, Any]] = {"_family": tuple[float, str] | None}
 
     def __init__(
         self,

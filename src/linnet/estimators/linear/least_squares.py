@@ -17,12 +17,15 @@ from linnet.fit.solvers.min_norm import gram, spectrum
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Solution
 from linnet.heads import Normal
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.file import Answers
 
 
+@saved
 class Ridge(Regressor, LinearModel):
     """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several.
 
@@ -110,6 +113,7 @@ class Ridge(Regressor, LinearModel):
         return r_squared(y, self.predict(X, offset=offset), sample_weight)
 
 
+@saved
 class LinearRegression(Ridge):
     """Least squares: Σ w (z - t)²; of several solutions the one with the smallest Σ coef².
 
@@ -163,6 +167,11 @@ class LinearRegression(Ridge):
     def singular_(self) -> Floats:
         """The singular values of the centered table, the largest first."""
         return self._rank_and_singular()[1]
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        need(fits(self.__dict__.get("_spectrum"), tuple[int, Floats] | None), self, "rank_")
+        need(self.__dict__.get("_products") is None, self, "rank_")
 
     def __getstate__(self) -> dict[str, Any]:
         if self._products is not None:

@@ -1,10 +1,12 @@
 """What all linear models share: from the user's table to a solved problem and back to coefficients."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linnet._sklearn import Estimator, check_fitted, check_form
 from linnet.data.columns import Columns
@@ -18,6 +20,7 @@ from linnet.fit.solvers.problem import Floats, Problem, linear_output
 from linnet.fit.solvers.solution import Solution
 from linnet.heads import Head
 from linnet.inference.glm import Inference, infer
+from linnet.registry import need
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -39,6 +42,11 @@ class LinearModel(Estimator):
     threads: int | None
     _encoder: Encoder
     _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
+    _file_types: ClassVar[Mapping[str, Any]] = {
+        "n_iter_": int | NDArray[np.int32],
+        "_encoder": Encoder,
+        "_shifts": tuple[str, ...],
+    }
 
     # ---- what subclasses say ----
 
@@ -242,6 +250,17 @@ class LinearModel(Estimator):
         if exposure is not None and not self._has_log_link():
             raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         return as_offset(offset, exposure, rows, outputs)
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if "coef_" in self.__dict__:
+            _, biases = self._parameters()  # which checks them, as users may set them by hand
+            self._check_outputs(len(biases))
+            spread = self.__dict__.get("dispersion_", 1.0)
+            need(isinstance(spread, float) and 0 < spread < np.inf, self, "dispersion_")
+
+    def _input_encoder(self) -> Encoder | None:
+        return self.__dict__.get("_encoder")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a file; older ones have a second copy of the coefficients, which is dropped."""

@@ -3,9 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from operator import is_
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linnet._sklearn import check_fitted, check_form, metadata
 from linnet.checks import check_random
@@ -27,7 +28,9 @@ from linnet.export.parameters import comparable, to_json
 from linnet.fit.full_batch import FullBatch
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.training import Epoch, OptimizerState
-from linnet.model.network import Block, Theta
+from linnet.model.network import Block, Network, Theta, need_parameters
+from linnet.registry import need
+from linnet.untrusted import fits
 
 _OUTPUT_NAMES = {"sigmoid": "logistic", "exponential": "exp"}  # as scikit-learn calls them
 
@@ -57,6 +60,21 @@ class NetworkEstimator(NetworkParameters):
     _seed: int
     _metrics_given: Any  # as a checkpoint keeps them
     _streamed: Fitter | None = None  # by fit_stream, not yet to its end
+    _file_types: ClassVar[Mapping[str, Any]] = {
+        "best_loss_": float | None,
+        "best_validation_score_": float | None,
+        "dispersion_": NDArray[np.float64] | None,
+        "history_": dict[str, list[float]],
+        "loss_": float,
+        "loss_curve_": list[float],
+        "n_iter_": int,
+        "n_outputs_": int,
+        "stop_reason_": StopReason,
+        "t_": int,
+        "validation_scores_": list[float] | None,
+        "_encoder": Encoder | Preparer,
+        "_seed": int,
+    }
 
     # ---- what kinds of estimators differ in ----
 
@@ -384,6 +402,32 @@ class NetworkEstimator(NetworkParameters):
             members: tuple[Theta, ...] = (parts["_theta"], *parts["_members"][1:])
             network, limits, shifts = parts["_network"], parts.get("_range"), parts.get("_shifts", ())
             self._show(Predictor(self._encoder, network, members, limits, shifts))
+
+    def _file_state(self) -> dict[str, Any]:
+        state = super()._file_state()
+        if "history_" in state:
+            history = state["history_"].items()
+            state["history_"] = {name: numbers for name, numbers in history if name != "seconds"}
+        return state
+
+    def _check_file(self) -> None:
+        super()._check_file()
+        if not self.__sklearn_is_fitted__():
+            return
+        network, theta, members = self._predictor.network, self._predictor.theta, self._predictor.members
+        need_parameters(self, network, theta)
+        need(isinstance(network, Network) and len({id(member) for member in members}) == len(members), self, "members")
+        kind = theta.dtype, theta.shape
+        need(all(isinstance(one, np.ndarray) and (one.dtype, one.shape) == kind for one in members), self, "members")
+        need(self._encoder.count == network.inputs, self, "network")
+        need(fits(self._predictor.shifts, tuple[str, ...]), self, "shifts")
+        spread = self.__dict__.get("dispersion_")
+        need(spread is None or (spread.shape == (network.outputs,) and (spread >= 0).all()), self, "dispersion_")
+        self._check_outputs(network.outputs, several=getattr(self, "_multilabel", False))
+
+    def _input_encoder(self) -> Encoder | None:
+        encoder = self.__dict__.get("_encoder")
+        return encoder.encoder if isinstance(encoder, Preparer) else encoder
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_predictor" in self.__dict__

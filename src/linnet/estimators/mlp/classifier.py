@@ -20,6 +20,7 @@ from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.schedules import Schedule
 from linnet.heads import Bernoulli, draw_class, log_softmax
+from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -123,6 +124,7 @@ class NetworkClassifier(Classifier, NetworkEstimator):
         return tags
 
 
+@saved
 class MLPClassifier(PresetDoor, NetworkClassifier):
     """A multilayer perceptron for classes: softmax over several, the sigmoid for two or for yes/no labels.
 

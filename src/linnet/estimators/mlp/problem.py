@@ -16,7 +16,8 @@ from linnet.errors import ConfigError, DataError
 from linnet.estimators.mlp.predictor import shift
 from linnet.estimators.mlp.settings import Settings
 from linnet.estimators.mlp.targets import Targets
-from linnet.evaluate.metrics import MetricLike, NamedMetric
+from linnet.evaluate.metric import NamedMetric
+from linnet.evaluate.metrics import MetricLike
 from linnet.fit.loop.training import OptimizerState
 from linnet.heads import Head
 from linnet.model.network import Theta

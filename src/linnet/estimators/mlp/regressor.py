@@ -20,6 +20,7 @@ from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.schedules import Schedule
 from linnet.heads import Custom, Floats, Head, NegativeBinomial, heads_by_loss
+from linnet.registry import saved
 from linnet.theory import graph
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         return tags
 
 
+@saved
 class MLPRegressor(PresetDoor, NetworkRegressor):
     """A multilayer perceptron for numbers, counts and amounts.
 

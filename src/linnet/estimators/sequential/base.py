@@ -13,11 +13,13 @@ from linnet.estimators.sequential.losses import Loss
 from linnet.estimators.sequential.stack import Stack
 from linnet.estimators.sequential.summary import summary
 from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
-from linnet.export.saved import Saved
+from linnet.export.saved import Saved, row_of_zeros
 from linnet.fit.loop.optimizers import Optimizer, as_optimizer
 from linnet.fit.loop.training import OptimizerState
 from linnet.model.initialise import initial_theta
-from linnet.model.network import Network, Theta
+from linnet.model.network import Network, Theta, need_parameters
+from linnet.registry import need
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -147,6 +149,21 @@ class SequentialModel(Saved):
     def summary(self, print_fn: Callable[[str], object] = print) -> None:
         """Print the layers, their output shapes and their numbers of parameters."""
         print_fn(summary(self._stack.layers, self._built()))
+
+    # ---- files ----
+
+    def _check_file(self) -> None:
+        if self._network is not None or self._theta is not None:
+            need_parameters(self, self._network, self._theta)
+        need(isinstance(self._stack, Stack) and fits(self.seed, int) and 0 <= self.seed < 2**64, self, "stack")
+        need(fits(self._optimizer, Optimizer | None) and fits(self._loss, Loss | None), self, "loss")
+        need(fits(self._metrics, list[str]), self, "metrics")
+        if self._network is not None and self._loss is not None:
+            head = self._loss.head(self._stack.dense()[-1].activation).with_parameter(self._network.head.parameter)
+            need(self._network == self._stack.network(head), self, "network")
+
+    def _made_up_row(self, size: int) -> Array | None:
+        return None if self._network is None else row_of_zeros(self._network.inputs, size)
 
     # ---- inside ----
 

@@ -10,8 +10,11 @@ from linnet.errors import ConfigError
 from linnet.heads.activations import Activation, as_activation
 from linnet.model.initialise import check_initialiser
 from linnet.model.network import Layer
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Regularizer:
     """l1 Σ|w| + l2 Σw² (Keras' convention: no half)."""
@@ -46,6 +49,7 @@ class Input:
         self.columns = _columns(shape)
 
 
+@saved
 class Dense:
     """A fully connected layer: activation(x W + b).
 
@@ -79,12 +83,21 @@ class Dense:
     def __repr__(self) -> str:
         return f"Dense({self.units}, {self.activation.name!r})"
 
+    def _check_file(self) -> None:
+        need(isinstance(self.activation, Activation), self, "activation")
+        need(fits(self.kernel_regularizer, Regularizer | None), self, "kernel_regularizer")
+        need(fits(self.use_bias, bool), self, "use_bias")
+        need(fits(self.columns, int | None), self, "columns")
+        check_initialiser(self.kernel_initializer)
+        self.to_layer(0.0)
+
     def to_layer(self, dropout: float) -> Layer:
         """The layer as the engine knows it, its inputs dropped at the given rate."""
         penalty = self.kernel_regularizer or Regularizer()
         return Layer(self.units, self.activation, dropout, penalty.l1, 2 * penalty.l2, bool(self.use_bias))
 
 
+@saved
 class Dropout:
     """Drop each of the inputs with probability `rate` in training, and divide the others by 1 - rate."""
 
@@ -94,6 +107,9 @@ class Dropout:
 
     def __repr__(self) -> str:
         return f"Dropout({self.rate:g})"
+
+    def _check_file(self) -> None:
+        need(fits(self.rate, float) and 0 <= self.rate < 1 and fits(self.columns, int | None), self, "rate")
 
 
 def _columns(shape: int | Sequence[int]) -> int:

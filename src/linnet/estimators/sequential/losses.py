@@ -22,10 +22,12 @@ from linnet.data.targets import Labels, as_labels, as_values, check_values
 from linnet.errors import DataError, unknown_name
 from linnet.heads import Head, heads_by_loss
 from linnet.heads.activations import Activation
+from linnet.registry import saved
 
 HEADS = heads_by_loss(keras=True)
 
 
+@saved
 @dataclass(frozen=True, slots=True)
 class Loss:
     """A loss by Keras' name."""

@@ -15,9 +15,11 @@ from linnet.errors import ConfigError, DataError, FitError, warn
 from linnet.estimators.sequential.base import DTYPE, SequentialModel
 from linnet.evaluate.metrics import as_metrics
 from linnet.fit.loop.progress import Verbose, follow
+from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.fit.loop.training import Epoch, Plan, Slice, Training
 from linnet.fit.objective import Objective, penalty, predict
+from linnet.registry import saved
 
 Validation = tuple[object, object] | tuple[object, object, object]
 
@@ -29,13 +31,14 @@ class History:
         self.history: dict[str, list[float]] = {}
         self.epoch: list[int] = []
         self.params = params
-        self.stop_reason = "not started"
+        self.stop_reason = StopReason(StopKind.NOT_STARTED)
 
     def __repr__(self) -> str:
         last = ", ".join(f"{name} {values[-1]:.4g}" for name, values in self.history.items())
         return f"<History of {len(self.epoch)} epochs ({self.stop_reason}): {last}>"
 
 
+@saved
 class Sequential(SequentialModel):
     """A stack of layers: linear, logistic, softmax and Poisson regression, the perceptron, or a multilayer perceptron.
 

@@ -8,8 +8,11 @@ from linnet.errors import ConfigError
 from linnet.estimators.sequential.layers import Dense, Dropout, Input
 from linnet.heads import Head
 from linnet.model.network import Network
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 
+@saved
 class Stack:
     """The layers of a Sequential model and the number of columns of its input, as far as it is known."""
 
@@ -65,6 +68,9 @@ class Stack:
                 rates.append(1 - keep)
                 keep = 1.0
         return rates
+
+    def _check_file(self) -> None:
+        need(fits(self.layers, list[Dense | Dropout]) and fits(self.columns, int | None), self, "layers")
 
     def _width(self) -> int | None:
         dense = [layer for layer in self.layers if isinstance(layer, Dense)]

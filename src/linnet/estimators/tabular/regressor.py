@@ -10,8 +10,10 @@ from linnet.estimators.tabular.base import TabularEstimator
 from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.schedules import Schedule
+from linnet.registry import saved
 
 
+@saved
 class TabularRegressor(TabularEstimator, NetworkRegressor):
     """Numbers, counts or amounts of a table's rows: a small ensemble of networks with what a practitioner would do by
     hand.

@@ -7,7 +7,7 @@ import numpy as np
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import DataError
-from linnet.evaluate.metrics import NamedMetric
+from linnet.evaluate.metric import NamedMetric
 from linnet.heads import Floats, Head
 from linnet.model.network import Network, Theta
 

@@ -35,6 +35,7 @@ from linnet.fit.loop.ensemble import Ensemble
 from linnet.fit.loop.stop_reason import StopReason
 from linnet.fit.loop.stopping import Seen
 from linnet.fit.loop.training import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
+from linnet.registry import setting
 from linnet.untrusted import LONGEST_JSON, fits, parse_json, read_tensors, split_tensors
 
 _KIND = "linnet checkpoint 3"
@@ -42,6 +43,7 @@ _DATA = tuple[str, list[int], str]  # type, shape and digest of an array
 _Kind = TypeVar("_Kind")
 
 
+@setting
 @dataclass(frozen=True)
 class Checkpoint:
     """A file to keep a run in, written every so many `epochs` or `seconds`; without either, every epoch.

@@ -24,6 +24,7 @@ from linnet._native import core
 from linnet.checks import check_number
 from linnet.errors import ConfigError, unknown_name
 from linnet.fit.loop.schedules import Schedule, as_schedule
+from linnet.registry import need, setting
 
 if TYPE_CHECKING:
     from linnet import _core
@@ -68,12 +69,21 @@ class Optimizer:
     def _settings(self) -> dict[str, object]:
         raise AssertionError("every optimizer has its own")
 
+    def _arguments(self) -> dict[str, object]:
+        names = [name for name in signature(type(self)).parameters if name != "lr"]
+        return {name: self.schedule if name == "learning_rate" else getattr(self, name) for name in names}
+
+    def _check_file(self) -> None:
+        again = type(self)(**self._arguments())  # type: ignore[arg-type]  # which checks them
+        need(self.__dict__.keys() == again.__dict__.keys(), self, "state")
+
     def __repr__(self) -> str:
         fields = {name: value for name, value in vars(self).items() if name != "schedule" and value is not None}
         rate = self.schedule if type(self.schedule).__name__ != "Constant" else self.learning_rate
         return f"{type(self).__name__}(learning_rate={rate}{''.join(f', {k}={v!r}' for k, v in fields.items())})"
 
 
+@setting
 class SGD(Optimizer):
     """Stochastic gradient descent, plain, with momentum or with Nesterov's."""
 
@@ -97,6 +107,7 @@ class SGD(Optimizer):
         return {"rule": rule, "momentum": self.momentum}
 
 
+@setting
 class Adagrad(Optimizer):
     """Steps divided by the root of the sum of all squared gradients so far."""
 
@@ -124,6 +135,7 @@ class Adagrad(Optimizer):
         }
 
 
+@setting
 class RMSprop(Optimizer):
     """Steps divided by the root of a running mean of squared gradients."""
 
@@ -145,6 +157,7 @@ class RMSprop(Optimizer):
         return {"rule": core.Rule.rmsprop, "momentum": self.rho, "epsilon": self.epsilon}
 
 
+@setting
 class Adam(Optimizer):
     """Running means of the gradient and of its square, both corrected for their start at zero."""
 
@@ -168,6 +181,7 @@ class Adam(Optimizer):
         return {"rule": core.Rule.adam, "beta1": self.beta_1, "beta2": self.beta_2, "epsilon": self.epsilon}
 
 
+@setting
 class AdamW(Adam):
     """Adam with decoupled weight decay: every weight also shrinks by the rate times `weight_decay` a step."""
 

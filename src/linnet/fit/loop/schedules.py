@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.checks import check_number
+from linnet.registry import setting
 
 Times = NDArray[np.float64]
 
@@ -39,6 +40,7 @@ class Schedule(ABC):
         return np.ascontiguousarray(np.broadcast_to(rates, steps))
 
 
+@setting
 @dataclass(frozen=True, kw_only=True)
 class Constant(Schedule):
     """rate(t) = learning_rate."""
@@ -47,6 +49,7 @@ class Constant(Schedule):
         return np.ones_like(time)
 
 
+@setting
 @dataclass(frozen=True, kw_only=True)
 class StepDecay(Schedule):
     """rate(t) = learning_rate · drop^floor(t / every): times `drop` every `every` epochs."""
@@ -63,6 +66,7 @@ class StepDecay(Schedule):
         return self.drop ** np.floor(time / self.every)
 
 
+@setting
 @dataclass(frozen=True, kw_only=True)
 class InverseScaling(Schedule):
     """rate(t) = learning_rate / (1 + t)^power."""
@@ -77,6 +81,7 @@ class InverseScaling(Schedule):
         return (1 + time) ** -self.power
 
 
+@setting
 @dataclass(frozen=True, kw_only=True)
 class ExponentialDecay(Schedule):
     """rate(t) = learning_rate · decay^t: times `decay` every epoch."""
@@ -91,6 +96,7 @@ class ExponentialDecay(Schedule):
         return self.decay**time
 
 
+@setting
 @dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
     """rate(t) = learning_rate · (final + (1 - final) (1 + cos(π t / epochs)) / 2), constant after `epochs`."""

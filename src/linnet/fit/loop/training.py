@@ -20,12 +20,13 @@ from linnet.fit.loop.threads import ThreadChoice, most_threads
 from linnet.fit.objective import Objective, penalty
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
+from linnet.registry import saved
 
 _SLICE_SECONDS = 0.05  # how long the core runs before Python may hear Ctrl-C
 ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
 
 
-class Metric(Protocol):
+class EpochMetric(Protocol):
     """A number computed from the predicted means (rows x outputs) and the rows they are for."""
 
     @property
@@ -73,7 +74,7 @@ class Plan:
     shuffle: bool = True
     seed: int = 0
     threads: int | None = None  # at most; as many of them as pay, None: of all
-    metrics: Sequence[Metric] = ()
+    metrics: Sequence[EpochMetric] = ()
     weighted_metrics: bool = False  # heed the weights of rows; in Keras metrics do not
     metrics_in_training: bool = True  # or on the validation rows alone, which costs less
     stopping: EarlyStopping | None = None
@@ -90,6 +91,7 @@ class Plan:
             check_number(self.tolerance, "tolerance", at_least=0)
 
 
+@saved
 @dataclass(slots=True)
 class OptimizerState:
     """What an optimizer remembers: arrays as long as theta, updates and epochs so far, its slowdown on plateaus."""
@@ -98,6 +100,9 @@ class OptimizerState:
     updates: int = 0
     epochs: int = 0
     slowdown: float = 1.0
+
+    def _file_state(self) -> dict[str, Any]:
+        return {}  # twice as large as a model, and needed for training only
 
 
 @dataclass(slots=True)

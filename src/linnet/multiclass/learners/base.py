@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.data.encoder import Encoder
 from linnet.evaluate.inputs import Floats
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Learners(ABC):
     @abstractmethod
     def z_graph(self, inputs: "Inputs") -> "Tensor":
         """The log-odds of all problems in an ONNX graph, in float64."""
+
+    @abstractmethod
+    def input_encoder(self) -> Encoder | None:
+        """The encoder of their tables, if it is known."""
 
     def blocks(self, table: Any, width: int) -> Iterator[tuple[slice, Any]]:
         """Blocks of rows of the table, and their places, so small that `width` numbers per row fit into memory."""

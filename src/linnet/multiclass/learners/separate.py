@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._sklearn import Classifier, Estimator
+from linnet.data.encoder import Encoder
 from linnet.errors import ConfigError
 from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.many import constant_log_odds
 from linnet.multiclass.learners.base import Learners
 from linnet.multiclass.learners.training import TrainingSet
+from linnet.registry import need, saved
+from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -20,6 +24,7 @@ _LOG_ODDS_RANGE = (-745.0, 37.0)  # log-odds of the float64 next to 0 and to 1
 _MAX_SCORE = 1e100  # sums of squares of such scores are finite
 
 
+@saved
 @dataclass
 class SeparateLearners(Learners):
     """Binary classifiers of any kind, fitted one by one."""
@@ -27,6 +32,15 @@ class SeparateLearners(Learners):
     each: list[Any]  # a fitted classifier, or the log-odds of a problem without rows on one of its sides
     reliable: list[Any]  # of classifiers without scores: the log-odds where they predict 0 and where they predict 1
     usual: Floats  # log-odds from the numbers of rows alone
+
+    def _check_file(self) -> None:
+        need(len(self.each) == len(self.reliable) and self.usual.shape == (len(self.each),), self, "each")
+        need(all(isinstance(one, float | Classifier) for one in self.each), self, "each")
+        need(all(fits(one, list[float] | None) for one in self.reliable), self, "reliable")
+
+    def input_encoder(self) -> Encoder | None:
+        """The encoder of the first classifier that has one."""
+        return next((one._input_encoder() for one in self.each if isinstance(one, Estimator)), None)
 
     @property
     def count(self) -> int:  # type: ignore[override]

@@ -18,6 +18,7 @@ from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.problem import linear_output
 from linnet.multiclass.learners.base import Learners
 from linnet.multiclass.learners.training import TrainingSet
+from linnet.registry import need, saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _MIN_BYTES_WARNED = 1_000_000_000  # of a model
 
 
+@saved
 @dataclass
 class StackedLogistic(Learners):
     """Logistic regressions over the same columns: a linear layer with one output per problem."""
@@ -40,6 +42,14 @@ class StackedLogistic(Learners):
     def __post_init__(self) -> None:
         if self.weights is not None:
             self.coef, self.weights = self.weights[self.encoder.order()].T, None
+
+    def _check_file(self) -> None:
+        need(self.coef.shape == (*self.biases.shape, self.encoder.count), self, "coef")
+        need(self.biases.ndim == 1 and self.iterations.shape == self.biases.shape, self, "biases")
+
+    def input_encoder(self) -> Encoder:
+        """The encoder of the table."""
+        return self.encoder
 
     @property
     def count(self) -> int:  # type: ignore[override]
