@@ -153,12 +153,17 @@ def _explained(left: float, null: float) -> float:
 class _Counts(_Regressor):
     """Counts, whose distribution is known once the mean is."""
 
+    def _law(self) -> tuple[Head, Floats]:
+        """The head that was fitted and the dispersion around its means."""
+        return self._head(), np.array([self._spread()])
+
     def predict_interval(
         self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None
     ) -> tuple[Floats, Floats]:
         """Return the ends of the interval that holds the count of a new row with probability `level`."""
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        low, high = self._head().interval(mean, np.array([self._spread()]), level)
+        head, spread = self._law()
+        low, high = head.interval(mean, spread, level)
         return low[:, 0], high[:, 0]
 
     def sample(
@@ -169,11 +174,17 @@ class _Counts(_Regressor):
         `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        return self._head().draw(mean, np.array([self._spread()]), check_random(random_state))[:, 0]
+        head, spread = self._law()
+        return head.draw(mean, spread, check_random(random_state))[:, 0]
 
     def _spread(self) -> float:
         """The dispersion that the fit has found."""
         return 1.0
+
+
+def count_regressors() -> "dict[str, type[_Counts]]":
+    """The regressors of counts by the families of their heads."""
+    return {kind()._head().family: kind for kind in _Counts.__subclasses__()}
 
 
 class PoissonRegressor(_Counts):

@@ -210,6 +210,7 @@ def _sequential(made: Any) -> None:
 def _constant(made: Any) -> None:
     if "mean_" in made.__dict__:
         _need(fits(made.mean_, NDArray[np.float64]) and made.mean_.ndim == 1 and len(made.mean_), made, "mean_")
+    _need(0 < made.__dict__.get("dispersion_", 1.0) < np.inf, made, "dispersion_")
     _need(not made.classes or "mean_" not in made.__dict__ or made.classes_.shape == made.mean_.shape, made, "classes_")
 
 

@@ -32,7 +32,7 @@ likelihood, intervals and draws. To add one: a file here, its name in this file,
 core/heads/formulas.hpp and a line in core/heads/families.def.
 """
 
-from linnet.heads.base import HEADS, Head, head_named, heads_by_loss, weighted_sum
+from linnet.heads.base import HEADS, Head, count_heads, head_named, heads_by_loss, weighted_sum
 from linnet.heads.base import Floats as Floats
 from linnet.heads.base import LossFunction as LossFunction
 from linnet.heads.base import Targets as Targets
@@ -64,6 +64,7 @@ __all__ = [
     "Tweedie",
     "TweedieIdentity",
     "TweedieLog",
+    "count_heads",
     "draw_class",
     "head_named",
     "heads_by_loss",

@@ -31,6 +31,7 @@ class Compared:
     proba: Array | None = None  # rows x classes, if there are any
     classes: Array | None = None  # the second of two is the positive one
     weights: Array | None = None  # 1 each if there are none
+    surprise: Array | None = None  # of counts: -log of the probability that was predicted for the actual one
 
     @property
     def two(self) -> bool:
@@ -51,6 +52,7 @@ class Metric:
     compute: Callable[[Compared], Any]
     greater_is_better: bool = True
     needs_proba: bool = False
+    needs_surprise: bool = False  # it is of the predicted distribution of counts, not of their means alone
     resampled_as: str = ""  # its name in `linnet.evaluate.interval`, if that knows it
     options: Mapping[str, Any] = field(default_factory=dict)  # for `interval`
     of_positive: bool = False  # of two classes, of the positive one alone; else the mean over classes
@@ -88,9 +90,12 @@ class Metric:
 
     def _bootstrap(self, rows: Compared, level: float) -> evaluate.Interval:
         def of_drawn(y: Array, given: Array) -> float:
-            return self(Compared(y, given[:, 0], weights=None if rows.weights is None else given[:, 1]))
+            weights = None if rows.weights is None else given[:, 1]
+            return self(Compared(y, given[:, 0], weights=weights, surprise=given[:, 2]))
 
-        given = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
+        none = np.ones(len(rows.y))
+        others = [none if each is None else each for each in (rows.weights, rows.surprise)]
+        given = np.column_stack([rows.predicted, *others])
         draws = _DRAWS if len(rows.y) < _MANY_ROWS else _FEW_DRAWS
         return evaluate.interval(of_drawn, rows.y, given, method="bootstrap", n_resamples=draws, level=level)
 
@@ -143,6 +148,10 @@ def _of_numbers(metric: Callable[[Array, Rows], float]) -> Callable[[Compared], 
     return compute
 
 
+def _mean_surprise(rows: Compared) -> float:
+    return float("nan") if rows.surprise is None else float(np.average(rows.surprise, weights=rows.weights))
+
+
 def _poisson_deviance(rows: Compared) -> float:
     """The mean of 2 (y log(y / mean) - y + mean); a model may predict means that are not above 0."""
     w = np.ones(len(rows.y)) if rows.weights is None else rows.weights
@@ -169,7 +178,11 @@ _NUMBERS = [
     Metric("mae", _of_numbers(mean_absolute_error), greater_is_better=False),
     Metric("r2", _of_numbers(r2)),
 ]
-_COUNTS = [Metric("poisson_deviance", _poisson_deviance, greater_is_better=False), *_NUMBERS]
+_COUNTS = [  # which must compare distributions, as log_loss does: of the means alone none knows how far counts spread
+    Metric("log_loss", _mean_surprise, greater_is_better=False, needs_surprise=True),
+    Metric("poisson_deviance", _poisson_deviance, greater_is_better=False),
+    *_NUMBERS,
+]
 _BY_TASK = {
     Task.TWO_CLASSES: [*_CLASSES, *_TWO],
     Task.MANY_CLASSES: _CLASSES,

@@ -2,6 +2,7 @@
 that predicts the held-out rows best is kept.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LEAST_ROWS = 10
+_SAME = 1e-6  # part of a metric: smaller differences are rounding
 
 Told = Callable[[str], None]
 
@@ -67,24 +69,29 @@ def best_model(
     blank = TableModel(schema, rows.roles, task, None, rows.classes, metric=chooser.name)
     tried: list[Tried] = []
     best: tuple[float, TableModel, Run] | None = None
-    network = next((candidate for candidate in line if candidate.name == "mlp"), None)
+    law: tuple[float, str] | None = None  # the best distribution of counts: its metric and family
     with hearing(DataWarning) as noticed:
         for candidate in line:
+            is_network = candidate.name == "mlp"
+            if candidate.heads and law is not None:
+                candidate = candidate.under(law[1])
             begin(candidate.name)
             started = time.perf_counter()
             try:
                 with hearing(FitWarning):
                     training = rows.of(candidate)
-                    go_on = options.checkpoint if options.resume and candidate is network else None
+                    go_on = options.checkpoint if options.resume and is_network else None
                     model = replace(blank, estimator=_fitted(candidate, training, go_on))
                 model, predictions = _with_threshold(model, rows.predictions(model), rows.held_out, options)
-                model = replace(model, variance=_variance(predictions, rows.held_out) if rows.classes is None else None)
-                evaluation = Evaluation(model, rows.held_out, predictions.values, predictions.proba)
+                if rows.classes is None:
+                    model = replace(model, variance=_variance(predictions, rows.held_out))
+                    predictions = replace(predictions, law=model.law)
+                evaluation = Evaluation(model, rows.held_out, predictions)
                 seconds, scores = _passed(started), evaluation.scores(wanted)
             except ConfigError:  # an option is wrong, whatever the other candidates do
                 raise
             except LinnetError as error:
-                if options.model != "auto" or (options.checkpoint is not None and candidate is network):
+                if options.model != "auto" or (options.checkpoint is not None and is_network):
                     raise
                 tried.append(Tried(candidate.name, candidate.what, {}, failed=str(error), seconds=_passed(started)))
                 continue
@@ -95,7 +102,9 @@ def best_model(
                 break
             tried.append(Tried(candidate.name, candidate.what, scores, seconds=seconds))
             value = scores.get(chooser.name, float("nan"))
-            if best is None or chooser.better(value, best[0]):
+            if candidate.head and (law is None or _beats(chooser, value, law[0])):
+                law = value, candidate.head
+            if best is None or _beats(chooser, value, best[0]):
                 best = value, model, Run(training, rows.held_out, predictions)
                 tried = [replace(one, chosen=one is tried[-1]) for one in tried]
     for message in dict.fromkeys(noticed):
@@ -187,6 +196,13 @@ def _parted(
     return _Rows(schema, roles, classes, table, some, held_out, left_out, whole)
 
 
+def _beats(metric: Metric, value: float, best: float) -> bool:
+    """Whether a candidate is better than a simpler one by more than rounding: a negative binomial distribution without
+    dispersion is Poisson's.
+    """
+    return metric.better(value, best) and not math.isclose(value, best, rel_tol=_SAME)
+
+
 def _passed(started: float) -> float:
     """Seconds since then."""
     return time.perf_counter() - started
@@ -230,19 +246,31 @@ def _metrics(task: Task, line: list[Candidate], options: Options) -> tuple[Metri
 
 def _check_checkpoint(network: Candidate | None, options: Options) -> None:
     """Refuse now what would be refused when it is the network's turn, as far as it can be told without the rows."""
-    from linnet.estimators.mlp.resume import check_resumable
-
     assert options.checkpoint is not None
     if network is None:
         raise ConfigError(f"a checkpoint is for the network, and model={options.model!r} has none: use auto or mlp")
     if options.resume:
         try:
-            check_resumable(options.checkpoint, network.make())
+            _check_any(options.checkpoint, [network, *(network.under(head) for head in network.heads[1:])])
         except FileNotFoundError:
             raise ConfigError(
                 f"there is no checkpoint {options.checkpoint} to resume: the network had not begun, or the file is "
                 "elsewhere; to start over, leave out resume=True"
             ) from None
+
+
+def _check_any(checkpoint: str, networks: list[Candidate]) -> None:
+    """Refuse a checkpoint that none of these networks can go on from; which of them will is told by other models."""
+    from linnet.estimators.mlp.resume import check_resumable
+
+    reasons = []
+    for network in networks:
+        try:
+            check_resumable(checkpoint, network.make())
+        except ConfigError as error:
+            reasons.append(error)
+    if len(reasons) == len(networks):
+        raise reasons[0]
 
 
 def _fitted(candidate: Candidate, rows: Examples, checkpoint: str | None) -> Any:
