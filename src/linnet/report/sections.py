@@ -23,7 +23,7 @@ _WORDS = {
     "poisson_deviance": "Poisson deviance",
 }
 _MEANS = {
-    "log_loss": "surprise at the actual class; 0 is perfect",
+    "log_loss": "surprise at the actual class or count, −log of its predicted probability; 0 is perfect",
     "accuracy": "share of rows classified correctly",
     "balanced_accuracy": "mean recall of the classes",
     "f1": "harmonic mean of precision and recall",
@@ -34,7 +34,7 @@ _MEANS = {
     "rmse": "root of the mean squared error, in units of the target",
     "mae": "mean distance, in units of the target",
     "r2": "share of the variance that is explained",
-    "poisson_deviance": "mean distance of counts; 0 is perfect",
+    "poisson_deviance": "mean distance of counts from their predicted means; 0 is perfect",
 }
 _ARE_SHARES = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "precision", "recall", "average_precision")
 

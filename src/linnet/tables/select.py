@@ -27,6 +27,7 @@ from linnet.tables.rows import (
     KnownRows,
     Roles,
     TableRows,
+    check_classes,
     check_given,
     given_of,
     target_of,
@@ -65,7 +66,6 @@ def best_model(
     line = _line(task, options)
     chooser, wanted = _metrics(task, line, options)
     rows = _parted(table, schema, options, valid, numbers, whole)
-    rows.shares_encoder = sum(candidate.from_file for candidate in line) > 1
     blank = TableModel(schema, rows.roles, task, None, rows.classes, metric=chooser.name)
     tried: list[Tried] = []
     best: tuple[float, TableModel, Run] | None = None
@@ -131,13 +131,12 @@ class _Rows:
     held_out: KnownRows
     left_out: NDArray[np.int64]  # numbers of rows in the files that are not to be trained on
     whole: TableOnDisk | None
-    shares_encoder: bool = False  # whether several candidates can take rows that are encoded before
-    encoded: Examples | None = None
+    encoded: Examples | None = None  # for all candidates that can take them so
     read: list[tuple[Any, TableRows]] = field(default_factory=list)  # held-out rows, by encoder
 
     def of(self, candidate: Candidate) -> Examples:
         """The rows to fit a candidate to."""
-        if not candidate.from_file or (self.whole is None and not self.shares_encoder):
+        if not candidate.from_file:
             return self.some
         if self.encoded is None and self.whole is not None:
             self.encoded = self.whole.examples(self.table, self.schema, self.roles, self.classes, self.left_out)
@@ -184,16 +183,22 @@ def _parted(
                 f"valid={options.share:g} of {len(table):,} rows holds out {len(outer)} and leaves {len(inner)} to "
                 f"learn from: {'raise' if len(outer) < 2 else 'lower'} it"
             )
-        table, valid, y, left_out = table.take(inner), table.take(outer), y[inner], numbers[outer]
+        (table, y), (held_out, of_held_out) = ((table.take(part), y[part]) for part in (inner, outer))
+        left_out = numbers[outer]
     some = Examples(with_codes(schema.apply(table)), y, given_of(table, roles))
     if some.x.shape[1] == 0:
         raise DataError("no column is left to learn from: " + ("; ".join(schema.notices) or "there is no other one"))
     classes = np.unique(y) if task.has_classes else None
     try:
-        held_out = KnownRows.of(valid, schema, roles, classes)
+        if valid is not None:
+            known_rows = KnownRows.of(valid, schema, roles, classes)
+        else:
+            if classes is not None:
+                check_classes(of_held_out, classes, roles.target)
+            known_rows = KnownRows.with_targets(held_out, of_held_out, schema, roles)
     except DataError as error:  # no candidate could be measured by them
         raise DataError(f"the held-out rows: {error}") from None
-    return _Rows(schema, roles, classes, table, some, held_out, left_out, whole)
+    return _Rows(schema, roles, classes, table, some, known_rows, left_out, whole)
 
 
 def _beats(metric: Metric, value: float, best: float) -> bool:

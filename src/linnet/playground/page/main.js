@@ -211,6 +211,7 @@ function render() {
       if (!(app.playing || frame.behind) || performance.now() - app.charted > CHART_PAUSE) drawCharts(frame, facts, state);
     }
     of("at-epoch").textContent = frame.epoch.toLocaleString("en-US") + (frame.behind ? ` of ${state.epochs.toLocaleString("en-US")}` : frame.step ? ` ${frame.step}/${frame.steps}` : "");
+    if (frame.parameter) showNetwork(facts, frame.parameter);
     of("train-loss").textContent = short(frame.loss[0], 4);
     of("test-loss").textContent = short(frame.loss[1], 4);
     of("test-metric").textContent = facts.classes.length ? `${(100 * frame.metric[1]).toFixed(1)}%` : short(frame.metric[1]);
@@ -263,9 +264,7 @@ function showFacts() {
   of("loss-unit").textContent = of("loss-unit").title = facts.unit;
   of("axis-x").textContent = facts.axes[0];
   of("axis-y").textContent = facts.axes[1];
-  const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
-  of("network-says").textContent = `${parameters.toLocaleString("en-US")} parameters, ${facts.loss.replaceAll("_", " ").replace("sparse ", "")}`;
-  of("network-says").title = of("network-says").textContent;
+  showNetwork(facts, null);
   for (const id of ["confusion-card", "pr-card"]) of(id).hidden = !facts.classes.length;
   const many = facts.classes.length > 2;
   of("shown-label").hidden = !many;
@@ -273,6 +272,14 @@ function showFacts() {
   of("shown").value = String(Math.min(state.shown, Math.max(0, facts.classes.length - 1)));
   of("legend").replaceChildren(...legend(facts));
   showNote();
+}
+
+/** Size and loss of the network, and the parameter of its distribution that is estimated as it learns. */
+function showNetwork(facts, parameter) {
+  const count = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
+  const says = [`${count.toLocaleString("en-US")} parameters`, facts.loss.replaceAll("_", " ").replace("sparse ", "")];
+  if (parameter) says.push(`dispersion ${parameter.symbol} = ${short(parameter.value)}`);
+  of("network-says").textContent = of("network-says").title = says.join(", ");
 }
 
 function legend(facts) {
@@ -302,7 +309,7 @@ function showNote() {
 /** What the large picture shows: the answers, or a unit that is pointed at. */
 function titleOf(facts, unit) {
   if (unit !== null && app.diagram.units[unit]) return `Layer ${app.diagram.units[unit].layer + 1}, unit ${app.diagram.units[unit].unit + 1}`;
-  if (facts.classes.length) return facts.head === "perceptron" ? "Scores of classes, squashed" : "Probability of classes";
+  if (facts.classes.length) return facts.scores ? "Scores of classes, squashed" : "Probability of classes";
   return facts.task === "counts" ? "Rate of counts" : "Predicted number";
 }
 
