@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from linnet.errors import ConfigError
 from linnet.heads import HEADS, NegativeBinomial
@@ -79,17 +80,19 @@ def test_every_head_and_activation_has_a_formula_to_show() -> None:
 
 @pytest.mark.parametrize("family", ["bernoulli", "normal", "poisson", "negative_binomial"])
 def test_the_formulas_shown_give_loss_and_slope(family: str) -> None:
-    head = HEADS[family]() if family != "negative_binomial" else NegativeBinomial(0.7)
+    head = HEADS[family]() if family != "negative_binomial" else NegativeBinomial(0.7, estimated=True)
     z, t = np.array([[-1.5], [0.25], [2.0]]), np.array([[0.0], [1.0], [1.0]])
-    known = {"z": z[:, 0], "t": t[:, 0], "p": head.mean(z)[:, 0], "d": head.parameter, "log": np.log, "e": np.e}
+    known = {"z": z[:, 0], "t": t[:, 0], "p": head.mean(z)[:, 0], "d": head.parameter, "log": np.log}
+    known |= {"e": np.e, "Γ": scipy.special.gamma}
     signs = str.maketrans({"−": "-", "·": "*", "^": "**"})
 
     def shown(formula: str) -> Any:
         text = re.sub(r"(?<=\d)(?=\()", "*", formula.translate(signs).replace("²", "**2"))  # 2(z - t)
         return eval(re.sub(r"\) log", ")*log", text), {"__builtins__": {}}, known)
 
-    factor = head.keras_factor(1)
-    np.testing.assert_allclose(shown(head.formulas[0]), factor * head.loss(z, t), rtol=1e-12)
+    factor, left_out = head.keras_factor(1), head.left_out(t)
+    loss = head.loss(z, t) + (0 if left_out is None else left_out)
+    np.testing.assert_allclose(shown(head.formulas[0]), factor * loss, rtol=1e-12)
     np.testing.assert_allclose(shown(head.formulas[1]), factor * head.slope(z, t)[:, 0], rtol=1e-12)
 
 

@@ -262,7 +262,7 @@ def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
 
     said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
     if model.law is not None and model.law.parameter is not None:
-        said += f"; counts are {model.law.head.title}, with the dispersion {model.law.parameter:.4g}"
+        said += f"; counts are {model.law.head.title}, with a dispersion of {model.law.parameter:.4g}"
     if model.threshold is None:
         return said
     tuned = f", tuned for {tuned_for(options.metric)} on these rows" if options.threshold == "tune" else ""

@@ -237,6 +237,13 @@ class Head:
         """The head with the parameter of largest likelihood for these means and targets (rows x outputs)."""
         return self
 
+    def left_out(self, t: Targets) -> Floats | None:
+        """What the loss of each row leaves out that depends on the parameter to be found; None: there is no such thing.
+
+        With it losses under different parameters can be compared, as an epoch's with that of the epoch before.
+        """
+        return None
+
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats | None:
         """The dispersion of each output, from means and targets (rows x outputs); None without a distribution."""
         return None

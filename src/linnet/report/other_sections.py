@@ -45,7 +45,7 @@ def _spread(counts: CountFacts) -> str:
     text = f"The predicted distribution is {law}"
     if counts.parameter is not None:
         shown = number(counts.parameter, 3)
-        text += f", with the dispersion {shown}: the variance is mean + {shown} × mean²"
+        text += f", with a dispersion of {shown}: the variance is mean + {shown} × mean²"
     verdict = "as much as"
     if not 0.8 <= ratio <= 1.25:
         verdict = "more than" if ratio > 1 else "less than"

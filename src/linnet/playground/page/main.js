@@ -211,7 +211,7 @@ function render() {
       if (!(app.playing || frame.behind) || performance.now() - app.charted > CHART_PAUSE) drawCharts(frame, facts, state);
     }
     of("at-epoch").textContent = frame.epoch.toLocaleString("en-US") + (frame.behind ? ` of ${state.epochs.toLocaleString("en-US")}` : frame.step ? ` ${frame.step}/${frame.steps}` : "");
-    if (frame.parameter) showNetwork(facts, frame.parameter);
+    if (frame.parameter) of("loss-unit").textContent = `dispersion ${frame.parameter.symbol} = ${short(frame.parameter.value)}`;
     of("train-loss").textContent = short(frame.loss[0], 4);
     of("test-loss").textContent = short(frame.loss[1], 4);
     of("test-metric").textContent = facts.classes.length ? `${(100 * frame.metric[1]).toFixed(1)}%` : short(frame.metric[1]);
@@ -264,7 +264,9 @@ function showFacts() {
   of("loss-unit").textContent = of("loss-unit").title = facts.unit;
   of("axis-x").textContent = facts.axes[0];
   of("axis-y").textContent = facts.axes[1];
-  showNetwork(facts, null);
+  const parameters = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
+  of("network-says").textContent = `${parameters.toLocaleString("en-US")} parameters, ${facts.loss.replaceAll("_", " ").replace("sparse ", "")}`;
+  of("network-says").title = of("network-says").textContent;
   for (const id of ["confusion-card", "pr-card"]) of(id).hidden = !facts.classes.length;
   const many = facts.classes.length > 2;
   of("shown-label").hidden = !many;
@@ -272,14 +274,6 @@ function showFacts() {
   of("shown").value = String(Math.min(state.shown, Math.max(0, facts.classes.length - 1)));
   of("legend").replaceChildren(...legend(facts));
   showNote();
-}
-
-/** Size and loss of the network, and the parameter of its distribution that is estimated as it learns. */
-function showNetwork(facts, parameter) {
-  const count = facts.shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
-  const says = [`${count.toLocaleString("en-US")} parameters`, facts.loss.replaceAll("_", " ").replace("sparse ", "")];
-  if (parameter) says.push(`dispersion ${parameter.symbol} = ${short(parameter.value)}`);
-  of("network-says").textContent = of("network-says").title = says.join(", ");
 }
 
 function legend(facts) {
