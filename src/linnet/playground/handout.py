@@ -148,7 +148,7 @@ def table_model(session: Session) -> TableModel:
     state, head = session.state, session.head
     if session.model.has_scores_only:
         name = head.family
-        raise ConfigError(f"head {name!r} has no model file for tables: `linnet train --model {name}` makes one")
+        raise ConfigError(f"head {name!r} has no model file for tables: linnet.train(..., model={name!r}) makes one")
     assert session.table is not None
     found = session.table.prepared(state.target)
     blocks = [(b.weights.astype(np.float64), b.biases.astype(np.float64)) for b in

@@ -1,4 +1,4 @@
-"""All numbers of a report, as plain values: what the page shows and what `--json` prints."""
+"""All numbers of a report, as plain values: what the page shows, and what programs get as JSON."""
 
 import dataclasses
 import math

@@ -1,6 +1,9 @@
 """Counts of a table: which distribution is chosen, and that it is the same in every answer."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,8 @@ from linnet.errors import ConfigError
 from linnet.estimators.linear import count_regressors
 from linnet.heads import NegativeBinomial, Poisson, count_heads
 from linnet.tables.options import MODELS
-from tests.cli.in_process import call
+
+from .in_process import call
 
 ROWS = 1000
 
@@ -170,3 +174,53 @@ def test_heads_of_counts_are_models_of_tables_by_themselves() -> None:
     assert set(families) == set(count_regressors())
     with pytest.raises(ConfigError, match=r"model='negative_binomial' does not suit the task 'a number'"):
         linnet.train(table(0.7), "years", model="negative_binomial")
+
+
+DECLARED = """
+from dataclasses import dataclass
+from linnet.heads.base import registered
+from linnet.heads import NegativeBinomial
+from linnet._native import core
+
+@registered
+@dataclass(frozen=True)
+class Geometric(NegativeBinomial):
+    family, title, losses, keras_losses = "geometric", "geometric", ("geometric",), ("geometric",)
+    parameter_symbol = ""
+    core_family = core.Family.negative_binomial  # with a dispersion of 1
+    with_activation = classmethod(lambda cls, activation: cls())
+
+import numpy as np
+from linnet.tables.options import MODELS
+from linnet.playground.explain import explain
+from linnet.playground.session import Session
+from linnet.playground.state import State
+import linnet
+
+assert "geometric" in MODELS
+session = Session(State(data="bursts", head="geometric", layers=()))
+session.one_epoch()
+assert ("geometric", "Geometric (exponential)") in session.facts()["heads"]
+assert explain(session, 0)["formula"] == NegativeBinomial.formulas
+rng = np.random.default_rng(0)
+table = {"x": rng.normal(size=100), "visits": rng.poisson(2, 100)}
+model = linnet.train(table, "visits", task="counts", model="sequential", loss="geometric", max_iter=2)
+assert model.law.head.family == "geometric"
+assert model.evaluate(table)["log_loss"].value > 0
+"""
+
+
+def test_a_head_of_counts_that_is_declared_is_offered_everywhere(tmp_path: Path) -> None:
+    """A class in the list of heads is all that tables and the playground need."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
+    words = [sys.executable, "-c", DECLARED]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_and_docstring_name_all_models(tmp_path: Path) -> None:
+    said = " ".join(call("train", "--help", cwd=tmp_path).out.split())
+    assert linnet.train.__doc__ is not None
+    for name in MODELS:
+        assert name in said
+        assert f'"{name}"' in linnet.train.__doc__
