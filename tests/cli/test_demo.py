@@ -79,7 +79,12 @@ def test_the_demo_learns_and_says_so(tmp_path: Path) -> None:
     assert net > 96
     assert net > perceptron
     assert all(float(row[-1]) == pytest.approx(float(row[-2].rstrip("%")) / 100, abs=0.02) for row in rows)  # F1
-    assert out.splitlines()[-2:] == ["Learning curves: learning_curves.png", "Report: diabetes_report.html"]
+    assert out.splitlines()[-3:] == [
+        "Learning curves: learning_curves.png",
+        "Report on the table's best model, for a browser: diabetes_report.html",
+        "To train on a table of your own: linnet train data.csv --target COLUMN --report report.html",
+    ]
+    assert out.count("(kept)") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["diabetes_report.html", "learning_curves.png"]
     page = (tmp_path / "diabetes_report.html").read_text()
     for word in ("progression after a year", "body mass index", "354 rows", "linnet.train(data"):

@@ -213,3 +213,34 @@ def test_a_killed_run_goes_on_with_its_dispersion(tmp_path: Path) -> None:
         again = linnet.resume(tmp_path / "run", x, y)
     np.testing.assert_array_equal(again.predict(x), whole.predict(x))
     assert again._predictor.network.head == whole._predictor.network.head
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 0.7, 30.0])
+def test_losses_of_different_dispersions_can_be_compared(alpha: float) -> None:
+    """With what the loss leaves out it is the negative log-likelihood less log t!, and Poisson's where α is 0."""
+    head, t = NegativeBinomial(alpha, estimated=True), np.array([[0.0], [1.0], [7.0], [300.0]])
+    z = np.log(np.array([[0.5], [2.0], [5.0], [250.0]]))
+    left_out = head.left_out(t)
+    assert left_out is not None
+    loss = head.loss(z, t) + left_out + scipy.special.gammaln(t[:, 0] + 1)
+    r = 1 / alpha
+    np.testing.assert_allclose(loss, -scipy.stats.nbinom.logpmf(t, r, r / (r + np.exp(z)))[:, 0], rtol=1e-6)
+    if alpha == 1e-8:
+        np.testing.assert_allclose(head.loss(z, t) + left_out, Poisson().loss(z, t), rtol=1e-5)
+    assert NegativeBinomial(alpha).left_out(t) is None
+
+
+def test_a_network_stops_by_the_likelihood() -> None:
+    """The losses of an epoch are those of its own dispersion, which would not compare without what they leave out."""
+    x, y, _ = counts(5, 0.7)
+    model = linnet.Sequential([linnet.Dense(4, "tanh"), linnet.Dense(1, "exponential")], seed=0)
+    model.compile("adam", loss="negative_binomial")
+    told = model.fit(x, y, epochs=30, validation_data=(x, y), verbose=0).history
+    alpha = model._built().head.parameter
+    mean = model.predict(x)[:, 0].astype(np.float64)
+    expected = -log_likelihood(y, mean, alpha) / len(y) - scipy.special.gammaln(y + 1).mean()
+    assert model.evaluate(x, y) == pytest.approx(expected, rel=1e-5)
+    assert told["val_loss"][-1] == pytest.approx(expected, rel=1e-5)
+    assert told["loss"][-1] == pytest.approx(expected, rel=0.1)
+    model.compile("sgd", loss="negative_binomial")  # another optimizer, the same distribution
+    assert model.evaluate(x, y) == pytest.approx(expected, rel=1e-5)

@@ -1,21 +1,25 @@
 """Backpropagation on one example: the numbers fit together and are those of the engine."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from linnet.errors import ConfigError
+from linnet.heads import HEADS, NegativeBinomial
 from linnet.heads.activations import ACTIVATIONS
 from linnet.playground import explain as module
 from linnet.playground.explain import explain
-from linnet.playground.model import _LOSS
+from linnet.playground.model import heads_of
 from linnet.playground.session import Session
 from linnet.playground.state import Hidden, State
+from linnet.tables.task import Task
 
 
 def loss_of_row(session: Session, theta: Any, row: int) -> float:
-    model = session.model.sequential(theta)
+    model = session.model.with_head(session.head).sequential(theta)
     return float(model.evaluate(session.data.x[row : row + 1], session.data.y[row : row + 1]))  # type: ignore[arg-type]
 
 
@@ -25,6 +29,7 @@ def loss_of_row(session: Session, theta: Any, row: int) -> float:
         State(layers=(Hidden(4), Hidden(3, "sigmoid"))),
         State(data="pinwheels", layers=(Hidden(3, "softplus"),)),
         State(data="counts", layers=(Hidden(3, "elu"),)),
+        State(data="bursts", layers=(Hidden(3, "elu"),), head="negative_binomial"),
         State(data="plane", layers=(Hidden(3, "gelu"),)),
         State(data="gaussians", layers=(), head="perceptron"),
     ],
@@ -69,8 +74,26 @@ def test_every_step_follows_from_the_one_before() -> None:
 
 
 def test_every_head_and_activation_has_a_formula_to_show() -> None:
-    assert module.HEADS.keys() == _LOSS.keys()
+    assert all(all(HEADS[family].formulas) and HEADS[family].title for task in Task for family in heads_of(task))
     assert tuple(module.ACTIVATIONS) == ACTIVATIONS
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "normal", "poisson", "negative_binomial"])
+def test_the_formulas_shown_give_loss_and_slope(family: str) -> None:
+    head = HEADS[family]() if family != "negative_binomial" else NegativeBinomial(0.7, estimated=True)
+    z, t = np.array([[-1.5], [0.25], [2.0]]), np.array([[0.0], [1.0], [1.0]])
+    known = {"z": z[:, 0], "t": t[:, 0], "p": head.mean(z)[:, 0], "d": head.parameter, "log": np.log}
+    known |= {"e": np.e, "Γ": scipy.special.gamma}
+    signs = str.maketrans({"−": "-", "·": "*", "^": "**"})
+
+    def shown(formula: str) -> Any:
+        text = re.sub(r"(?<=\d)(?=\()", "*", formula.translate(signs).replace("²", "**2"))  # 2(z - t)
+        return eval(re.sub(r"\) log", ")*log", text), {"__builtins__": {}}, known)
+
+    factor, left_out = head.keras_factor(1), head.left_out(t)
+    loss = head.loss(z, t) + (0 if left_out is None else left_out)
+    np.testing.assert_allclose(shown(head.formulas[0]), factor * loss, rtol=1e-12)
+    np.testing.assert_allclose(shown(head.formulas[1]), factor * head.slope(z, t)[:, 0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("row", [-1, 500, 1.0, "3", None, True])

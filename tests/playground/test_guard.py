@@ -179,7 +179,7 @@ def test_a_port_that_is_taken_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(ConfigError, match="choose another one by --port"):
+        with pytest.raises(ConfigError, match="choose another port"):
             Server(Room(), taken.getsockname()[1])
 
 

@@ -1,6 +1,7 @@
 """The way out: the program and the command that are handed out give the very losses on screen, the file loads."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ STATES = [
     State(data="spirals", layers=(Hidden(6), Hidden(4, "relu", 0.25)), l2=0.001, features=("x1", "sin(x2)"), seed=2),
     State(data="pinwheels", classes=5, layers=(Hidden(3, "gelu"),), optimizer="nesterov", ratio=0.7, noise=0.2),
     State(data="counts", layers=(), batch=1, optimizer="adagrad"),
+    State(data="bursts", head="negative_binomial", layers=(Hidden(3),), l2=0.001),
     State(data="plane", layers=(Hidden(2, "softplus"),), l1=0.01, initialiser="he_normal"),
     State(data="gaussians", layers=(), head="perceptron", optimizer="sgd"),
     State(data="drawn", points=((1.0, 2.0, 0), (2.0, 1.5, 0), (-1.0, 0.25, 3), (-2.0, 0.0, 3))),
@@ -74,6 +76,49 @@ def test_the_program_repeats_a_run_that_diverged_and_was_mended(tmp_path: Path) 
     for _ in range(3):
         session.one_epoch()
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+
+
+def test_the_program_and_the_file_have_the_dispersion_on_screen(tmp_path: Path) -> None:
+    state = State(data="bursts", head="negative_binomial", layers=(Hidden(3),))
+    session = Session(state)
+    session.one_epoch()
+    session.edit(0, 1, 2, -1.0)  # which leaves the dispersion, and the optimizer, as they are
+    session.one_epoch()
+    session.apply(replace(state, rate=0.05))  # which begins with a new optimizer
+    session.edit(0, 1, 1, 0.5)
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+    session.one_epoch()
+    assert losses_of(handout.program(session), tmp_path) == list(session.scores())
+    assert session.parameter is not None
+    assert 0.1 < session.parameter["value"] < 3
+    (tmp_path / "model.linnet").write_bytes(handout.model_file(session))
+    model = linnet.load(tmp_path / "model.linnet")
+    data, test = session.data, session.test_part
+    assert model.evaluate(data.x[test], data.y[test]) == pytest.approx(session.scores()[1], rel=1e-6)
+    runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
+    model.to_onnx(tmp_path / "model.onnx")
+    graph = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    found = graph.run(None, {graph.get_inputs()[0].name: data.x[test]})[0]
+    np.testing.assert_allclose(found, session.means(test), rtol=1e-5)
+
+
+def test_the_model_of_a_table_of_counts_spreads_as_on_screen(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=400)
+    visits = rng.poisson(np.exp(1 + 0.5 * size) * rng.gamma(2, 0.5, 400))
+    lines = ["size,visits", *(f"{x:.3f},{y}" for x, y in zip(size, visits, strict=True))]
+    (tmp_path / "visits.csv").write_text("\n".join(lines))
+    table = Table.read([tmp_path / "visits.csv"])
+    session = Session(State(data="table", target="visits", head="negative_binomial", layers=()), table)
+    for _ in range(30):
+        session.one_epoch()
+    (tmp_path / "model.linnet").write_bytes(handout.model_file(session))
+    model = linnet.load(tmp_path / "model.linnet")
+    assert session.parameter is not None
+    assert model.law.parameter == session.parameter["value"]
+    assert model.law.head.family == "negative_binomial"
+    low, high = model.predict_interval(tmp_path / "visits.csv")
+    assert 0.92 < ((visits >= low) & (visits <= high)).mean() < 0.99  # Poisson's would hold far fewer
 
 
 def test_a_program_before_training_shows_the_first_weights(tmp_path: Path) -> None:

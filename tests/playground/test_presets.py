@@ -18,7 +18,7 @@ def after(state: State, epochs: int) -> tuple[Session, Score, Score]:
     session = Session(state)
     while session.epochs < epochs:
         session.one_epoch()
-    return session, *session._scene.scores(session.theta, 0.5)
+    return session, *session._scene.scores(session.theta, session.head, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,13 @@ def after(state: State, epochs: int) -> tuple[Session, Score, Score]:
 )
 def test_some_learn(title: str, epochs: int, least: float) -> None:
     assert after(BY_TITLE[title], epochs)[2].metric >= least
+
+
+def test_bursts_have_the_dispersion_that_they_were_drawn_with() -> None:
+    session, _, _ = after(BY_TITLE["Counts in bursts"], 60)
+    assert session.parameter is not None
+    assert session.parameter["symbol"] == "d"
+    assert 0.35 < session.parameter["value"] < 0.65
 
 
 def test_xor_defeats_a_line() -> None:

@@ -19,7 +19,7 @@ import linnet
 from linnet.cli.options import in_options
 from linnet.data.encoder import Encoder
 from linnet.errors import ConfigError, DataError, DataWarning
-from linnet.estimators.linear import PoissonRegressor, Ridge
+from linnet.estimators.linear import NegativeBinomialRegressor, PoissonRegressor, Ridge
 from linnet.estimators.logistic import LogisticRegression
 from linnet.estimators.mlp.classifier import MLPClassifier
 from linnet.estimators.mlp.regressor import MLPRegressor
@@ -139,7 +139,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, counts: Counter[str], owner: Any, n
     ("table", "target", "estimators", "encoders"),
     [
         (TABLE, "sold", (LogisticRegression, MLPClassifier), 2),
-        (CLAIMS, "claims", (Ridge, PoissonRegressor, MLPRegressor), 2),
+        (CLAIMS, "claims", (Ridge, PoissonRegressor, NegativeBinomialRegressor, MLPRegressor), 2),
     ],
 )
 def test_each_row_is_read_encoded_and_predicted_once(

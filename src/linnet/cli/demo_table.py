@@ -24,7 +24,7 @@ _NAMES = {  # by scikit-learn's
 
 
 def train_on_patients(seed: int) -> "TableModel":
-    """Predict how far diabetes has come after a year, from what was measured before (Efron et al. 2004)."""
+    """Predict how far diabetes has progressed a year on, from measurements at the start (Efron et al. 2004)."""
     from sklearn.datasets import load_diabetes
 
     import linnet
@@ -33,29 +33,23 @@ def train_on_patients(seed: int) -> "TableModel":
     columns: dict[str, Any] = {
         _NAMES[name]: found.data[:, place].tolist() for place, name in enumerate(found.feature_names)
     }
-    columns["sex"] = [
-        f"sex {code:.0f}" for code in columns["sex"]
-    ]  # a category: the source does not say which is which
+    columns["sex"] = [f"sex {code:.0f}" for code in columns["sex"]]  # the source does not say which is which
     return linnet.train({**columns, _TARGET: found.target.tolist()}, _TARGET, seed=seed)
 
 
 def table_of(model: "TableModel", live: bool) -> "Table":
-    """The candidates and how they did on the patients held out."""
+    """The candidates and how well they predict the patients held out."""
     from rich import box
     from rich.table import Table
 
-    rows = f"{model.facts['rows']:,} patients to learn from, {model.facts['held_out']:,} to test"
-    table = Table(
-        title=f"Diabetes: {rows}",
-        title_justify="left",
-        box=box.ROUNDED if live else box.SIMPLE_HEAD,
-    )
+    title = f"Diabetes patients: {model.facts['rows']:,} to train on, {model.facts['held_out']:,} held out"
+    table = Table(title=title, title_justify="left", box=box.ROUNDED if live else box.SIMPLE_HEAD)
     table.add_column("Model", style="bold", no_wrap=True)
     for header in ("Seconds", "Test RMSE", "R²"):
         table.add_column(header, justify="right", no_wrap=True)
     for one in model.tried:
         numbers = (f"{one.scores['rmse']:.1f}", f"{one.scores['r2']:.3f}")
-        what = one.what[0].upper() + one.what[1:]
+        what = one.what[0].upper() + one.what[1:] + (" (kept)" if one.chosen else "")
         table.add_row(what, f"{one.seconds or 0:.2f}", *numbers, style="green" if one.chosen else None)
     return table
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from linnet.tables.io.sources import Source
+    from linnet.tables.model import TableModel
+    from linnet.tables.predictions import Predictions
 
 
 def predict(
@@ -56,6 +58,7 @@ def predict(
     kept = keep or []
     unseen: Counter[str] = Counter()
     rare: Counter[str] = Counter()
+    filled: Counter[str] = Counter()
     of_formulas: Counter[str] = Counter()
     as_csv = out is None or out.suffix.lower() == ".csv"
     if spreadsheet and not as_csv:
@@ -71,22 +74,26 @@ def predict(
         for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
             if len(table) == 0:
                 continue
-            read = found.read(table)
-            answers = _answers(found, read, proba, sample, level if interval else None, (seed + rows) % 2**32)
+            predicted = found.predictions(table)
+            answers = _answers(found, predicted, proba, sample, level if interval else None, (seed + rows) % 2**32)
             if both := [name for name in kept if name in answers]:
                 raise ConfigError(f"--keep {both[0]}: an answer is called so too; call the column something else")
-            unseen.update(read.unseen)
-            rare.update(read.rare)
+            unseen.update(predicted.rows.unseen)
+            rare.update(predicted.rows.rare)
+            filled.update(predicted.rows.filled)
             rows += len(table)
             found_rows = pa.table({**{name: table[name] for name in kept}, **answers})
             of_formulas.update(formulas(found_rows) if as_csv else {})
             write(for_spreadsheets(found_rows) if spreadsheet else found_rows)
     if as_json:
-        print(json_text({"file": str(out), "rows": rows, "never_seen": {**rare, **unseen}}))
+        print(json_text({"file": str(out), "rows": rows, "never_seen": {**rare, **unseen}, "filled": filled}))
         return
     for counts, what in ((unseen, "it has no effect"), (rare, "it counts as one of the rare levels")):
         for name, count in counts.items():
             print(f"note: {count:,} rows have a level of {name!r} never seen in training: {what}", file=sys.stderr)
+    for name, count in filled.items():
+        what = "in training every row had one: the median stands in for it"
+        print(f"note: {count:,} rows have no value of {name!r}, and {what}", file=sys.stderr)
     for name, count in of_formulas.items() if not spreadsheet else ():
         what = "a spreadsheet would run as formulas: --spreadsheet writes them as texts"
         print(f"note: {count:,} texts of {name!r} begin with =, +, - or @, which {what}", file=sys.stderr)
@@ -109,17 +116,20 @@ def _misfits(source: "Source", types: "Mapping[str, pa.DataType]") -> list[str]:
     return []
 
 
-def _answers(model: Any, rows: Any, proba: bool, sample: bool, level: float | None, seed: int) -> dict[str, Any]:
-    """The columns to write: what is predicted, from one pass, or drawn, and limits of new values."""
-    if proba and not model.has_proba:
-        model.predict_proba(rows)  # says why there are none
-    found: Any = model.predictions(rows) if proba or not sample else None
-    name, values = ("sample", model.sample(rows, seed)) if sample else ("prediction", found.values)
-    answers: dict[str, Any] = {name: values if model.classes is None else _as_read(values, model.schema.target.type)}
+def _answers(
+    model: "TableModel", found: "Predictions", proba: bool, sample: bool, level: float | None, seed: int
+) -> dict[str, Any]:
+    """The columns to write: what is predicted, or drawn, and limits of new values, all from one pass."""
+    target = model.schema.target
+    assert target is not None
+    name, values = ("sample", model.sample(found, seed)) if sample else ("prediction", found.values)
+    answers: dict[str, Any] = {name: values if model.classes is None else _as_read(values, target.type)}
     if proba:
-        answers |= {f"probability of {each}": found.proba[:, place] for place, each in enumerate(model.classes)}
+        shares, classes = model.predict_proba(found), model.classes  # or says why there are none
+        assert classes is not None
+        answers |= {f"probability of {each}": shares[:, place] for place, each in enumerate(classes)}
     if level is not None:
-        answers["low"], answers["high"] = model.predict_interval(rows, level)
+        answers["low"], answers["high"] = model.predict_interval(found, level)
     return answers
 
 

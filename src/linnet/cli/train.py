@@ -30,7 +30,10 @@ def train(
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
     model: Annotated[
-        str, typer.Option(help="auto, constant, linear, logistic, softmax, perceptron, poisson, mlp or sequential.")
+        str,
+        typer.Option(
+            help="auto, constant, linear, logistic, softmax, perceptron, poisson, negative_binomial, mlp or sequential."
+        ),
     ] = "auto",
     hidden: Annotated[Text, typer.Option(help="Units of the network's layers, such as 64,32.")] = None,
     activation: Annotated[Text, typer.Option(help="Of the network's layers, such as tanh, or relu,tanh.")] = None,
@@ -258,6 +261,8 @@ def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
     from linnet.tables.select import tuned_for
 
     said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
+    if model.law is not None and model.law.parameter is not None:
+        said += f"; counts are {model.law.head.title}, with a dispersion of {model.law.parameter:.4g}"
     if model.threshold is None:
         return said
     tuned = f", tuned for {tuned_for(options.metric)} on these rows" if options.threshold == "tune" else ""
@@ -271,6 +276,7 @@ def _as_json(model: "TableModel", out: Path) -> dict[str, Any]:
         "reason": model.schema.reason,
         "metric": model.metric,
         "threshold": model.threshold,
+        "dispersion": None if model.law is None else model.law.parameter,
         "tried": [asdict(one) for one in model.tried],
         "classes": None if model.classes is None else model.classes.tolist(),
         **model.facts,

@@ -53,6 +53,7 @@ class Compared:
     proba: Array | None = None  # rows x classes, or of the positive class, if there are any
     classes: Array | None = None  # the second of two is the positive one
     weights: Array | None = None  # 1 each if there are none
+    surprise: Array | None = None  # of counts: -log of the predicted probability of the actual one
 
     @classmethod
     def of_means(
@@ -128,6 +129,7 @@ class Metric:
     # the metric of given rows, to be resampled and with limits in closed form; None: it is resampled as a function
     prepare: "Callable[[str, Given], Measure] | None" = None
     options: Mapping[str, Any] = field(default_factory=dict)  # of `prepare`, such as the beta of F-beta
+    of_distribution: bool = False  # it is the mean surprise, of any predicted distribution
     of_positive: bool = False  # of two classes it is that of the positive one alone
     averaged: bool = False  # of several classes or labels it is the mean over them ("macro")
     reported: Reported = Reported.NEVER  # the first metric that a kind of targets is reported with chooses models
@@ -147,6 +149,11 @@ class Metric:
                 return float(self.compute(rows))
             return self.measure(rows).of(None)
 
+    def has(self, rows: Compared) -> bool:
+        """Whether the predictions of rows are what it needs."""
+        of_counts = self.of_distribution and rows.surprise is not None
+        return of_counts or self.needs is not Needs.PROBABILITIES or rows.proba is not None
+
     def better(self, one: float, other: float) -> bool:
         """Whether one value is better than another; what is no number is worst."""
         return self.rank(one) > self.rank(other)
@@ -162,7 +169,10 @@ class Metric:
     def measure(self, rows: Compared) -> "Measure":
         """The metric prepared for rows: its value on resampled rows, and its limits in closed form."""
         from linnet.evaluate.intervals import measure
+        from linnet.evaluate.measures import MeanMeasure
 
+        if rows.surprise is not None and self.of_distribution:
+            return MeanMeasure(rows.weights, rows.surprise)
         name, how = self.name, {"sample_weight": rows.weights, **self.options}
         if rows.two and self.of_positive:
             given = rows.positive_proba if self.needs is Needs.PROBABILITIES else rows.positive(rows.predicted)

@@ -119,6 +119,10 @@ def _of_probabilities(score: str) -> Callable[[Compared], Any]:
     return compute
 
 
+def _mean_surprise(rows: Compared) -> Any:
+    return _of_probabilities("log_loss")(rows) if rows.surprise is None else rows.mean(rows.surprise)
+
+
 def _area(score: str) -> Callable[[Compared], Any]:
     def compute(rows: Compared) -> Any:
         if not rows.two:
@@ -165,9 +169,10 @@ def _f_beta(name: str, beta: float) -> Metric:
 _add(
     _LOSS,
     "log_loss",
-    _of_probabilities("log_loss"),
-    reported=_CLASSES,
-    meaning="surprise at the actual class; 0 is perfect",
+    _mean_surprise,
+    reported=_CLASSES | Reported.COUNTS,  # means alone do not tell how far counts spread around them
+    of_distribution=True,
+    meaning="surprise at the actual class or count, −log of its predicted probability; 0 is perfect",
     accumulator="ProbabilityAccumulator",
 )
 _add(
@@ -287,7 +292,7 @@ _add(
     "poisson_deviance",
     poisson_deviance,
     reported=Reported.COUNTS,
-    meaning="mean distance of counts; 0 is perfect",
+    meaning="mean distance of counts from their predicted means; 0 is perfect",
 )
 _add(
     _ERROR,

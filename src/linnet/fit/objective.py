@@ -21,6 +21,7 @@ from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.fit.loop.threads import ThreadChoice, most_threads
+from linnet.heads import Head, weighted_sum
 from linnet.model.network import Network, Theta
 
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
@@ -50,6 +51,7 @@ class Objective:
         self._most_threads = most_threads(native, min(rows, _CHUNK), threads)
         self._core = kind(native, self._most_threads)
         self._choice = ThreadChoice(self._most_threads)
+        self._known: tuple[Array | None, Array | None, float] | None = None
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> Sums:
         """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""
@@ -67,7 +69,13 @@ class Objective:
             loss, weight = loss + sums[0], weight + sums[1]
             if total is not None and part is not None:
                 total += part
-        return Sums(loss, weight, total)
+        return Sums(loss + self._left_out(rows), weight, total)
+
+    def _left_out(self, rows: Rows) -> float:
+        """That of the same rows as before is known."""
+        if self._known is None or self._known[0] is not rows.values or self._known[1] is not rows.weights:
+            self._known = rows.values, rows.weights, left_out(self.network.head, rows)
+        return self._known[2]
 
     def predict(self, theta: Theta, x: Array | Columns, *, offset: Array | None = None, mean: bool = True) -> Array:
         """Rows x outputs: the mean of each row's distribution, or with mean=False what the head takes.
@@ -129,6 +137,14 @@ def predict(
         if len(_idle.objectives) > _MOST_IDLE:
             del _idle.objectives[next(iter(_idle.objectives))]
     return outputs
+
+
+def left_out(head: Head, rows: Rows) -> float:
+    """The sum over rows of what the head's loss leaves out that depends on a parameter it estimates."""
+    each = head.left_out(rows.values.astype(np.float64)) if head.is_estimated and rows.values is not None else None
+    if each is None:
+        return 0.0
+    return weighted_sum(np.ones(len(each)) if rows.weights is None else rows.weights.astype(np.float64), each)
 
 
 def penalty(network: Network, theta: Theta) -> float:

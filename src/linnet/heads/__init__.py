@@ -28,11 +28,11 @@ other activation a: the mean is then a(z), and the gradient goes through a's own
 computed in core/heads/formulas.hpp.
 
 Everything that is known of a distribution is in its class: what targets it takes, where a fit starts, deviance and
-likelihood, intervals and draws. To add one: a file here, its name in this file, and in the core a struct in
-core/heads/formulas.hpp and a line in core/heads/families.def.
+likelihood, intervals and draws, and what tables, reports and the playground show of it. To add one: a file here, its
+name in this file, and in the core a struct in core/heads/formulas.hpp and a line in core/heads/families.def.
 """
 
-from linnet.heads.base import HEADS, Head, head_named, heads_by_loss, weighted_sum
+from linnet.heads.base import HEADS, Head, count_heads, head_named, heads_by_loss, weighted_sum
 from linnet.heads.base import Floats as Floats
 from linnet.heads.base import LossFunction as LossFunction
 from linnet.heads.base import Targets as Targets
@@ -64,6 +64,7 @@ __all__ = [
     "Tweedie",
     "TweedieIdentity",
     "TweedieLog",
+    "count_heads",
     "draw_class",
     "head_named",
     "heads_by_loss",

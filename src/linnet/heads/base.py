@@ -38,6 +38,11 @@ def heads_by_loss(*, keras: bool = False) -> "dict[str, type[Head]]":
     return {name: kind for kind in HEADS.values() for name in (kind.keras_losses if keras else kind.losses)}
 
 
+def count_heads() -> "list[type[Head]]":
+    """The heads of counts, those without a parameter to estimate first."""
+    return sorted((kind for kind in HEADS.values() if kind.counts), key=lambda kind: bool(kind.parameter_symbol))
+
+
 @saved
 @dataclass(frozen=True)
 class Head:
@@ -53,6 +58,9 @@ class Head:
     loss_name: ClassVar[str]  # as messages say it
     losses: ClassVar[tuple[str, ...]] = ()  # names of its loss in regressors
     keras_losses: ClassVar[tuple[str, ...]] = ()  # and in Sequential
+    title: ClassVar[str] = ""  # what people call the distribution
+    formulas: ClassVar[tuple[str, str]] = ("", "")  # to show: Keras' loss of one output, and its slope dloss/dz
+    parameter_symbol: ClassVar[str] = ""  # in those formulas, of the parameter that is estimated, if there is one
 
     # ---- what the loss is like ----
     quadratic: ClassVar[bool] = False  # the second derivatives are the same whatever z
@@ -67,6 +75,7 @@ class Head:
     classifies: ClassVar[bool] = False  # targets are classes, or yes and no
     has_probabilities: ClassVar[bool] = False  # the mean is a probability
     cut: ClassVar[float] = 0.5  # means above it say yes
+    counts: ClassVar[bool] = False  # how often something happens: tables and the playground offer it for counts
     any_unit: ClassVar[bool] = False  # targets may be moved and scaled: the head of the new ones is `in_unit`
     wanted: ClassVar[str] = ""  # what targets must be, as messages say it
 
@@ -230,9 +239,27 @@ class Head:
         """The head with the parameter of largest likelihood for these means and targets (rows x outputs)."""
         return self
 
+    def left_out(self, t: Targets) -> Floats | None:
+        """What the loss of each row leaves out that depends on the parameter to be found; None: there is no such thing.
+
+        With it losses under different parameters can be compared, as an epoch's with that of the epoch before.
+        """
+        return None
+
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats | None:
         """The dispersion of each output, from means and targets (rows x outputs); None without a distribution."""
         return None
+
+    def variance(self, mean: Floats, dispersion: Floats) -> Floats:
+        """The variance of each target around its mean, rows x outputs; NaN without a distribution."""
+        return np.full(mean.shape, np.nan)
+
+    def log_probability(self, mean: Floats, t: Floats, dispersion: Floats) -> Floats:
+        """The logarithm of the probability, or density, of each target (rows x outputs); NaN where there is no formula.
+
+        A mean that the distribution cannot have stands for one close to it.
+        """
+        return np.full(mean.shape, np.nan)
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
         """The distributions around these means, as scipy.stats has them."""

@@ -20,6 +20,8 @@ class Bernoulli(Head):
     own_activation = "sigmoid"
     loss_name = "binary cross-entropy"
     keras_losses = ("binary_crossentropy",)
+    title = "Bernoulli"
+    formulas = "log(1 + e^z) − t·z", "p − t"
     nonnegative = True
     loss_is_deviance = True  # of targets of 0 and 1
     straight_in_target = True

@@ -18,6 +18,8 @@ class Categorical(Head):
     own_activation = "softmax"
     loss_name = "categorical cross-entropy"
     keras_losses = ("categorical_crossentropy", "sparse_categorical_crossentropy")
+    title = "categorical"
+    formulas = "log Σ e^z − z_t", "p − onehot(t)"
     coupled = True
     nonnegative = True
     loss_is_deviance = True

@@ -21,6 +21,7 @@ class Gamma(PowerVariance):
     own_activation = "exponential"
     loss_name = "the gamma loss"
     losses = ("gamma",)
+    title = "gamma"
     log_link = True
     straight_in_target = True
     wanted = "amounts of a gamma distribution must be above 0"

@@ -33,6 +33,13 @@ class NegativeBinomial(Head):
     keras_losses = ("negative_binomial",)
     log_link = True
     straight_in_target = True
+    title = "negative binomial"
+    formulas = (
+        "(t + 1/d) log(1 + d·e^z) − t·z − t·log(d) − log(Γ(t + 1/d)/Γ(1/d))",
+        "(e^z − t)/(1 + d·e^z)",
+    )
+    parameter_symbol = "d"
+    counts = True
     wanted = "counts must be at least 0"
 
     alpha: float = 1.0
@@ -88,19 +95,11 @@ class NegativeBinomial(Head):
     # ---- likelihood ----
 
     def deviance(self, z: Floats, t: Targets, weights: Floats) -> float:
-        """Twice Σ w (t log(t / m) - (t + r) log((t + r) / (m + r))), each the difference of two deviances of Poisson's:
-        of t from m, and of t + r from m + r.
-        """
-        r = 1 / self.alpha
-        with np.errstate(all="ignore"):  # a row without weight may have any mean
-            each = half_deviance(t, z, 1.0, log_link=True) - half_deviance(t + r, np.exp(z) + r, 1.0, log_link=False)
-        return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
+        """Twice Σ w (t log(t / m) - (t + r) log((t + r) / (m + r)))."""
+        return 2 * weighted_sum(weights, _half_deviance(t, z, 1 / self.alpha).sum(axis=1))
 
     def log_likelihood(self, deviance: float, t: Targets, weights: Floats, dispersion: float) -> float:
-        """With L(x) = x log x - x - log x! it is L(t) - L(t + r) - log(1 + t / r) + L(r) for a row whose mean is t."""
-        r = 1 / self.alpha
-        largest = largest_poisson(t) - largest_poisson(t + r) - np.log1p(t / r) + largest_poisson(np.asarray(r))
-        return weighted_sum(weights, largest.sum(axis=1)) - 0.5 * deviance
+        return weighted_sum(weights, _largest(t, np.asarray(1 / self.alpha)).sum(axis=1)) - 0.5 * deviance
 
     @property
     def own_parameters(self) -> int:
@@ -116,10 +115,28 @@ class NegativeBinomial(Head):
         every = np.ones(len(t)) if weights is None else weights.astype(np.float64)
         return replace(self, alpha=best_alpha(mean, t, every))
 
+    def left_out(self, t: Targets) -> Floats | None:
+        """log Γ(r) - log Γ(t + r) - t log α, if α is estimated: with it the loss goes to Poisson's as α goes to 0.
+
+        With L(x) = x log x - x - log x! it is t + L(t + r) - L(r) - (t + r - 1) log(1 + t / r), which keeps its digits.
+        """
+        if not self.estimated:
+            return None
+        r = 1 / self.alpha
+        each = t + largest_poisson(t + r) - largest_poisson(np.asarray(r)) - (t + r - 1) * np.log1p(t / r)
+        return np.asarray(each.sum(axis=1))
+
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
         """The α of each output, the most likely one if it is estimated."""
         outputs = range(mean.shape[1])
         return np.array([self.with_estimate(mean[:, [k]], t[:, [k]], weights).alpha for k in outputs])
+
+    def variance(self, mean: Floats, dispersion: Floats) -> Floats:
+        return np.asarray(mean + dispersion * mean**2)
+
+    def log_probability(self, mean: Floats, t: Floats, dispersion: Floats) -> Floats:
+        r = 1 / np.maximum(dispersion, LEAST_ALPHA)
+        return _largest(t, r) - _half_deviance(t, self.link(mean), r)
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
         from scipy import stats  # slow to load, and rarely needed
@@ -134,6 +151,20 @@ class NegativeBinomial(Head):
     def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> Head:
         super().with_activation(activation)
         return cls(parameter, quasi)
+
+
+def _half_deviance(t: Floats, z: Floats, r: Floats | float) -> Floats:
+    """Half of each target's deviance: the difference of two of Poisson's, of t from m and of t + r from m + r."""
+    with np.errstate(all="ignore"):  # a row without weight may have any mean
+        of_rest = half_deviance(t + r, np.exp(z) + r, 1.0, log_link=False)
+        return np.maximum(half_deviance(t, z, 1.0, log_link=True) - of_rest, 0)
+
+
+def _largest(t: Floats, r: Floats) -> Floats:
+    """The log-probability of t where t is the mean: with L(x) = x log x - x - log x! it is L(t) - L(t + r) -
+    log(1 + t / r) + L(r).
+    """
+    return np.asarray(largest_poisson(t) - largest_poisson(t + r) - np.log1p(t / r) + largest_poisson(r))
 
 
 def best_alpha(mean: Floats, t: Floats, weights: Floats) -> float:

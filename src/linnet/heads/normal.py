@@ -23,6 +23,8 @@ class Normal(AnyActivation):
     nonnegative = True
     loss_is_deviance = True
     any_unit = True
+    title = "normal"
+    formulas = "(z − t)²", "2(z − t)"
 
     def keras_factor(self, outputs: int) -> float:
         return 2 / outputs  # Keras leaves out the half
@@ -41,6 +43,13 @@ class Normal(AnyActivation):
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
         """The mean of squared residuals."""
         return np.asarray(np.average((t - mean) ** 2, axis=0, weights=weights))
+
+    def variance(self, mean: Floats, dispersion: Floats) -> Floats:
+        return np.broadcast_to(dispersion, mean.shape)
+
+    def log_probability(self, mean: Floats, t: Floats, dispersion: Floats) -> Floats:
+        variance = np.maximum(dispersion, _TINY)
+        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + (t - mean) ** 2 / variance))
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
         from scipy import stats  # slow to load, and rarely needed

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from linnet.heads.activations import Activation
 from linnet.heads.base import Floats, Head, Targets, registered
-from linnet.heads.power_variance import PowerVariance
+from linnet.heads.power_variance import PowerVariance, half_deviance, largest_poisson
 
 
 @registered
@@ -26,6 +26,9 @@ class Poisson(PowerVariance):
     keras_losses = ("poisson",)
     log_link = True
     straight_in_target = True
+    title = "Poisson"
+    formulas = "e^z − t·z", "e^z − t"
+    counts = True
     wanted = "counts must be at least 0"
 
     overdispersed: bool = False
@@ -58,6 +61,12 @@ class Poisson(PowerVariance):
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
         """One: the variance is the mean."""
         return np.ones(mean.shape[1])
+
+    def variance(self, mean: Floats, dispersion: Floats) -> Floats:
+        return mean
+
+    def log_probability(self, mean: Floats, t: Floats, dispersion: Floats) -> Floats:
+        return largest_poisson(t) - half_deviance(t, self.link(mean), 1.0, log_link=True)
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
         from scipy import stats  # slow to load, and rarely needed

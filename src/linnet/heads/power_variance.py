@@ -35,8 +35,7 @@ class PowerVariance(Head):
         return np.asarray(np.log(np.where(mean > 0, mean, 1e-10))) if self.log_link else mean
 
     def deviance(self, z: Floats, t: Targets, weights: Floats) -> float:
-        with np.errstate(all="ignore"):  # a row without weight may have any mean
-            each = half_deviance(t, z, self.variance_power, log_link=self.log_link)
+        each = half_deviance(t, z, self.variance_power, log_link=self.log_link)
         return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
 
     def log_likelihood(self, deviance: float, t: Targets, weights: Floats, dispersion: float) -> float:
@@ -57,6 +56,7 @@ class PowerVariance(Head):
         return float("nan")
 
 
+@np.errstate(all="ignore")  # a row without weight may have any mean
 def half_deviance(t: Floats, z: Floats, q: float, *, log_link: bool) -> Floats:
     """Half of each target's deviance: with u = t / mean, a = 2 - q and b = 1 - q it is
 

@@ -180,9 +180,20 @@ def _multi_gauss(random: np.random.Generator, noise: float, classes: int) -> Mad
 
 def _counts(random: np.random.Generator, noise: float, classes: int) -> Made:
     """Counts whose rate is highest on a ridge."""
-    at = random.uniform(-_HALF, _HALF, (_ROWS, 2))
-    rate = np.exp(2.2 - (at[:, 0] - at[:, 1]) ** 2 / 12 + at[:, 0] / 8)
+    at, rate = _ridge(random)
     return _moved(at, random, noise), random.poisson(rate).astype(np.float64)
+
+
+def _bursts(random: np.random.Generator, noise: float, classes: int) -> Made:
+    """Counts of the same rates, which vary besides from row to row: of variance mean + mean² / 2."""
+    at, rate = _ridge(random)
+    return _moved(at, random, noise), random.poisson(rate * random.gamma(2.0, 0.5, _ROWS)).astype(np.float64)
+
+
+def _ridge(random: np.random.Generator) -> tuple[Floats, Floats]:
+    """Places, and rates that are highest on a ridge."""
+    at = random.uniform(-_HALF, _HALF, (_ROWS, 2))
+    return at, np.exp(2.2 - (at[:, 0] - at[:, 1]) ** 2 / 12 + at[:, 0] / 8)
 
 
 _MAKERS: dict[str, tuple[Task | None, Callable[[np.random.Generator, float, int], Made]]] = {
@@ -196,6 +207,7 @@ _MAKERS: dict[str, tuple[Task | None, Callable[[np.random.Generator, float, int]
     "plane": (Task.NUMBER, _plane),
     "multi_gauss": (Task.NUMBER, _multi_gauss),
     "counts": (Task.COUNTS, _counts),
+    "bursts": (Task.COUNTS, _bursts),
 }
 
 

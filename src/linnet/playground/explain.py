@@ -16,13 +16,6 @@ from linnet.errors import ConfigError
 from linnet.fit.objective import Objective
 from linnet.playground.session import Session
 
-HEADS = {  # loss and dL/dz of the last layer, as they are shown
-    "bernoulli": ("log(1 + e^z) − t·z", "p − t"),
-    "categorical": ("log Σ e^z − z_t", "p − onehot(t)"),
-    "normal": ("(z − t)²", "2(z − t)"),
-    "poisson": ("e^z − t·z", "e^z − t"),
-    "perceptron": ("max(0, −t·z)", "−t where t·z ≤ 0, else 0"),
-}
 ACTIVATIONS = {  # h and its slope, as they are shown
     "identity": ("z", "1"),
     "sigmoid": ("1/(1 + e^−z)", "h(1 − h)"),
@@ -41,7 +34,7 @@ ACTIVATIONS = {  # h and its slope, as they are shown
 
 def explain(session: Session, row: object) -> dict[str, Any]:
     """Forward values and derivatives of the loss for one row of the data set, layer by layer from the bottom."""
-    data, model = session.data, session.model
+    data, model = session.data, session.model.with_head(session.head)
     if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(data):
         raise ConfigError(f"row must be a whole number from 0 to {len(data) - 1}, got {row!r}")
     network = model.network.without_dropout()
@@ -84,7 +77,8 @@ def explain(session: Session, row: object) -> dict[str, Any]:
         "held": bool(row in session.test_part),
         "loss": sums.loss * model.factor,
         "head": model.head,
-        "formula": HEADS[model.head],
+        "formula": model.network.head.formulas,
+        "parameter": session.parameter,
         "classes": data.classes,
         "layers": layers,
     }

@@ -6,7 +6,7 @@ multiple of 4, and the arrays that its `arrays` names, each at its offset behind
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
 from linnet.fit.objective import Objective, penalty
-from linnet.heads import Bernoulli, Categorical
+from linnet.heads import Bernoulli, Categorical, Head
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats
 from linnet.playground.model import DTYPE, Model
@@ -94,7 +94,7 @@ class Scene:
         The perceptron has scores only; a sigmoid or softmax makes parts of 1 of them, with the same decisions.
         """
         mean = self._objective.predict(theta, x).astype(np.float64)
-        if self.model.head != "perceptron":
+        if not self.model.has_scores_only:
             return mean
         return (Bernoulli() if mean.shape[1] == 1 else Categorical()).mean(mean)
 
@@ -113,8 +113,10 @@ class Scene:
         maps = [part.predict(theta[: part.network.size], self._neurons).T for part in self._hidden]
         return np.concatenate([*maps, np.empty((0, NEURON**2), np.float32)]).reshape(-1, NEURON, NEURON)
 
-    def scores(self, theta: Theta, threshold: float) -> tuple[Score, Score]:
-        """How the network does on the rows trained on and on those held out."""
+    def scores(self, theta: Theta, head: Head, threshold: float) -> tuple[Score, Score]:
+        """How the network does on the rows trained on and on those held out, with the head as the run has it now."""
+        if head != self._objective.network.head:
+            self._objective = Objective(replace(self._objective.network, head=head), DTYPE, threads=1)
         return self._score(theta, *self._train, threshold), self._score(theta, *self._test, threshold)
 
     def _score(self, theta: Theta, rows: Rows, y: NDArray[Any], threshold: float) -> Score:
@@ -127,9 +129,9 @@ class Scene:
         counts = Confusion.of(y, self.decide(means, threshold), labels=range(self.data.outcomes))
         return Score(loss, counts.accuracy, counts.counts)
 
-    def frame(self, theta: Theta, threshold: float, shown: int, told: Mapping[str, Any]) -> bytes:
+    def frame(self, theta: Theta, head: Head, threshold: float, shown: int, told: Mapping[str, Any]) -> bytes:
         """Everything the page draws, with what else is to be told."""
-        train, test = self.scores(theta, threshold)
+        train, test = self.scores(theta, head, threshold)
         low, high = self.range
         surface = np.nan_to_num((self.surface(theta) - low) / (high - low), nan=0.0).clip(0, 1)
         neurons, scales = as_bytes(self.neurons(theta))

@@ -13,6 +13,7 @@ from linnet.errors import ConfigError, hearing
 from linnet.estimators.mlp.classifier import MLPClassifier
 from linnet.estimators.mlp.regressor import MLPRegressor
 from linnet.estimators.sequential.layers import Dense, Dropout
+from linnet.heads import Floats, Head
 from linnet.playground.session import Leg, Session
 from linnet.playground.state import State
 from linnet.tables.model import TableModel, Tried
@@ -83,7 +84,7 @@ def command(session: Session) -> str:
     for name, strength in (("--l1", state.l1), ("--l2", state.l2)):
         words += [name, repr(strength)] if strength else []
     words += ["--optimizer", state.optimizer, "--learning-rate", repr(state.rate), "--batch-size", str(state.batch)]
-    if _moved(session) and model.head != "perceptron":
+    if _moved(session) and not model.has_scores_only:
         words += ["--threshold", repr(state.threshold)]
     lines = [shlex.join([*words, "--epochs", str(session.epochs), "--seed", str(state.seed)])]
     if state.data == "table" and session.table is not None:
@@ -107,7 +108,7 @@ def command_note(session: Session) -> str:
             "repeats; the command trains with the last settings from the first epoch on."
         )
     said = "It prints the very losses above. Save both files of rows in the folder where you run it."
-    if _moved(session) and session.model.head == "perceptron":
+    if _moved(session) and session.model.has_scores_only:
         said += " It has no threshold for the perceptron: its accuracy is that of the threshold 0.5."
     if session.data.is_scaled:
         said += (
@@ -129,7 +130,7 @@ def table_text(session: Session, part: str) -> str:
 
 def model_file(session: Session) -> bytes:
     """The model as linnet.load reads it: of a table, one that takes raw columns; else a Sequential of the inputs."""
-    model: Any = session.model.sequential(session.theta)
+    model: Any = session.model.with_head(session.head).sequential(session.theta)
     if session.state.data == "table":
         model = table_model(session)
     with tempfile.TemporaryDirectory(prefix="linnet-") as folder:
@@ -144,9 +145,10 @@ def table_model(session: Session) -> TableModel:
     Inputs were standardised, (x - m) / s; with W / s and b - (m / s) W the first layer takes them as they are. So was a
     number to predict, (y - c) / d; with d W and d b + c the last layer gives it as it is.
     """
-    state, head = session.state, session.model.head
-    if head == "perceptron":
-        raise ConfigError("head 'perceptron' has no model file for tables: `linnet train --model perceptron` makes one")
+    state, head = session.state, session.head
+    if session.model.has_scores_only:
+        name = head.family
+        raise ConfigError(f"head {name!r} has no model file for tables: linnet.train(..., model={name!r}) makes one")
     assert session.table is not None
     found = session.table.prepared(state.target)
     blocks = [(b.weights.astype(np.float64), b.biases.astype(np.float64)) for b in
@@ -156,7 +158,7 @@ def table_model(session: Session) -> TableModel:
     if session.data.is_scaled:
         weights, biases = blocks[-1]
         blocks[-1] = weights * session.data.scale, biases * session.data.scale + session.data.centre
-    if head == "categorical" and session.data.outcomes == 2:  # of two classes the estimator has the difference alone
+    if head.coupled and session.data.outcomes == 2:  # of two classes the estimator has the difference alone
         weights, biases = blocks[-1]
         blocks[-1] = weights[:, 1:] - weights[:, :1], biases[1:] - biases[:1]
     settings: dict[str, Any] = {
@@ -172,10 +174,11 @@ def table_model(session: Session) -> TableModel:
         estimator: Any = MLPClassifier(**settings)
     else:
         y = found.y
-        estimator = MLPRegressor("poisson" if head == "poisson" else "squared_error", **settings)
+        estimator = MLPRegressor(head.losses[0], **settings)
     estimator = _fitted(estimator, x, y)
     estimator.coefs_ = [weights for weights, _ in blocks]
     estimator.intercepts_ = [biases for _, biases in blocks]
+    estimator.dispersion_ = _dispersion(session, head) if not task.has_classes else None
     test = session.scores()[1]
     return TableModel(
         schema=found.schema,
@@ -188,6 +191,15 @@ def table_model(session: Session) -> TableModel:
         metric="loss",
         facts={"rows": len(session.train_part), "held_out": len(session.test_part), "seed": state.seed},
     )
+
+
+def _dispersion(session: Session, head: Head) -> Floats:
+    """That of the targets around their means: as the run has estimated it, else on the rows held out."""
+    if head.is_estimated:
+        return np.array([head.parameter])
+    spread = head.dispersion(session.means(session.test_part), session.data.y[session.test_part][:, None], None)
+    assert spread is not None
+    return spread * session.data.scale**2
 
 
 def _fitted(estimator: Any, x: Any, y: Any) -> Any:
@@ -230,7 +242,7 @@ def _threshold_lines(session: Session) -> list[str]:
     if not _moved(session):
         return []
     data, threshold, what = session.data, session.state.threshold, "probability"
-    if session.model.head == "perceptron":
+    if session.model.has_scores_only:
         what = "score"
         with np.errstate(divide="ignore"):
             threshold = float(np.log(threshold) - np.log1p(-threshold))

@@ -1,6 +1,6 @@
 """What a state stands for: layers, loss, network and optimizer, as a user of Sequential would write them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from linnet.estimators.sequential.losses import Loss
 from linnet.estimators.sequential.sequential import Sequential
 from linnet.estimators.sequential.stack import Stack
 from linnet.fit.loop.training import Plan
+from linnet.heads import HEADS, Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 from linnet.playground.datasets import Dataset
@@ -22,19 +23,18 @@ from linnet.tables.task import Task
 DTYPE = "float32"  # as Sequential trains
 FOR_EVER = 10**9  # epochs: a run on screen ends when somebody stops it
 
-_LOSS = {  # of each head
-    "bernoulli": "binary_crossentropy",
-    "categorical": "sparse_categorical_crossentropy",
-    "normal": "mse",
-    "poisson": "poisson",
-    "perceptron": "perceptron",
-}
+
+def heads_of(task: Task) -> dict[str, str]:
+    """The heads that a task can have, its own first, by the name of their family, with the name of their loss."""
+    return {Loss(loss).kind.family: loss for loss in losses_of(task)}
 
 
-def heads_of(task: Task) -> tuple[str, ...]:
-    """The heads that a task can have, its own first."""
-    of_loss = {loss: head for head, loss in _LOSS.items()}
-    return tuple(of_loss[loss] for loss in losses_of(task))
+def head_label(family: str) -> str:
+    """What a head is called on the page: the distribution, and the activation or the loss that makes it."""
+    kind = HEADS[family]
+    made_by = kind.own_activation if kind.own_activation != "identity" else kind.keras_losses[-1].replace("_", " ")
+    title = kind.title[:1].upper() + kind.title[1:]
+    return title if made_by == kind.title else f"{title} ({made_by})"
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,31 @@ class Model:
     def of(cls, state: State, data: Dataset) -> "Model":
         """Make the layers; a head that the task cannot have is a ConfigError."""
         possible = heads_of(data.task)
-        head = possible[0] if state.head == "task" else state.head
+        head = next(iter(possible)) if state.head == "task" else state.head
         if head not in possible:
             raise ConfigError(f"head {head!r} is not for {data.task}: choose from: {', '.join(possible)}")
         layers = stack_of(
             [(hidden.units, hidden.activation, hidden.dropout) for hidden in state.layers],
-            _LOSS[head],
+            possible[head],
             data.outcomes,
             initialiser=state.initialiser,
             l1=state.l1,
             l2=state.l2,
         )
-        stack, loss = Stack(), Loss(_LOSS[head])
+        stack, loss = Stack(), Loss(possible[head])
         for layer in layers:
             stack.add(layer)
         stack.set_input(data.x.shape[1])
         return cls(state, head, loss, tuple(layers), stack.network(loss.head(stack.dense()[-1].activation)))
+
+    @property
+    def has_scores_only(self) -> bool:
+        """Whether there are classes without probabilities: the perceptron's."""
+        return self.network.head.classifies and not self.network.head.has_probabilities
+
+    def with_head(self, head: Head) -> "Model":
+        """The model with the parameter of its head that a run has estimated."""
+        return replace(self, network=replace(self.network, head=head))
 
     @property
     def factor(self) -> float:
@@ -101,4 +110,5 @@ class Model:
         model.compile(self.state.make_optimizer(), loss=self.loss.name)
         model.build(self.network.inputs)
         model.set_weights([array for block in self.network.blocks(theta) for array in block])
+        model._network = replace(model._built(), head=self.network.head)  # with the parameter that was estimated
         return model

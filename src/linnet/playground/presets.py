@@ -86,6 +86,12 @@ PRESETS = (
         {"data": "counts", "layers": _layers(8), "rate": 0.02},
     ),
     Preset(
+        "Counts in bursts",
+        "These counts vary more than Poisson's. The negative binomial head estimates by how much: watch the dispersion "
+        "go to about 0.5, then try the Poisson head.",
+        {"data": "bursts", "head": "negative_binomial", "layers": _layers(8), "rate": 0.02},
+    ),
+    Preset(
         "Hills and hollows",
         "Regression: six bumps, up and down. Squared error over a straight output.",
         {"data": "multi_gauss", "layers": _layers(8, 8), "rate": 0.02, "noise": 0.0, "speed": "ten"},

@@ -203,7 +203,7 @@ def _listen(port: int | None) -> sockets.socket:
     except OSError as error:
         if port is not None:
             listening.close()
-            raise ConfigError(f"port {port} cannot be used: {error.strerror}: choose another one by --port") from None
+            raise ConfigError(f"port {port} cannot be used: {error.strerror}: choose another port") from None
         listening.bind(("127.0.0.1", 0))
     listening.listen(128)  # whoever asks from now on is answered once `run` has begun
     return listening

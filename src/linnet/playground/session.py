@@ -11,14 +11,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.errors import ConfigError, FitError, hearing
 from linnet.fit.loop.training import ONE_STEP, Epoch, OptimizerState, Slice, Training
+from linnet.heads import Head
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
 from linnet.playground.frame import Scene, Score, input_maps
-from linnet.playground.model import Model, heads_of
+from linnet.playground.model import Model, head_label, heads_of
 from linnet.playground.state import LIVE, MOST_EPOCHS, MOST_LEGS, Past, State
 
 if TYPE_CHECKING:
@@ -181,6 +183,17 @@ class Session:
         return self._training.now() if self.step else self._training.theta
 
     @property
+    def head(self) -> Head:
+        """The head, with the parameter that was estimated after the last whole epoch, if it has one."""
+        return self._training.fitted_network().head
+
+    @property
+    def parameter(self) -> dict[str, Any] | None:
+        """The parameter of the head that is estimated, with its symbol in formulas."""
+        head = self.head
+        return {"symbol": head.parameter_symbol, "value": head.parameter} if head.is_estimated else None
+
+    @property
     def epochs(self) -> int:
         """Whole epochs of the run so far."""
         return sum(leg.epochs for leg in self.legs)
@@ -210,8 +223,9 @@ class Session:
             "run": self.run,
             "behind": self.behind,
             "past": [leg.told(self.state) for leg in past] if is_short else None,
+            "parameter": self.parameter,
         }
-        return self._scene.frame(self.theta, self.state.threshold, self.state.shown, told)
+        return self._scene.frame(self.theta, self.head, self.state.threshold, self.state.shown, told)
 
     def scores(self) -> tuple[float, float]:
         """The loss on the rows trained on and on those held out."""
@@ -220,7 +234,11 @@ class Session:
 
     def both_scores(self) -> tuple[Score, Score]:
         """All that is known of how the network does on the same two."""
-        return self._scene.scores(self.theta, self.state.threshold)
+        return self._scene.scores(self.theta, self.head, self.state.threshold)
+
+    def means(self, part: NDArray[np.intp]) -> Floats:
+        """What the network predicts of some rows, rows x outputs."""
+        return self._scene.means(self.theta, self.data.x[part])
 
     def facts(self) -> dict[str, Any]:
         """What stays the same during a run: the data and the shape of the network."""
@@ -235,7 +253,8 @@ class Session:
             "state": self.state.to_dict(),
             "task": data.task,
             "head": self.model.head,
-            "heads": heads_of(data.task),
+            "heads": [(family, head_label(family)) for family in heads_of(data.task)],
+            "scores": self.model.has_scores_only,
             "loss": self.model.loss.name,
             "unit": f"of {self.state.target} in standard deviations" if data.is_scaled else "",
             "metric": "accuracy" if data.classes else "R²",
@@ -260,7 +279,7 @@ class Session:
 
     def _go_on(self, leg: Leg) -> None:
         """Begin another leg between two epochs; one without epochs is as if it had never been, but for its edits."""
-        model = Model.of(leg.state, self.data)
+        model = Model.of(leg.state, self.data).with_head(self.head)
         scene = Scene(model, self.data, self.train_part, self.test_part)
         leg = replace(leg, fresh=leg.fresh or not leg.state.same_training(self.legs[-1].state))
         theta, optimizer = self.theta.copy(), OptimizerState() if leg.fresh else self._training.state()

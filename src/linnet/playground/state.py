@@ -10,11 +10,14 @@ from typing import Any, TypeVar
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
+from linnet.estimators.sequential.losses import Loss
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.heads.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground.approximate import Curve
 from linnet.tables.network import OPTIMIZERS as RULES
+from linnet.tables.network import losses_of
+from linnet.tables.task import Task
 
 MOST_LAYERS = 6
 MOST_UNITS = 16
@@ -27,11 +30,11 @@ MOST_LEGS = 60  # of a run in a link
 
 DATA = (
     *("circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels"),
-    *("plane", "multi_gauss", "counts", "drawn", "digits", "table"),
+    *("plane", "multi_gauss", "counts", "bursts", "drawn", "digits", "table"),
 )
 FEATURES = ("x1", "x2", "x1^2", "x2^2", "x1*x2", "sin(x1)", "sin(x2)")
 OPTIMIZERS = tuple(RULES)
-HEADS = ("task", "bernoulli", "categorical", "normal", "poisson", "perceptron")
+HEADS = ("task", *dict.fromkeys(Loss(loss).kind.family for task in Task for loss in losses_of(task)))
 SPEEDS = ("step", "epoch", "ten", "most")
 VIEWS = ("train", "backprop", "approximation")
 

@@ -1,5 +1,6 @@
 """What a linear model has learned: coefficients with their intervals, and weights as images."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +40,7 @@ class Coefficients:
     link: str  # "logit", "log" or "identity"
     level: float | None  # of the intervals, if there are any
     notes: tuple[str, ...] = ()
+    fit: Mapping[str, float] | None = None  # deviance and likelihood on the rows of the training, if they are given
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
         rows.append(Coefficient("intercept", float(intercepts[k]), None, None, None, 1.0, output))
         for name, value in zip(names, values[k], strict=True):
             rows.append(Coefficient(name, float(value), None, None, None, scales.get(name, 1.0), output))
-    level, notes = None, ["Intervals need the rows of the training."]
+    level, notes, fit = None, ["Intervals need the rows of the training."], None
     order = -np.abs([row.value * row.scale for row in rows])
     if training is not None and len(rows) > _MOST_INFERRED:
         notes = [f"Intervals are left out: there are {len(rows):,} coefficients."]
@@ -75,18 +77,18 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
         if isinstance(inferred, str):
             notes = [inferred]
         else:
-            rows, order, level, notes = inferred
+            rows, order, level, notes, fit = inferred
     first = [place for place in np.argsort(order, kind="stable") if rows[place].name == "intercept"]
     others = [place for place in np.argsort(order, kind="stable") if rows[place].name != "intercept"]
     ranked = [*first, *others] if len(first) == 1 else [*others, *first]
     kept = tuple(rows[place] for place in ranked[:_MOST_KEPT])
-    return Coefficients(kept, len(rows), _link(model), level, tuple(notes))
+    return Coefficients(kept, len(rows), _link(model), level, tuple(notes), fit)
 
 
 def _infer(
     model: TableModel, training: Examples, known: dict[str, Coefficient]
-) -> tuple[list[Coefficient], Floats, float, list[str]] | str:
-    """Coefficients with intervals, what to sort them by, the level and notes; or why there are none."""
+) -> tuple[list[Coefficient], Floats, float, list[str], dict[str, float]] | str:
+    """Coefficients with intervals, what to sort them by, the level, notes and the fit; or why there are none."""
     if not hasattr(model.estimator, "inference"):
         return f"{type(model.estimator).__name__} is no statistical model: its coefficients have no intervals."
     try:
@@ -100,7 +102,17 @@ def _infer(
         if (base := known.get(name)) is not None
     ]
     tests = -np.abs([s for name, s in zip(found.names, found.statistic, strict=True) if name in known])
-    return rows, np.nan_to_num(tests, nan=0.0), found.level, list(found.notes)
+    fit = {
+        "deviance": found.deviance,
+        "null_deviance": found.null_deviance,
+        "degrees_of_freedom": found.df_residual,
+        "log_likelihood": found.log_likelihood,
+        "aic": found.aic,
+        "bic": found.bic,
+    }
+    if (spread := found.dispersion if found.head.has_dispersion else model.law and model.law.parameter) is not None:
+        fit["dispersion"] = spread
+    return rows, np.nan_to_num(tests, nan=0.0), found.level, list(found.notes), fit
 
 
 def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
@@ -146,4 +158,4 @@ def _scale(column: Any) -> float:
 def _link(model: TableModel) -> str:
     if model.classes is not None:
         return "logit"
-    return "log" if type(model.estimator).__name__ == "PoissonRegressor" else "identity"
+    return "log" if model.estimator._has_log_link() else "identity"

@@ -1,4 +1,4 @@
-"""All numbers of a report, as plain values: what the page shows and what `--json` prints."""
+"""All numbers of a report, as plain values: what the page shows, and what programs get as JSON."""
 
 import dataclasses
 import math
@@ -82,7 +82,7 @@ def facts_of(
             assert model.run is not None, "a model from a file has no rows"
             found = model.run.predictions
             found.rows.warn()
-            evaluation = Evaluation(model, model.run.held_out, found.values, found.proba)
+            evaluation = Evaluation(model, model.run.held_out, found)
         else:
             evaluation = Evaluation.of(model, data)
     return _measured(evaluation, training, files, command, (*notices, *said), progress)

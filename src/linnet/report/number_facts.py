@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
-from linnet.tables.predictions import Evaluation
+from linnet.heads import Poisson
+from linnet.tables.predictions import Evaluation, Law
 from linnet.tables.rows import Floats, numbers_of
 from linnet.tables.task import Task
 
@@ -49,12 +49,13 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class CountFacts:
-    """How many rows have 0, 1, 2 and so on (the last: so many or more), as observed and as Poisson counts of the
-    predicted means have them."""
+    """How many rows have 0, 1, 2 and so on (the last: so many or more), as observed and as predicted."""
 
     observed: tuple[float, ...]
     expected: tuple[float, ...]
-    dispersion: float  # Σ (y - mean)² / mean over rows; 1 where the distribution is right
+    dispersion: float  # mean over rows of (y - mean)² / variance; 1 where the distribution is right
+    distribution: str = "Poisson"  # that is predicted
+    parameter: float | None = None  # of it that was estimated: d in the variance mean + d mean²
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def number_facts(evaluation: Evaluation) -> NumberFacts:
         _groups(y, mean, time, w),
         exposure is not None,
         float(np.average(residuals, weights=w)),
-        _counts(y, mean, w) if evaluation.model.task is Task.COUNTS else None,
+        _counts(y, mean, w, evaluation.predictions.law) if evaluation.model.task is Task.COUNTS else None,
     )
 
 
@@ -130,14 +131,15 @@ def _groups(y: Floats, mean: Floats, time: Floats, w: Floats) -> tuple[Group, ..
     return tuple(out)
 
 
-def _counts(y: Floats, mean: Floats, w: Floats) -> CountFacts:
+def _counts(y: Floats, mean: Floats, w: Floats, law: Law | None) -> CountFacts:
+    """`law`: the predicted distribution; older files have none of a constant."""
+    law = Law(Poisson(), np.ones(1)) if law is None else law
     y, mean = np.round(y), np.maximum(mean, 1e-12)
     last = int(min(y.max(), max(2, np.quantile(y, 1 - _TAIL / 5) + 1), _MOST_COUNTS))
     at_most = np.arange(last)
     observed = [float(w[y == k].sum()) for k in at_most]
-    special = scipy.special
-    expected = [float(w @ np.exp(k * np.log(mean) - mean - special.gammaln(k + 1))) for k in at_most]
+    expected = [float(w @ np.exp(law.log_probability(mean, np.full(len(y), float(k))))) for k in at_most]
     observed.append(float(w.sum()) - sum(observed))
     expected.append(max(0.0, float(w.sum()) - sum(expected)))
-    dispersion = float(np.average((y - mean) ** 2 / mean, weights=w))
-    return CountFacts(tuple(observed), tuple(expected), dispersion)
+    dispersion = float(np.average((y - mean) ** 2 / law.variance(mean), weights=w))
+    return CountFacts(tuple(observed), tuple(expected), dispersion, law.head.title, law.parameter)

@@ -6,7 +6,7 @@ from linnet.report import charts
 from linnet.report.coefficients import Coefficient, Coefficients
 from linnet.report.facts import Facts
 from linnet.report.markup import Safe, cut, name, number, several, table, tag
-from linnet.report.number_facts import NumberFacts
+from linnet.report.number_facts import CountFacts, NumberFacts
 from linnet.report.sections import as_metric, in_text, section
 from linnet.report.svg import widened
 
@@ -25,14 +25,8 @@ def number_sections(facts: Facts, found: NumberFacts) -> list[tuple[str, str, Sa
     ]
     if found.counts is not None:
         figures[0] = charts.rootogram(found.counts)
-        spread = found.counts.dispersion
-        meaning = "as a Poisson distribution has it"
-        if spread > 1.25 or spread < 0.8:
-            meaning = f"{'more' if spread > 1 else 'less'} than a Poisson distribution has"
-        text = (
-            f"Around the predicted means the counts spread {number(spread, 3)} times as much as their mean, {meaning}."
-        )
-        out.append(section("fit", "Counts", tag("p", text, class_="quiet"), tag("div", *figures, class_="charts")))
+        spread = tag("p", _spread(found.counts), class_="quiet")
+        out.append(section("fit", "Counts", spread, tag("div", *figures, class_="charts")))
     else:
         out.append(section("fit", "Predictions", tag("div", *figures, class_="charts")))
     residual = "actual − predicted"
@@ -43,6 +37,22 @@ def number_sections(facts: Facts, found: NumberFacts) -> list[tuple[str, str, Sa
     text = f"The mean of actual − predicted is {number(found.mean_residual, 3)}, in units of {cut(target, 60)}."
     out.append(section("residuals", "Residuals", tag("p", text, class_="quiet"), tag("div", *figures, class_="charts")))
     return out
+
+
+def _spread(counts: CountFacts) -> str:
+    """How far counts vary around their means, and whether the predicted distribution does as well."""
+    law, ratio = counts.distribution, counts.dispersion
+    text = f"The predicted distribution is {law}"
+    if counts.parameter is not None:
+        shown = number(counts.parameter, 3)
+        text += f", with a dispersion of {shown}: the variance is mean + {shown} × mean²"
+    verdict = "as much as"
+    if not 0.8 <= ratio <= 1.25:
+        verdict = "more than" if ratio > 1 else "less than"
+    return (
+        f"{text}. Around the predicted means the squared residuals are {number(ratio, 3)} times that variance on "
+        f"average: the counts vary {verdict} predicted."
+    )
 
 
 def learned(facts: Facts) -> list[tuple[str, str, Safe]]:
@@ -84,8 +94,21 @@ def _coefficients(found: Coefficients) -> tuple[str, str, Safe]:
         "An effect is what a standard deviation of a number, or a level against none, adds to the linear predictor; a "
         "coefficient, what one unit adds."
     )
-    notes = [tag("p", note, class_="note") for note in found.notes]
+    notes = [tag("p", note, class_="note") for note in (*_fit(found), *found.notes)]
     return section("coefficients", "Coefficients", tag("p", text, class_="quiet"), listed, rest, *notes)
+
+
+def _fit(found: Coefficients) -> list[str]:
+    """Deviance and likelihood on the rows of the training, in a sentence."""
+    if found.fit is None:
+        return []
+    fit = {name: number(value) for name, value in found.fit.items()}
+    text = (
+        f"On the rows of the training: deviance {fit['deviance']} on {fit['degrees_of_freedom']} degrees of freedom "
+        f"(null model {fit['null_deviance']}), log-likelihood {fit['log_likelihood']}, AIC {fit['aic']}, BIC "
+        f"{fit['bic']}"
+    )
+    return [text + (f", dispersion {fit['dispersion']}." if "dispersion" in fit else ".")]
 
 
 def _effect(one: Coefficient, x: tuple[float, float]) -> object:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError
+from linnet.heads import HEADS, Head, NegativeBinomial, count_heads
 from linnet.registry import need, saved
 from linnet.tables.options import Options
 from linnet.tables.task import Task
@@ -24,10 +26,14 @@ _OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
 
 @saved
 class ConstantModel:
-    """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure."""
+    """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure.
 
-    def __init__(self, *, classes: bool = False) -> None:
+    Of counts it also knows the dispersion around it: what any other model must predict better than.
+    """
+
+    def __init__(self, *, classes: bool = False, counts: bool = False) -> None:
         self.classes = classes
+        self.counts = counts
 
     def fit(self, X: Any, y: Array, sample_weight: Array | None = None, *, exposure: Array | None = None) -> Self:
         """Remember the mean."""
@@ -38,7 +44,17 @@ class ConstantModel:
         else:
             time = weights if exposure is None else weights * exposure
             self.mean_ = np.array([(weights * y).sum() / time.sum()])
+            if self.counts:
+                mean = self.predict(y, exposure=exposure)[:, None]
+                (spread,) = NegativeBinomial(estimated=True).dispersion(mean, y[:, None], weights)
+                self.dispersion_ = float(spread)
         return self
+
+    def _law(self) -> tuple[Head, Array] | None:
+        """The distribution of counts around the mean."""
+        if "dispersion_" not in self.__dict__:  # numbers, and files of before
+            return None
+        return NegativeBinomial(self.dispersion_, estimated=True), np.array([self.dispersion_])
 
     def predict(self, X: Any, *, exposure: Array | None = None, offset: Array | None = None) -> Array:
         """The most frequent class, or the mean; an offset is not known to it."""
@@ -54,6 +70,7 @@ class ConstantModel:
         if "mean_" in self.__dict__:
             need(fits(self.mean_, NDArray[np.float64]) and self.mean_.ndim == 1 and len(self.mean_), self, "mean_")
             need(not self.classes or self.classes_.shape == self.mean_.shape, self, "classes_")
+            need(0 < self.__dict__.get("dispersion_", 1.0) < np.inf, self, "dispersion_")
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         from linnet.export.onnx.network import labels, largest
@@ -72,15 +89,25 @@ class Candidate:
 
     name: str
     what: str
-    make: Callable[[], Any]
+    make: Callable[..., Any]
     takes: tuple[str, ...] = ("sample_weight",)
     from_file: bool = False  # whether its rows may lie in a file, encoded
+    head: str = ""  # the family of the counts that it fits
+    heads: tuple[str, ...] = ()  # of which `make` takes one: that of the best model of counts so far, or the first
     proba: bool = True  # whether it has probabilities, if there are classes
+
+    def under(self, head: str) -> "Candidate":
+        """The candidate with one of the `heads` that it can have."""
+        if head == self.heads[0]:
+            return self
+        what = f"{self.what}, {HEADS[head].title} loss"
+        return replace(self, what=what, make=partial(self.make, head), heads=())
 
 
 def candidates(task: Task, options: Options) -> list[Candidate]:
     """What to try: a model must know what to do with an exposure or offset, and with all that is asked for."""
-    from linnet.estimators.linear import PoissonRegressor, Ridge
+    from linnet.estimators.linear import Ridge
+    from linnet.estimators.linear.counts import count_regressors
     from linnet.estimators.logistic import LogisticRegression
     from linnet.estimators.mlp.classifier import MLPClassifier
     from linnet.estimators.mlp.regressor import MLPRegressor
@@ -97,8 +124,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if shifts or class_weight is not None:
             raise ConfigError("model='sequential' knows no exposure, offset or class weights: use model='mlp'")
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
-        probabilities = made.loss != "perceptron"
-        return [Candidate("sequential", "one network, as asked for", lambda: made, proba=probabilities)]
+        return [Candidate("sequential", "one network, as asked for", lambda: made, proba=made.has_proba)]
     exact: dict[str, Any] = {"gaps": "fill", **common}
     net: dict[str, Any] = {**params, "preset": "tabular", **common}
     net |= {"random_state": seed, "checkpoint": options.checkpoint}
@@ -106,9 +132,8 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     found = []
     if not shifts or task is Task.COUNTS:
         takes = ("sample_weight", "exposure")
-        found.append(
-            Candidate("constant", "the same answer for every row", lambda: ConstantModel(classes=classes), takes)
-        )
+        constant: dict[str, Any] = {"classes": classes, "counts": task is Task.COUNTS}
+        found.append(Candidate("constant", "the same answer for every row", lambda: ConstantModel(**constant), takes))
     if classes:
         name = "logistic" if task is Task.TWO_CLASSES else "softmax"
         weighted: dict[str, Any] = {"class_weight": class_weight}
@@ -125,11 +150,20 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if not shifts:
             linear = Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
             found.append(replace(linear, from_file=True))
-        loss = "squared_error"
+        what, heads = "a small ensemble of networks", tuple[str, ...]()
         if task is Task.COUNTS:
-            loss, make = "poisson", lambda: PoissonRegressor(alpha=1e-4, **exact)
-            found.append(Candidate("poisson", "Poisson regression", make, everything, from_file=True))
-        found.append(Candidate("mlp", "a small ensemble of networks", lambda: MLPRegressor(loss, **net), everything))
+            by_head = count_regressors()
+            kinds = [kind for kind in count_heads() if kind.family in by_head]
+            for kind in kinds:
+                make = partial(by_head[kind.family], alpha=1e-4, **exact)
+                words = f"{kind.title} regression"
+                found.append(Candidate(kind.family, words, make, everything, from_file=True, head=kind.family))
+            heads = tuple(kind.family for kind in kinds)
+
+        def network(head: str = heads[0] if heads else "normal") -> MLPRegressor:
+            return MLPRegressor(HEADS[head].losses[0], **net)
+
+        found.append(Candidate("mlp", what, network, everything, heads=heads))
     if model == "auto":
         return [candidate for candidate in found if candidate.name != "perceptron"]
     same = {"softmax": "logistic", "logistic": "softmax"}

@@ -13,11 +13,11 @@ from linnet._sklearn import Estimator
 from linnet.checks import check_random
 from linnet.errors import ConfigError, DataError
 from linnet.export.saved import Saved
-from linnet.heads import Head, Normal, Poisson, draw_class
+from linnet.heads import Normal, draw_class
 from linnet.registry import UNSAVED, need, saved
 from linnet.tables.inputs import Data, as_arrow, as_source
 from linnet.tables.kinds import OTHER
-from linnet.tables.predictions import Evaluation, Predictions, decide
+from linnet.tables.predictions import Evaluation, Law, Predictions, decide
 from linnet.tables.rows import AppliedRows, Array, Examples, KnownRows, Roles, TableRows, target_of
 from linnet.tables.schema import Schema
 from linnet.tables.task import Task
@@ -201,70 +201,71 @@ class TableModel(Saved):
         if self.has_proba and self.classes is not None:
             proba = np.asarray(self.estimator.predict_proba(rows.x))
             return Predictions(decide(self.classes, proba, self.threshold), proba, rows)
-        return Predictions(np.asarray(self.estimator.predict(rows.x, **rows.given)), None, rows)
+        return Predictions(np.asarray(self.estimator.predict(rows.x, **rows.given)), None, rows, self.law)
 
-    def predict(self, data: Data | AppliedRows | TableRows) -> Array:
+    def _predictions(self, data: Data | AppliedRows | TableRows | Predictions) -> Predictions:
+        """What was predicted before, or is now, with a warning of what was noticed in the rows of a table."""
+        return data if isinstance(data, Predictions) else self.predictions(self._rows(data))
+
+    def predict(self, data: Data | AppliedRows | TableRows | Predictions) -> Array:
         """Return the class, mean count or number of each row.
 
         Levels never seen in training and missing values where training had none are counted in a DataWarning.
         """
-        return self.predictions(self._rows(data)).values
+        return self._predictions(data).values
 
-    def predict_proba(self, data: Data | AppliedRows | TableRows) -> Array:
+    def predict_proba(self, data: Data | AppliedRows | TableRows | Predictions) -> Array:
         """Return the probability of each class, rows x classes, in the order of `classes`."""
         if self.classes is None:
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
         if not self.has_proba:
             kind = type(self.estimator).__name__
             raise ConfigError(f"{kind} has no probabilities: train with model='logistic', or model='mlp'")
-        proba = self.predictions(self._rows(data)).proba
+        proba = self._predictions(data).proba
         assert proba is not None
         return proba
 
-    def sample(self, data: Data | AppliedRows | TableRows, random_state: Any = None) -> Array:
+    def sample(self, data: Data | AppliedRows | TableRows | Predictions, random_state: Any = None) -> Array:
         """Return a target for each row, drawn from its predicted distribution.
 
         Parameters
         ----------
         data
-            Rows of any kind.
+            Rows of any kind, or what `predictions` returned of them.
         random_state : int, RandomState, Generator or None
             None draws from NumPy's own numbers.
         """
-        rows = self._rows(data)
-        if hasattr(self.estimator, "sample"):
-            return np.asarray(self.estimator.sample(rows.x, random_state=random_state, **rows.given))
         if self.classes is not None:
-            return np.asarray(self.classes[draw_class(self.predict_proba(rows), check_random(random_state))])
-        head, mean, spread = self._distribution(rows)
-        return np.asarray(head.draw(mean, spread, check_random(random_state))[:, 0])
+            return np.asarray(self.classes[draw_class(self.predict_proba(data), check_random(random_state))])
+        found = self._predictions(data)
+        return _known(found.law).draw(found.values, check_random(random_state))
 
-    def predict_interval(self, data: Data | AppliedRows | TableRows, level: float = 0.95) -> tuple[Array, Array]:
+    def predict_interval(
+        self, data: Data | AppliedRows | TableRows | Predictions, level: float = 0.95
+    ) -> tuple[Array, Array]:
         """Return limits, low and high, between which a new value of each row lies with the given probability.
 
-        A network has a distribution of its own. Around other models' counts it is Poisson's, and around their numbers a
-        normal one, whose variance is that of the residuals of the held-out rows.
+        Networks and models of counts have a distribution of their own. Around the numbers of others it is a normal one,
+        whose variance is that of the residuals of the held-out rows.
         """
         if self.classes is not None:
             raise ConfigError(
                 f"intervals are of numbers, and the task is {self.task!r}: predict_proba says how sure it is"
             )
-        rows = self._rows(data)
-        if hasattr(self.estimator, "predict_interval"):
-            low, high = self.estimator.predict_interval(rows.x, level, **rows.given)
-            return np.asarray(low), np.asarray(high)
-        head, mean, spread = self._distribution(rows)
-        low, high = head.interval(mean, spread, level)
-        return low[:, 0], high[:, 0]
+        found = self._predictions(data)
+        return _known(found.law).interval(found.values, level)
 
-    def _distribution(self, rows: TableRows) -> tuple[Head, Array, Array]:
-        """Of a new value of each row: the head, the mean, the dispersion."""
-        mean = self.predict(rows)[:, None]
-        if self.task is Task.COUNTS and (mean > 0).all():
-            return Poisson(), mean, np.ones(1)
-        if self.variance is None:
-            raise ConfigError("the model file does not say how far numbers lie from what is predicted: train it again")
-        return Normal(), mean, np.array([self.variance])
+    @property
+    def law(self) -> Law | None:
+        """The distribution of a new value around its mean; None of classes, and where a file does not say."""
+        own = getattr(self.estimator, "_law", None)
+        try:
+            found = None if own is None or self.classes is not None else own()
+        except ConfigError:  # of a network whose training did not end
+            return None
+        if found is not None:
+            return Law(*found)
+        return None if self.variance is None else Law(Normal(), np.array([self.variance]))
 
     # ---- measuring ----
 
@@ -324,3 +325,9 @@ class TableModel(Saved):
             reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
             answers["label"] = labels(graph, if_yes(graph, reached), self.classes)
         return answers
+
+
+def _known(law: Law | None) -> Law:
+    if law is None:
+        raise ConfigError("the model file does not say how far numbers lie from what is predicted: train it again")
+    return law

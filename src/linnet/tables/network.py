@@ -17,6 +17,7 @@ from linnet.estimators.sequential.layers import Dense, Dropout, l1_l2
 from linnet.estimators.sequential.sequential import Sequential
 from linnet.fit.loop.optimizers import OPTIMIZERS as RULES
 from linnet.fit.loop.optimizers import SGD, Optimizer
+from linnet.heads import Head, count_heads, heads_by_loss
 from linnet.registry import UNSAVED, need, saved
 from linnet.tables.rows import numbers_of
 from linnet.tables.task import Task
@@ -36,18 +37,12 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     "nesterov": lambda rate: SGD(rate, momentum=0.9, nesterov=True),
     **RULES,
 }
+_HEADS = heads_by_loss(keras=True)
 _OF_TASK = {  # which losses a task can have, its own first
     Task.TWO_CLASSES: ("binary_crossentropy", "sparse_categorical_crossentropy", "perceptron"),
     Task.MANY_CLASSES: ("sparse_categorical_crossentropy", "perceptron"),
     Task.NUMBER: ("mse",),
-    Task.COUNTS: ("poisson", "mse"),
-}
-_TOP = {  # the activation of the last layer under a loss
-    "binary_crossentropy": "sigmoid",
-    "sparse_categorical_crossentropy": "softmax",
-    "mse": "identity",
-    "poisson": "exponential",
-    "perceptron": "identity",
+    Task.COUNTS: (*(kind.keras_losses[0] for kind in count_heads()), "mse"),
 }
 
 
@@ -68,7 +63,7 @@ def stack_of(
         if dropout:
             layers.append(Dropout(dropout))
     by_class = loss == "sparse_categorical_crossentropy" or outcomes > 2
-    layers.append(Dense(outcomes if by_class else 1, _TOP[loss], **how))
+    layers.append(Dense(outcomes if by_class else 1, _HEADS[loss].own_activation, **how))
     return layers
 
 
@@ -100,7 +95,7 @@ class TableNetwork:
         self.task = Task(self.task)  # files have the word
         self.loss = losses_of(self.task)[0] if self.loss is None else self.loss
         if self.loss not in losses_of(self.task):
-            if self.loss not in _TOP:
+            if self.loss not in _HEADS:
                 raise unknown_name("loss", self.loss, losses_of(self.task))
             known = ", ".join(losses_of(self.task))
             raise ConfigError(f"loss={self.loss!r} is not for {self.task}: choose from: {known}")
@@ -152,13 +147,26 @@ class TableNetwork:
             return mean[:, 0]
         if mean.shape[1] > 1:
             return np.asarray(self.classes_[mean.argmax(axis=1)])
-        limit = 0.0 if self.loss == "perceptron" else 0.5
-        return np.asarray(self.classes_[(mean[:, 0] > limit).astype(np.intp)])
+        return np.asarray(self.classes_[(mean[:, 0] > self._kind().cut).astype(np.intp)])
+
+    def _law(self) -> tuple[Head, Array] | None:
+        """The head of counts and its dispersion; that of numbers is known to the table's model."""
+        head = self._fitted()._built().head
+        return (head, np.array([head.parameter])) if head.counts else None
+
+    @property
+    def has_proba(self) -> bool:
+        """Whether the loss is that of probabilities."""
+        return self._kind().has_probabilities
+
+    def _kind(self) -> type[Head]:
+        assert self.loss is not None
+        return _HEADS[self.loss]
 
     @property
     def predict_proba(self) -> "Callable[[pa.Table], Array]":
         """The probability of each class, rows x classes; numbers and the perceptron have none."""
-        if self.classes_ is None or self.loss == "perceptron":
+        if self.classes_ is None or not self.has_proba:
             raise AttributeError(f"the loss {self.loss} has no probabilities of classes")
         return self._proba
 
@@ -195,7 +203,7 @@ class TableNetwork:
         if len(self.classes_) == 2 and network.outputs == 2:  # what tells them apart is the difference alone
             z = graph.add("Sub", one_column(graph, z, 1), one_column(graph, z, 0))
         answers = by_z(graph, z, self.classes_)
-        return answers if self.loss != "perceptron" else {name: answers[name] for name in ("label", "scores")}
+        return answers if self.has_proba else {name: answers[name] for name in ("label", "scores")}
 
 
 def _numbers(table: "pa.Table") -> Array:

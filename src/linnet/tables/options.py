@@ -7,10 +7,15 @@ from typing import Any
 from linnet.checks import check_number, check_seed
 from linnet.config import checked_threads
 from linnet.errors import ConfigError, unknown_name
+from linnet.heads import count_heads
 from linnet.tables.inputs import Data
 from linnet.tables.rows import Roles
 
-MODELS = ("auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp", "sequential")
+MODELS = (
+    *("auto", "constant", "linear", "logistic", "softmax", "perceptron"),
+    *(kind.family for kind in count_heads()),
+    *("mlp", "sequential"),
+)
 OF_NETWORK = (
     *("hidden_layer_sizes", "activation", "dropout", "solver", "learning_rate_init"),
     *("batch_size", "max_iter", "n_iter_no_change"),

@@ -2,20 +2,53 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linnet.errors import ConfigError, hearing
 from linnet.evaluate import Interval
-from linnet.evaluate.metric import Compared, Metric, Needs
+from linnet.evaluate.metric import Compared, Metric
+from linnet.heads import Head
 from linnet.tables.metrics import as_metric, metrics_of
 from linnet.tables.rows import Array, Floats, KnownRows, TableRows
+from linnet.tables.task import Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from linnet.tables.model import TableModel
+
+
+@dataclass(frozen=True)
+class Law:
+    """The distribution of a new value around its mean: a head, and the dispersion that was found for it."""
+
+    head: Head
+    dispersion: Floats
+
+    def interval(self, mean: Array, level: float) -> tuple[Array, Array]:
+        """The limits between which a new value of each row lies with probability `level`."""
+        low, high = self.head.interval(mean[:, None], self.dispersion, level)
+        return low[:, 0], high[:, 0]
+
+    def draw(self, mean: Array, random: np.random.RandomState) -> Array:
+        """A new value of each row."""
+        return np.asarray(self.head.draw(mean[:, None], self.dispersion, random)[:, 0])
+
+    def variance(self, mean: Array) -> Array:
+        """The variance of a new value of each row."""
+        return self.head.variance(mean[:, None], self.dispersion)[:, 0]
+
+    def log_probability(self, mean: Array, y: Array) -> Array:
+        """The logarithm of the probability, or density, of each row's value."""
+        return self.head.log_probability(mean[:, None], y[:, None], self.dispersion)[:, 0]
+
+    @property
+    def parameter(self) -> float | None:
+        """The head's parameter that was estimated, such as the dispersion of a negative binomial distribution."""
+        return float(self.dispersion[0]) if self.head.parameter_symbol else None
 
 
 @dataclass(frozen=True)
@@ -31,11 +64,14 @@ class Predictions:
     rows : TableRows
         The rows as the model has read them: `rows.unseen`, `rows.rare` and `rows.filled` count, by column, levels never
         seen in training and missing values where training had none.
+    law : Law or None
+        The distribution of a new value around its mean, where numbers or counts are predicted.
     """
 
     values: Array
     proba: Array | None
     rows: TableRows
+    law: Law | None = None
 
     def decided(self, classes: Array, threshold: float | None) -> "Predictions":
         """The same probabilities with the classes that a threshold makes of them."""
@@ -55,8 +91,7 @@ class Evaluation:
 
     model: "TableModel"
     rows: KnownRows
-    predicted: Array
-    proba: Array | None
+    predictions: Predictions
 
     @classmethod
     def of(cls, model: "TableModel", data: Any) -> "Evaluation":
@@ -64,7 +99,17 @@ class Evaluation:
         rows = model.known_rows(data)
         found = model.predictions(rows.applied)
         found.rows.warn()
-        return cls(model, rows, found.values, found.proba)
+        return cls(model, rows, found)
+
+    @property
+    def predicted(self) -> Array:
+        """The predicted classes, mean counts or numbers."""
+        return self.predictions.values
+
+    @property
+    def proba(self) -> Array | None:
+        """The predicted probabilities, rows x classes, if there are any."""
+        return self.predictions.proba
 
     @property
     def table(self) -> "pa.Table":
@@ -86,10 +131,12 @@ class Evaluation:
         """The weights, 1 each if there are none."""
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
-    @property
+    @cached_property
     def compared(self) -> Compared:
         """Targets and predictions as metrics take them."""
-        return Compared(self.y, self.predicted, self.proba, self.model.classes, self.weights)
+        law = self.predictions.law if self.model.task is Task.COUNTS else None
+        surprise = None if law is None else -law.log_probability(self.predicted, self.y)
+        return Compared(self.y, self.predicted, self.proba, self.model.classes, self.weights, surprise)
 
     def scores(self, wanted: Sequence[Metric]) -> dict[str, float]:
         """Those metrics that these predictions have."""
@@ -98,7 +145,7 @@ class Evaluation:
 
     def possible(self, wanted: Sequence[Metric]) -> list[Metric]:
         """Those metrics that these predictions have, probabilities or not."""
-        return [metric for metric in wanted if self.proba is not None or metric.needs is not Needs.PROBABILITIES]
+        return [metric for metric in wanted if metric.has(self.compared)]
 
     def chooser(self) -> Metric:
         """The metric that chose the model; the task's own for a model that none has chosen."""

@@ -72,10 +72,10 @@ class Examples:
         return len(self.y)
 
     def encoded(self) -> "Examples":
-        """Encode the rows once for all linear models, whose encoder is the same."""
+        """Encode the rows once for all linear models, and for what is inferred of them: their encoder is the same."""
         from linnet.data.encoder import Encoded, Encoder
 
-        return replace(self, x=Encoded(*Encoder.learn(self.x, gaps="fill")))
+        return replace(self, x=Encoded(*Encoder.learn(self.x, gaps="fill", narrow=True)))
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,17 @@ class KnownRows:
         table = with_target(table, schema)
         if len(table) < 2:
             raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: nothing can be measured")
+        return cls.with_targets(table, target_of(table, schema, schema.task, classes), schema, roles)
+
+    @classmethod
+    def with_targets(cls, table: "pa.Table", y: Array, schema: Schema, roles: Roles) -> "KnownRows":
+        """Read rows whose targets have been read before."""
         weights = None
         if roles.weights is not None and roles.weights in table.column_names:
             weights = numbers_of(table, roles.weights)
             if not (weights.min() >= 0 and weights.sum() > 0):
                 raise DataError(f"the weights in {roles.weights!r} are negative, or all 0")
             weights = weights * (len(weights) / weights.sum())
-        y = target_of(table, schema, schema.task, classes)
         return cls(table, AppliedRows.of(table, schema, roles), y, weights)
 
     def __len__(self) -> int:
@@ -243,11 +247,16 @@ def target_of(table: "pa.Table", schema: Schema, task: Task, classes: Array | No
     if longest > _LONGEST_CLASS:
         raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: no name of a class")
     if classes is not None:
-        unknown = ~np.isin(found, classes)
-        if unknown.any():
-            row = int(unknown.argmax())
-            raise DataError(f"the target {name!r} is {found[row]!r} in row {row}, a class the model has not seen")
+        check_classes(found, classes, name)
     return found
+
+
+def check_classes(y: Array, classes: Array, name: str) -> None:
+    """Refuse targets that are none of the classes."""
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        row = int(unknown.argmax())
+        raise DataError(f"the target {name!r} is {y[row]!r} in row {row}, a class the model has not seen")
 
 
 def _as_known(names: list[str], style: str, classes: list[str], their_style: str) -> list[str]:

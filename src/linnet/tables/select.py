@@ -2,6 +2,7 @@
 that predicts the held-out rows best is kept.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from linnet.tables.rows import (
     KnownRows,
     Roles,
     TableRows,
+    check_classes,
     check_given,
     given_of,
     target_of,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LEAST_ROWS = 10
+_SAME = 1e-6  # part of a metric: smaller differences are rounding
 
 Told = Callable[[str], None]
 
@@ -64,28 +67,32 @@ def best_model(
     line = _line(task, options)
     chooser, wanted = _metrics(task, line, options)
     rows = _parted(table, schema, options, valid, numbers, whole)
-    rows.shares_encoder = sum(candidate.from_file for candidate in line) > 1
     blank = TableModel(schema, rows.roles, task, None, rows.classes, metric=chooser.name)
     tried: list[Tried] = []
     best: tuple[float, TableModel, Run] | None = None
-    network = next((candidate for candidate in line if candidate.name == "mlp"), None)
+    law: tuple[float, str] | None = None  # the best distribution of counts: its metric and family
     with hearing(DataWarning) as noticed:
         for candidate in line:
+            is_network = candidate.name == "mlp"
+            if candidate.heads and law is not None:
+                candidate = candidate.under(law[1])
             begin(candidate.name)
             started = time.perf_counter()
             try:
                 with hearing(FitWarning):
                     training = rows.of(candidate)
-                    go_on = options.checkpoint if options.resume and candidate is network else None
+                    go_on = options.checkpoint if options.resume and is_network else None
                     model = replace(blank, estimator=_fitted(candidate, training, go_on))
                 model, predictions = _with_threshold(model, rows.predictions(model), rows.held_out, options)
-                model = replace(model, variance=_variance(predictions, rows.held_out) if rows.classes is None else None)
-                evaluation = Evaluation(model, rows.held_out, predictions.values, predictions.proba)
+                if rows.classes is None:
+                    model = replace(model, variance=_variance(predictions, rows.held_out))
+                    predictions = replace(predictions, law=model.law)
+                evaluation = Evaluation(model, rows.held_out, predictions)
                 seconds, scores = _passed(started), evaluation.scores(wanted)
             except ConfigError:  # an option is wrong, whatever the other candidates do
                 raise
             except LinnetError as error:
-                if options.model != "auto" or (options.checkpoint is not None and candidate is network):
+                if options.model != "auto" or (options.checkpoint is not None and is_network):
                     raise
                 tried.append(Tried(candidate.name, candidate.what, {}, failed=str(error), seconds=_passed(started)))
                 continue
@@ -96,7 +103,9 @@ def best_model(
                 break
             tried.append(Tried(candidate.name, candidate.what, scores, seconds=seconds))
             value = scores.get(chooser.name, float("nan"))
-            if best is None or chooser.better(value, best[0]):
+            if candidate.head and (law is None or _beats(chooser, value, law[0])):
+                law = value, candidate.head
+            if best is None or _beats(chooser, value, best[0]):
                 best = value, model, Run(training, rows.held_out, predictions)
                 tried = [replace(one, chosen=one is tried[-1]) for one in tried]
     for message in dict.fromkeys(noticed):
@@ -123,13 +132,12 @@ class _Rows:
     held_out: KnownRows
     left_out: NDArray[np.int64]  # numbers of rows in the files that are not to be trained on
     whole: TableOnDisk | None
-    shares_encoder: bool = False  # whether several candidates can take rows that are encoded before
-    encoded: Examples | None = None
+    encoded: Examples | None = None  # for all candidates that can take them so
     read: list[tuple[Any, TableRows]] = field(default_factory=list)  # held-out rows, by encoder
 
     def of(self, candidate: Candidate) -> Examples:
         """The rows to fit a candidate to."""
-        if not candidate.from_file or (self.whole is None and not self.shares_encoder):
+        if not candidate.from_file:
             return self.some
         if self.encoded is None and self.whole is not None:
             self.encoded = self.whole.examples(self.table, self.schema, self.roles, self.classes, self.left_out)
@@ -176,16 +184,29 @@ def _parted(
                 f"valid={options.share:g} of {len(table):,} rows holds out {len(outer)} and leaves {len(inner)} to "
                 f"learn from: {'raise' if len(outer) < 2 else 'lower'} it"
             )
-        table, valid, y, left_out = table.take(inner), table.take(outer), y[inner], numbers[outer]
+        (table, y), (held_out, of_held_out) = ((table.take(part), y[part]) for part in (inner, outer))
+        left_out = numbers[outer]
     some = Examples(with_codes(schema.apply(table)), y, given_of(table, roles))
     if some.x.shape[1] == 0:
         raise DataError("no column is left to learn from: " + ("; ".join(schema.notices) or "there is no other one"))
     classes = np.unique(y) if task.has_classes else None
     try:
-        held_out = KnownRows.of(valid, schema, roles, classes)
+        if valid is not None:
+            known_rows = KnownRows.of(valid, schema, roles, classes)
+        else:
+            if classes is not None:
+                check_classes(of_held_out, classes, roles.target)
+            known_rows = KnownRows.with_targets(held_out, of_held_out, schema, roles)
     except DataError as error:  # no candidate could be measured by them
         raise DataError(f"the held-out rows: {error}") from None
-    return _Rows(schema, roles, classes, table, some, held_out, left_out, whole)
+    return _Rows(schema, roles, classes, table, some, known_rows, left_out, whole)
+
+
+def _beats(metric: Metric, value: float, best: float) -> bool:
+    """Whether a candidate is better than a simpler one by more than rounding: a negative binomial distribution without
+    dispersion is Poisson's.
+    """
+    return metric.better(value, best) and not math.isclose(value, best, rel_tol=_SAME)
 
 
 def _passed(started: float) -> float:
@@ -232,19 +253,31 @@ def _metrics(task: Task, line: list[Candidate], options: Options) -> tuple[Metri
 
 def _check_checkpoint(network: Candidate | None, options: Options) -> None:
     """Refuse now what would be refused when it is the network's turn, as far as it can be told without the rows."""
-    from linnet.estimators.mlp.resume import check_resumable
-
     assert options.checkpoint is not None
     if network is None:
         raise ConfigError(f"a checkpoint is for the network, and model={options.model!r} has none: use auto or mlp")
     if options.resume:
         try:
-            check_resumable(options.checkpoint, network.make())
+            _check_any(options.checkpoint, [network, *(network.under(head) for head in network.heads[1:])])
         except FileNotFoundError:
             raise ConfigError(
                 f"there is no checkpoint {options.checkpoint} to resume: the network had not begun, or the file is "
                 "elsewhere; to start over, leave out resume=True"
             ) from None
+
+
+def _check_any(checkpoint: str, networks: list[Candidate]) -> None:
+    """Refuse a checkpoint that none of these networks can go on from; which of them will is told by other models."""
+    from linnet.estimators.mlp.resume import check_resumable
+
+    reasons = []
+    for network in networks:
+        try:
+            check_resumable(checkpoint, network.make())
+        except ConfigError as error:
+            reasons.append(error)
+    if len(reasons) == len(networks):
+        raise reasons[0]
 
 
 def _fitted(candidate: Candidate, rows: Examples, checkpoint: str | None) -> Any:

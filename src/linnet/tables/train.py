@@ -93,8 +93,10 @@ def train(
         The column to predict. Rows without it are left out.
     task : {"two classes", "many classes", "counts", "a number"}, optional
         What is predicted; else it is read off the target.
-    model : {"auto", "constant", "linear", "logistic", "softmax", "perceptron", "poisson", "mlp", "sequential"}
-        Which models to try. "sequential" is one network on columns of numbers as they are, as `Sequential` trains it.
+    model : str
+        Which models to try: "auto", "constant", "linear", "logistic", "softmax", "perceptron", "mlp" or "sequential",
+        and of counts "poisson" or "negative_binomial", for counts that vary more than Poisson's. "sequential"
+        is one network on columns of numbers as they are, as `Sequential` trains it.
     hidden_layer_sizes, activation, dropout, solver, learning_rate_init, batch_size, max_iter, n_iter_no_change
         Of the network, as `MLPClassifier` has them; `activation` and `dropout` may also be a list, one per layer.
     loss, initializer, l1, l2
@@ -110,7 +112,8 @@ def train(
     valid : float or data
         The share of the rows to hold out, or other rows, of any kind that `data` can be.
     metric : str, optional
-        What chooses: such as "log_loss", "f2", "roc_auc", "rmse" or "poisson_deviance".
+        What chooses: such as "log_loss", "f2", "roc_auc", "rmse" or "poisson_deviance"; else log_loss
+        of classes and counts, the mean surprise at what really came, and rmse of numbers.
     threshold : "tune" or float, optional
         Of two classes: the probability from which on the positive class is predicted; "tune": the best for `metric`, or
         for F1 where that has none.

@@ -22,12 +22,17 @@ _DISPERSION_TOLERANCE = 1e-12  # relative
 class CountRegressor(PenalisedRegressor):
     """Counts, whose predicted distribution follows from the mean and the dispersion."""
 
+    def _law(self) -> tuple[Head, Floats]:
+        """The fitted head and the dispersion around its means."""
+        return self._head(), np.array([self._spread()])
+
     def predict_interval(
         self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None
     ) -> tuple[Floats, Floats]:
         """Return lower and upper ends of the interval that contains a new row's count with probability `level`."""
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        low, high = self._head().interval(mean, np.array([self._spread()]), level)
+        head, spread = self._law()
+        low, high = head.interval(mean, spread, level)
         return low[:, 0], high[:, 0]
 
     def sample(
@@ -38,11 +43,17 @@ class CountRegressor(PenalisedRegressor):
         `random_state`: an integer, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        return self._head().draw(mean, np.array([self._spread()]), check_random(random_state))[:, 0]
+        head, spread = self._law()
+        return head.draw(mean, spread, check_random(random_state))[:, 0]
 
     def _spread(self) -> float:
         """The dispersion of the fitted distribution."""
         return 1.0
+
+
+def count_regressors() -> dict[str, type[CountRegressor]]:
+    """The regressors of counts by the families of their heads."""
+    return {kind()._head().family: kind for kind in CountRegressor.__subclasses__()}
 
 
 @saved

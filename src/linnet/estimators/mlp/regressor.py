@@ -79,7 +79,8 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         rows, which a flexible network fits too well.
         """
         mean = self._output(X, offset, exposure).astype(np.float64)
-        low, high = self._predictor.network.head.interval(mean, self._spread(), level)
+        head, spread = self._law()
+        low, high = head.interval(mean, spread, level)
         return self._flat(low), self._flat(high)
 
     def sample(
@@ -90,7 +91,8 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
         mean = self._output(X, offset, exposure).astype(np.float64)
-        return self._flat(self._predictor.network.head.draw(mean, self._spread(), check_random(random_state)))
+        head, spread = self._law()
+        return self._flat(head.draw(mean, spread, check_random(random_state)))
 
     # ---- inside ----
 
@@ -119,6 +121,10 @@ class NetworkRegressor(Regressor, NetworkEstimator):
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         return {"variable": self._current().graph(inputs)[1]}
+
+    def _law(self) -> tuple[Head, Floats]:
+        """The head that was fitted and the dispersion around its means."""
+        return self._predictor.network.head, self._spread()
 
     def _spread(self) -> Floats:
         if not hasattr(self, "dispersion_"):

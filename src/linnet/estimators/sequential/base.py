@@ -1,6 +1,7 @@
 """What a Sequential model is: layers, a loss and parameters. How it is trained is in `sequential.py`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,7 +82,7 @@ class SequentialModel(Saved):
         """Choose optimizer, loss and metrics. A loss that has no meaning over the last layer's activation is an error.
 
         Losses: categorical_crossentropy (softmax), sparse_categorical_crossentropy (softmax), binary_crossentropy
-        (sigmoid), poisson (exponential), mse and mae (any activation), perceptron (linear).
+        (sigmoid), poisson and negative_binomial (exponential), mse and mae (any activation), perceptron (linear).
         """
         if loss is None:
             raise ConfigError("compile needs a loss, such as loss='categorical_crossentropy'")
@@ -91,10 +92,13 @@ class SequentialModel(Saved):
         self._optimizer = as_optimizer(optimizer)
         self._loss = chosen
         self._metrics = several_metrics(metrics)
-        self._network = None
+        known, self._network = self._network, None
         self._state = OptimizerState()
         if self._theta is not None:
             self.build()  # now, under its new head, so that predicting changes nothing
+            network = self._built()
+            if known is not None and type(known.head) is type(network.head):  # what was estimated of it stays
+                self._network = replace(network, head=network.head.with_parameter(known.head.parameter))
 
     def build(self, input_shape: int | Sequence[int | None] | None = None) -> None:
         """Make the parameters, for inputs of the given shape: (columns,) or (None, columns)."""

@@ -17,7 +17,7 @@ from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
 from linnet.fit.loop.threads import ThreadChoice, most_threads
-from linnet.fit.objective import Objective, penalty
+from linnet.fit.objective import Objective, left_out, penalty
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 from linnet.registry import saved
@@ -343,10 +343,11 @@ class Training:
             raise self._diverged(f"parameters became non-finite in epoch {index + 1}")
         self.theta = _array(trainer, 0, self.theta)
         self._state.epochs = index + 1
+        total = progress.loss_sum + left_out(self.fitted_network().head, self.rows)
         self._estimate_parameter()
 
         count = len(self.rows)
-        loss = progress.loss_sum * self.plan.loss_factor / (count * self._unit(self.rows))
+        loss = total * self.plan.loss_factor / (count * self._unit(self.rows))
         numbers = {"loss": loss + progress.penalty_sum / count}
         if self._fitted is not None:
             rows = self._measured(self.rows)

@@ -241,7 +241,8 @@ export class Backprop {
     const box = (title, lines) => make("div", {}, make("h3", {}, title), ...lines);
     const general = (text) => make("p", { class: "formula" }, text);
     const numbers = (text) => make("p", { class: "formula numbers-line" }, text);
-    const { layers, x, formula } = this.found;
+    const { layers, x, formula, parameter } = this.found;
+    const spread = parameter ? `, dispersion ${parameter.symbol} = ${number(parameter.value)}` : "";
     const layer = layers[Math.max(0, step.layer)];
     const below = step.layer > 0 ? layers[step.layer - 1].h : x;
     const j = Math.min(this.unit, layer.h.length - 1);
@@ -258,13 +259,13 @@ export class Backprop {
       ];
     }
     if (step.kind === "loss") {
-      return [box("Formula", [general(`L = ${formula[0]}`)]), box("Numbers", [numbers(`z = ${layer.z.map(number).join(", ")}`), numbers(`L = ${number(this.found.loss)}`)])];
+      return [box("Formula", [general(`L = ${formula[0]}`)]), box("Numbers", [numbers(`z = ${layer.z.map(number).join(", ")}${spread}`), numbers(`L = ${number(this.found.loss)}`)])];
     }
     const slopes = below.slice(0, 8).map((value, i) => `${number(value)}·${number(layer.dz[j])} = ${number(layer.dw[i][j])}`);
     const weights = [numbers(`∂L/∂w = ${slopes.join(",  ")}${below.length > 8 ? ", …" : ""}`), numbers(`∂L/∂b = ${number(layer.dz[j])}`)];
     const down = step.layer === 0 ? [general("∂L/∂x = Σₖ wₖ · ∂L/∂zₖ   (over the units of this layer)")] : [];
     if (last) {
-      return [box("Formula", [general(`∂L/∂z = ${formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]), box(`Numbers of ${layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`∂L/∂z = ${number(layer.dz[j])}`), ...weights])];
+      return [box("Formula", [general(`∂L/∂z = ${formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]), box(`Numbers of ${layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`∂L/∂z = ${number(layer.dz[j])}${spread}`), ...weights])];
     }
     const above = layers[step.layer + 1];
     const flow = above.dz.map((value, k) => `${number(above.w[j][k])}·${number(value)}`);

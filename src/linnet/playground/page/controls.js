@@ -4,15 +4,11 @@ import { make, of, select, slider, toast } from "./dom.js";
 
 const NAMES = {
   circle: "Circle", xor: "Xor", gaussians: "Gaussians", spirals: "Spirals", moons: "Moons", blobs: "Blobs", pinwheels: "Pinwheels",
-  plane: "Plane (regression)", multi_gauss: "Hills (regression)", counts: "Counts", drawn: "Draw", digits: "Digits", table: "Table",
+  plane: "Plane (regression)", multi_gauss: "Hills (regression)", counts: "Counts", bursts: "Counts in bursts", drawn: "Draw", digits: "Digits", table: "Table",
 };
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.02, 0.03, 0.1, 0.3, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3];
 const BATCHES = [1, 2, 5, 10, 20, 32, 50, 100, 250, 1000];
-const HEADS = {
-  task: "by the task", bernoulli: "Bernoulli (sigmoid)", categorical: "Categorical (softmax)", normal: "Normal (squared error)",
-  poisson: "Poisson (exponential)", perceptron: "Perceptron",
-};
 const MOST_SEED = 2 ** 32 - 1;
 const withOwn = (values, own) => (values.includes(own) ? values : [...values, own].sort((a, b) => a - b));
 
@@ -93,7 +89,8 @@ export class Controls {
       slider("Rows to train on", { min: 0.1, max: 0.9, step: 0.1, text: (v) => `${Math.round(100 * v)}%` }, state.ratio, set("ratio")),
       this.#seed(state),
     ]);
-    const heads = ["task", ...(facts?.heads ?? [])];
+    const known = facts?.heads ?? [];
+    const heads = [["task", known.length ? `by the task: ${known[0][1]}` : "by the task"], ...known];
     this.#fill("training-controls", [
       select("Optimizer", this.choices.optimizer, state.optimizer, set("optimizer")),
       select("Learning rate", withOwn(RATES, state.rate), state.rate, (value) => this.store.set({ rate: Number(value) })),
@@ -101,7 +98,7 @@ export class Controls {
       select("L1 penalty", withOwn(PENALTIES, state.l1), state.l1, (value) => this.store.set({ l1: Number(value) })),
       select("L2 penalty", withOwn(PENALTIES, state.l2), state.l2, (value) => this.store.set({ l2: Number(value) })),
       select("Initial weights", this.choices.initialiser, state.initialiser, set("initialiser")),
-      select("Head", heads.map((name) => [name, name === "task" && facts ? `by the task: ${facts.heads[0]}` : HEADS[name]]), state.head, set("head")),
+      select("Head", heads, state.head, set("head")),
     ]);
     for (const control of of("training-controls").children) {
       const wide = ["Optimizer", "Initial weights", "Head"].includes(control.querySelector("select").ariaLabel);

@@ -211,6 +211,7 @@ function render() {
       if (!(app.playing || frame.behind) || performance.now() - app.charted > CHART_PAUSE) drawCharts(frame, facts, state);
     }
     of("at-epoch").textContent = frame.epoch.toLocaleString("en-US") + (frame.behind ? ` of ${state.epochs.toLocaleString("en-US")}` : frame.step ? ` ${frame.step}/${frame.steps}` : "");
+    if (frame.parameter) of("loss-unit").textContent = `dispersion ${frame.parameter.symbol} = ${short(frame.parameter.value)}`;
     of("train-loss").textContent = short(frame.loss[0], 4);
     of("test-loss").textContent = short(frame.loss[1], 4);
     of("test-metric").textContent = facts.classes.length ? `${(100 * frame.metric[1]).toFixed(1)}%` : short(frame.metric[1]);
@@ -302,7 +303,7 @@ function showNote() {
 /** What the large picture shows: the answers, or a unit that is pointed at. */
 function titleOf(facts, unit) {
   if (unit !== null && app.diagram.units[unit]) return `Layer ${app.diagram.units[unit].layer + 1}, unit ${app.diagram.units[unit].unit + 1}`;
-  if (facts.classes.length) return facts.head === "perceptron" ? "Scores of classes, squashed" : "Probability of classes";
+  if (facts.classes.length) return facts.scores ? "Scores of classes, squashed" : "Probability of classes";
   return facts.task === "counts" ? "Rate of counts" : "Predicted number";
 }
 
