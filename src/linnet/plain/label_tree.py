@@ -46,9 +46,9 @@ def probabilities(fitted: Tree, x: Array, K: int) -> Array:
     return (1 - p) * probabilities(left, x, K) + p * probabilities(right, x, K)
 
 
-def predict(fitted: Tree, x: Array) -> Array:
-    """Walk down from the root, to the likelier side at each node: one question per level."""
+def walk(fitted: Tree, x: Array) -> Array:
+    """Go down from the root, to the likelier side at each node: one question per level, mostly to the likeliest leaf."""
     if not isinstance(fitted, tuple):
         return np.full(len(x), fitted)
     score, left, right = fitted
-    return np.where(score(x) > 0, predict(right, x), predict(left, x))
+    return np.where(score(x) > 0, walk(right, x), walk(left, x))
