@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy
 from numpy.typing import NDArray
+from scipy import stats
 
+from linnet import theory
 from linnet._native import core
-from linnet.heads import Normal
+from linnet.heads import Categorical, Normal
 from linnet.model.initialise import INITIALISERS, initial_theta
 from linnet.model.network import Layer, Network
-from linnet.plain import approximation, initialisation, maximum_entropy, newton, optimizers
+from linnet.plain import approximation, initialisation, lagrange, likelihood, maximum_entropy, newton, optimizers
 from linnet.plain.activations import sigma
 from linnet.plain.graph import Node, exp, log, relu, tanh
 from linnet.plain.numeric_gradient import largest_difference, numeric_gradient
@@ -55,6 +57,61 @@ def test_the_classifier_of_largest_entropy_is_softmax_regression() -> None:
     np.testing.assert_allclose(centred, derived.weights, rtol=0, atol=1e-6)
     np.testing.assert_allclose(x.T @ p, x.T @ np.eye(3)[t], rtol=0, atol=1e-6)
     assert maximum_entropy.entropy(np.eye(3)[t]) == 0 < maximum_entropy.entropy(p)  # the useless table claims all
+
+
+# ---- optima under constraints, likelihoods ----
+
+
+def test_optima_under_constraints_are_linnets() -> None:
+    def circle(x: Any) -> Any:
+        return x[0] ** 2 + x[1] ** 2 - 1
+
+    x, lam = lagrange.lagrange(lambda x: float(x[0] + x[1]), [circle], np.array([1.0, 0.0]))
+    np.testing.assert_allclose([*x, *lam], np.full(3, np.sqrt(0.5)), atol=1e-8)
+
+    def f(x: Any) -> Any:
+        return x[0] * x[1] + np.exp(x[2]) - x[1] ** 2
+
+    def g(x: Any) -> Any:
+        return x[0] + x[1] + x[2] ** 2 - 3
+
+    def h(x: Any) -> Any:
+        return x[0] - 2 * x[2]
+
+    start = np.array([1.0, 1.0, 0.5])
+    x, lam = lagrange.lagrange(f, [g, h], start)
+    expected = theory.lagrange(f, [g, h], start)
+    np.testing.assert_allclose(x, expected.x, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(lam, expected.multipliers, rtol=0, atol=1e-7)
+    x, lam = lagrange.lagrange(lambda x: float((x[0] - 2) ** 2 + x[1] ** 4 + x[1] ** 2), [], np.array([0.0, 1.0]))
+    np.testing.assert_allclose(x, [2, 0], atol=1e-7)
+    assert len(lam) == 0
+
+
+def test_probabilities_are_scipys() -> None:
+    assert likelihood.multinomial([0, 0, 2, 3, 0, 0], [1 / 6] * 6) == pytest.approx(0.001286, abs=1e-6)
+    assert likelihood.multinomial([2, 3, 1], [0.2, 0.5, 0.3]) == pytest.approx(
+        stats.multinomial(6, [0.2, 0.5, 0.3]).pmf([2, 3, 1]), rel=1e-12
+    )
+    for k in range(8):
+        assert likelihood.binomial(k, 9, 0.3) == pytest.approx(stats.binom(9, 0.3).pmf(k), rel=1e-12)
+        assert likelihood.poisson(k, 2.5) == pytest.approx(stats.poisson(2.5).pmf(k), rel=1e-12)
+        assert likelihood.normal(k, 2.5, 1.5) == pytest.approx(stats.norm(2.5, 1.5).pdf(k), rel=1e-12)
+    far = [sum(abs(likelihood.binomial(k, n, 2 / n) - likelihood.poisson(k, 2)) for k in range(20)) for n in (50, 500)]
+    assert far[1] == pytest.approx(far[0] / 10, rel=0.1)
+
+
+def test_losses_and_mistakes() -> None:
+    """The loss lies between the margin and the margin plus log K, and in base 2 above the number of mistakes."""
+    z, t = 3 * RNG.normal(size=(500, 4)), RNG.integers(0, 4, 500)
+    loss, margin = likelihood.log_loss(z, t), likelihood.margin(z, t)
+    assert (margin <= loss).all()
+    assert (loss <= margin + np.log(4)).all()
+    assert ((margin > 0) <= loss / np.log(2)).all()
+    np.testing.assert_allclose(loss, Categorical().loss(z, t.astype(np.int32)), rtol=1e-12, atol=1e-14)
+    sign = np.where(t < 2, 1, -1)
+    two = likelihood.log_loss(z[:, :2], (sign < 0).astype(int))
+    np.testing.assert_allclose(two, np.log1p(np.exp(-sign * (z[:, 0] - z[:, 1]))), rtol=1e-12, atol=1e-14)
 
 
 # ---- universal approximation ----
@@ -174,8 +231,26 @@ def test_what_the_rules_have_in_common() -> None:
     np.testing.assert_allclose(run(optimizers.AdamW(0.1, decay=0.0)), run(optimizers.Adam(0.1)), rtol=1e-15)
     first = optimizers.Adam(0.1).step(theta, np.array([5.0, -0.01]))
     np.testing.assert_allclose(first, theta - [0.1, -0.1], rtol=1e-4)  # the rate, whatever the gradient
+    g, e = gradients[0], 0.5  # and so large an epsilon that its place shows
+    firsts: dict[Any, Array] = {
+        optimizers.Adam(0.1, 0.7, 0.9, epsilon=e): g / (np.abs(g) + e / np.sqrt(0.1)),
+        optimizers.RMSprop(0.1, rho=0.8, epsilon=e): g / np.sqrt(0.2 * g**2 + e),
+        optimizers.Adagrad(0.1, s=0.3, epsilon=e): g / np.sqrt(0.3 + g**2 + e),
+    }
+    for rule, step in firsts.items():
+        np.testing.assert_allclose(rule.step(theta, g), theta - 0.1 * step, rtol=1e-14)
     rule = optimizers.AdamW(0.1, decay=0.2, decayed=np.array([True, False]))
     np.testing.assert_allclose(rule.step(theta, np.zeros(2)), [2 * 0.98, -1.5], rtol=1e-15)
+
+
+def test_nesterovs_gradient_is_taken_ahead() -> None:
+    """Where theta is the place ahead, x + mu v, his own form comes out: v = mu v - eta g(x + mu v), x = x + v."""
+    rule, theta, x, v = optimizers.Nesterov(0.05, mu=0.8), np.array([2.0, -1.5]), np.array([2.0, -1.5]), np.zeros(2)
+    for _ in range(20):
+        v = 0.8 * v - 0.05 * np.sin(x + 0.8 * v)
+        x = x + v
+        theta = rule.step(theta, np.sin(theta))
+        np.testing.assert_allclose(theta, x + 0.8 * v, rtol=1e-12)
 
 
 def test_clipping() -> None:

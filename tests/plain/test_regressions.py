@@ -159,6 +159,18 @@ def test_one_random_row_at_a_time_as_written_down() -> None:
     assert least <= softmax_regression.loss(W[:-1], W[-1], X, CLASSES) < least + 2e-3
 
 
+def test_predictions_are_the_likeliest_class_or_drawn() -> None:
+    W, b = newton.softmax_regression(X, CLASSES, 3)
+    p = softmax_regression.softmax(X @ W + b)
+    np.testing.assert_array_equal(
+        softmax_regression.predict(W, b, X), linnet.LogisticRegression(C=np.inf).fit(X, CLASSES).predict(X)
+    )
+    drawn = np.stack([softmax_regression.sample(W, b, X, np.random.default_rng(seed)) for seed in range(400)])
+    shares = np.stack([(drawn == k).mean(axis=0) for k in range(3)], axis=1)
+    assert np.abs(shares - p).max() < 5 * 0.5 / np.sqrt(400)
+    assert np.abs((shares - p).mean(axis=0)).max() < 5 * 0.5 / np.sqrt(400 * 300)
+
+
 HEADS: dict[str, tuple[Head, Array]] = {
     "Normal": (Normal(), NUMBERS[:, None]),
     "Bernoulli": (Bernoulli(), YES[:, None]),

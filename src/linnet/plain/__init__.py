@@ -15,6 +15,7 @@ programs, to rounding, by the tests.
 | power_variance | gamma, Tweedie, negative binomial |
 | robust | absolute error, Huber's, quantiles, the perceptron's loss |
 | glm | one program for all heads |
+| likelihood | what the losses are made of, and what they say about mistakes |
 | newton | Newton's method, iteratively reweighted least squares |
 | activations | twelve activations and their slopes |
 | initialisation | first weights |
@@ -25,6 +26,7 @@ programs, to rounding, by the tests.
 | one_vs_rest, one_vs_one, output_code, label_tree | many classes from binary classifiers |
 | confusion | confusion matrix, precision, recall, F-beta, micro and macro |
 | threshold | precision-recall curve, its area, the best threshold |
+| lagrange | optima under constraints |
 | maximum_entropy | the distribution that claims least, by its dual; softmax from it |
 | approximation | networks built to follow a function |
 """

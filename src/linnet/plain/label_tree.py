@@ -47,7 +47,7 @@ def probabilities(fitted: Tree, x: Array, K: int) -> Array:
 
 
 def walk(fitted: Tree, x: Array) -> Array:
-    """Go down from the root, to the likelier side at each node: one question per level, mostly to the likeliest leaf."""
+    """Go down from the root, to the likelier side at each node: one question per level, mostly to the best leaf."""
     if not isinstance(fitted, tuple):
         return np.full(len(x), fitted)
     score, left, right = fitted

@@ -27,6 +27,17 @@ def loss(W: Array, b: Array, x: Array, t: Array) -> float:
     return float((np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean())
 
 
+def predict(W: Array, b: Array, x: Array) -> Array:
+    """Return the most probable class per row. Between rows of one class all is that class: its region is convex."""
+    return (x @ W + b).argmax(axis=1)
+
+
+def sample(W: Array, b: Array, x: Array, rng: np.random.Generator) -> Array:
+    """Draw a class per row from the predicted distribution: the first whose sum of probabilities so far exceeds u."""
+    p = softmax(x @ W + b)
+    return (p.cumsum(axis=1) > rng.random((len(x), 1))).argmax(axis=1)
+
+
 def stochastic(x: Array, t: Array, K: int, *, eta: float = 0.1, steps: int = 1000, seed: int = 0) -> Array:
     """Stochastic gradient descent as first written down: W = 0; pick a row at random; W <- W - eta x' (p - 1_t).
 
