@@ -93,6 +93,7 @@ def test_probabilities_are_scipys() -> None:
     assert likelihood.multinomial([2, 3, 1], [0.2, 0.5, 0.3]) == pytest.approx(
         stats.multinomial(6, [0.2, 0.5, 0.3]).pmf([2, 3, 1]), rel=1e-12
     )
+    assert [likelihood.bernoulli(t, 0.3) for t in (0, 1)] == [0.7, 0.3]
     for k in range(8):
         assert likelihood.binomial(k, 9, 0.3) == pytest.approx(stats.binom(9, 0.3).pmf(k), rel=1e-12)
         assert likelihood.poisson(k, 2.5) == pytest.approx(stats.poisson(2.5).pmf(k), rel=1e-12)

@@ -20,6 +20,11 @@ def normal(t: float, y: float, sigma: float = 1.0) -> float:
     return exp(-((t - y) ** 2) / (2 * sigma**2)) / (sigma * sqrt(2 * pi))
 
 
+def bernoulli(t: int, y: float) -> float:
+    """Probability of t = 1 (yes) or 0 (no), where that of yes is y."""
+    return y**t * (1 - y) ** (1 - t)
+
+
 def multinomial(x: list[int], mu: list[float]) -> float:
     """Probability of x_k results of kind k, each of probability mu_k: N! / (x_1! ... x_K!) prod_k mu_k^x_k.
 

@@ -50,6 +50,8 @@ class MLP:
     def __post_init__(self) -> None:
         self.shapes = list(pairwise(self.widths))  # M inputs x K outputs of each W
         self.no_masks = [1.0] * len(self.shapes)
+        each = self.dropout, self.l1, self.l2
+        self.dropout, self.l1, self.l2 = (np.broadcast_to(one, len(self.shapes)) for one in each)
 
     def start(self, rng: np.random.Generator) -> Array:
         """First theta: W uniform within +-1/sqrt(M), so that no two units are alike, and b = 0."""
@@ -66,9 +68,11 @@ class MLP:
         """Return the inputs o_{l-1} and the sums z_l of all layers, and o_L."""
         inputs, sums, o = [], [], x
         for (W, b), (a, _), mask in zip(self.layers(theta), self.activations, masks or self.no_masks, strict=True):
-            inputs.append(o * mask)
-            sums.append(inputs[-1] @ W + b)
-            o = a(sums[-1])
+            o = o * mask
+            z = o @ W + b
+            inputs.append(o)
+            sums.append(z)
+            o = a(z)
         return inputs, sums, o
 
     def gradient(self, theta: Array, x: Array, t: Array, w: Array, masks: Masks | None = None) -> Array:
@@ -93,22 +97,19 @@ class MLP:
 
     def penalty(self, theta: Array) -> float:
         """Return the sum over layers of l1 sum |W| + l2 sum W^2 / 2."""
-        l1, l2 = (np.broadcast_to(each, len(self.shapes)) for each in (self.l1, self.l2))
-        sizes = [(np.abs(W).sum(), (W**2).sum()) for W, _ in self.layers(theta)]
-        return float(np.sum([l1, l2 / 2] * np.transpose(sizes)))
+        each = zip(self.layers(theta), self.l1, self.l2, strict=True)
+        return float(sum(l1 * np.abs(W).sum() + l2 * (W**2).sum() / 2 for (W, _), l1, l2 in each))
 
     def penalty_gradient(self, theta: Array) -> Array:
         """Return the penalty's slope: l1 sign(W) + l2 W, and 0 for b."""
-        l1, l2 = (np.broadcast_to(each, len(self.shapes)) for each in (self.l1, self.l2))
         g = np.zeros_like(theta)
-        for layer, ((W, _), (dW, _)) in enumerate(zip(self.layers(theta), self.layers(g), strict=True)):
-            dW[:] = l1[layer] * np.sign(W) + l2[layer] * W
+        for (W, _), (dW, _), l1, l2 in zip(self.layers(theta), self.layers(g), self.l1, self.l2, strict=True):
+            dW[:] = l1 * np.sign(W) + l2 * W
         return g
 
     def masks(self, rows: int, rng: np.random.Generator) -> list[Array]:
         """Draw dropout: 0 for a share p of a layer's inputs, 1/(1 - p) for the rest, so that sums keep their size."""
-        rates = np.broadcast_to(self.dropout, len(self.shapes))
-        return [(rng.random((rows, M)) >= p) / (1 - p) for (M, _), p in zip(self.shapes, rates, strict=True)]
+        return [(rng.random((rows, M)) >= p) / (1 - p) for (M, _), p in zip(self.shapes, self.dropout, strict=True)]
 
 
 def epoch(
