@@ -35,6 +35,7 @@ MODULES = (  # public modules, a page each
     "linnet.plain.robust",
     "linnet.plain.newton",
     "linnet.plain.likelihood",
+    "linnet.plain.one_hidden_layer",
     "linnet.plain.mlp",
     "linnet.plain.activations",
     "linnet.plain.initialisation",

@@ -88,13 +88,13 @@ class Twin(MLP):
         )
         self.has_bias = [layer.bias for layer in network.layers]
 
-    def forward(self, theta: Array, x: Array, masks: Masks | None = None) -> tuple[list[Array], list[Array], Array]:
+    def forward(self, theta: Array, x: Array, masks: Masks | None = None) -> tuple[list[Array], list[Array]]:
         """Whatever the types of theta and x, in float64."""
         return super().forward(theta.astype(np.float64), x.astype(np.float64), masks)
 
     def gradient(self, theta: Array, x: Array, t: Array, w: Array, masks: Masks | None = None) -> Array:
         """Biases of a layer without them stay at 0."""
-        g = super().gradient(theta, x, t, w, masks)
+        g = super().gradient(theta.astype(np.float64), x, t, w, masks)
         for (_, db), there in zip(self.layers(g), self.has_bias, strict=True):
             db *= there
         return g

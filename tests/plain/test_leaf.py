@@ -36,6 +36,14 @@ def test_every_file_is_in_the_table_and_no_other() -> None:
     assert {name.strip() for row in rows for name in row.split(",")} == {path.stem for path in FILES} - {"__init__"}
 
 
+def test_programs_are_loaded_when_they_are_named() -> None:
+    program = "import sys, linnet; print('numpy' in sys.modules, linnet.plain.mlp.MLP.__name__, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "MLP", "True"]
+    with pytest.raises(AttributeError, match="no attribute 'mpl'"):
+        _ = linnet.plain.mpl  # type: ignore[attr-defined]
+
+
 def test_files_are_short_enough_to_read_at_one_sitting() -> None:
     assert max(len(path.read_text().splitlines()) for path in FILES) <= 140
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.training import ONE_STEP, Plan, Training
 from linnet.plain import graph as plain_graph
-from linnet.plain import mlp, optimizers
+from linnet.plain import mlp, one_hidden_layer, optimizers
 from linnet.plain.activations import ACTIVATIONS
 from linnet.plain.heads import Categorical, Normal
 from linnet.plain.mlp import MLP
@@ -75,6 +75,26 @@ def test_the_gradient_by_both_graph_engines() -> None:
     E.backward()
     found = np.concatenate([node.gradient.ravel() for node in nodes])
     np.testing.assert_allclose(g, found, rtol=1e-12, atol=1e-14)
+
+
+def test_one_hidden_layer_written_out_is_the_general_program() -> None:
+    x, t = RNG.normal(size=(60, 3)), RNG.integers(0, 4, 60)
+    net = MLP([3, 5, 4], [ACTIVATIONS["tanh"], ACTIVATIONS["identity"]], Categorical())
+    weights = [part for layer in net.layers(network("tanh")[1]) for part in layer]
+    theta = np.concatenate([part.ravel() for part in weights])
+    g = np.concatenate([part.ravel() for part in one_hidden_layer.backward(weights, x, t)])
+
+    def E(theta: Array) -> float:
+        return one_hidden_layer.loss([part for layer in net.layers(theta) for part in layer], x, t)
+
+    assert largest_difference(g, E, theta) < 1e-8
+    np.testing.assert_allclose(g, net.gradient(theta, x, np.eye(4)[t], np.full(60, 1 / 60)), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(one_hidden_layer.forward(weights, x)[1], net.predict(theta, x), rtol=1e-13)
+    trained, _ = one_hidden_layer.train(x, t, 5, 4, batch_size=16, epochs=1)  # one seed, one start, one order of rows
+    general, _ = mlp.train(net, x, np.eye(4)[t], optimizers.SGD(0.1), batch_size=16, epochs=1)
+    np.testing.assert_allclose(np.concatenate([part.ravel() for part in trained]), general, rtol=0, atol=1e-14)
+    _, history = one_hidden_layer.train(x, t, 20, 4, eta=0.5, epochs=300)
+    assert history[-1] < history[0] / 2
 
 
 def test_the_penalty_and_its_slope() -> None:

@@ -19,7 +19,8 @@ programs, to rounding, by the tests.
 | newton | Newton's method, iteratively reweighted least squares |
 | activations | twelve activations and their slopes |
 | initialisation | first weights |
-| mlp | the multilayer perceptron: forward, backward, dropout, penalties, training |
+| one_hidden_layer | a network with one hidden layer, every step written out |
+| mlp | the multilayer perceptron of any depth: forward, backward, dropout, penalties, training |
 | optimizers | SGD, momentum, Nesterov, Adagrad, RMSprop, Adam, AdamW |
 | numeric_gradient | the gradient by differences, as a check |
 | graph | reverse-mode differentiation of a graph of operations |
@@ -30,3 +31,15 @@ programs, to rounding, by the tests.
 | maximum_entropy | the distribution that claims least, by its dual; softmax from it |
 | approximation | networks built to follow a function |
 """
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists
+
+    def __getattr__(name: str) -> object:
+        """Load a program when it is first named, as in linnet.plain.mlp."""
+        if (Path(__file__).parent / f"{name}.py").exists():
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

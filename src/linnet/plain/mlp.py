@@ -64,36 +64,37 @@ class MLP:
         parts = np.split(theta, ends[:-1])
         return [(W.reshape(shape), b) for W, b, shape in zip(parts[::2], parts[1::2], self.shapes, strict=True)]
 
-    def forward(self, theta: Array, x: Array, masks: Masks | None = None) -> tuple[list[Array], list[Array], Array]:
-        """Return the inputs o_{l-1} and the sums z_l of all layers, and o_L."""
-        inputs, sums, o = [], [], x
-        for (W, b), (a, _), mask in zip(self.layers(theta), self.activations, masks or self.no_masks, strict=True):
-            o = o * mask
-            z = o @ W + b
-            inputs.append(o)
-            sums.append(z)
-            o = a(z)
-        return inputs, sums, o
+    def forward(self, theta: Array, x: Array, masks: Masks | None = None) -> tuple[list[Array], list[Array]]:
+        """Return z_1 ... z_L and o_0 ... o_L; with masks, each o but the last as the layer above gets it."""
+        masks, z, o = masks or self.no_masks, [], [x]
+        for l, (W, b) in enumerate(self.layers(theta)):
+            a, _ = self.activations[l]
+            o[l] = o[l] * masks[l]
+            z.append(o[l] @ W + b)
+            o.append(a(z[l]))
+        return z, o
 
     def gradient(self, theta: Array, x: Array, t: Array, w: Array, masks: Masks | None = None) -> Array:
         """Return dE/dtheta without the penalty: one pass forward, one backward."""
-        inputs, sums, o = self.forward(theta, x, masks)
-        d = w[:, None] * self.head.slope(o, t)  # dE/do_L
-        below = zip(self.layers(theta), self.activations, masks or self.no_masks, inputs, sums, strict=True)
-        g: list[Array] = []
-        for (W, _), (_, back), mask, o, z in reversed(list(below)):
-            delta = back(z, d)
-            g = [(o.T @ delta).ravel(), delta.sum(axis=0), *g]
-            d = delta @ W.T * mask
-        return np.concatenate(g)
+        masks, g = masks or self.no_masks, np.zeros_like(theta)
+        layers, slopes = self.layers(theta), self.layers(g)
+        z, o = self.forward(theta, x, masks)
+        d = w[:, None] * self.head.slope(o[-1], t)  # dE/do_L
+        for l in reversed(range(len(layers))):
+            (W, _), (dW, db), (_, back) = layers[l], slopes[l], self.activations[l]
+            delta = back(z[l], d)
+            dW[:] = o[l].T @ delta
+            db[:] = delta.sum(axis=0)
+            d = delta @ W.T * masks[l]
+        return g
 
     def losses(self, theta: Array, x: Array, t: Array, masks: Masks | None = None) -> Array:
         """Return the loss per row, without the penalty."""
-        return self.head.loss(self.forward(theta, x, masks)[-1], t).sum(axis=1)
+        return self.head.loss(self.forward(theta, x, masks)[1][-1], t).sum(axis=1)
 
     def predict(self, theta: Array, x: Array) -> Array:
         """Return the mean y of each row's target: class probabilities, expected counts, numbers."""
-        return self.head.mean(self.forward(theta, x)[-1])
+        return self.head.mean(self.forward(theta, x)[1][-1])
 
     def penalty(self, theta: Array) -> float:
         """Return the sum over layers of l1 sum |W| + l2 sum W^2 / 2."""
