@@ -1,4 +1,4 @@
-"""The index of the subject: every item is there, and its function, its test and its page exist."""
+"""The index of the subject: every item is there, and its plain program, function, test and page exist."""
 
 import ast
 import importlib
@@ -11,6 +11,7 @@ from builder.markdown import render
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "syllabus.md"
+PLAIN = ROOT / "src" / "linnet" / "plain"
 COUNTS = {"A": 12, "B": 11, "C": 3, "D": 3, "E": 5, "F": 5}
 ROWS = {
     cells[0]: cells[1:]
@@ -26,8 +27,36 @@ def test_every_item_is_there() -> None:
 
 
 @pytest.mark.parametrize("item", ROWS)
+def test_the_plain_programs_of_an_item_exist(item: str) -> None:
+    links = re.findall(r"\[(\w+)\]\(\.\./src/linnet/plain/([^)]+)\)", ROWS[item][1])
+    assert links
+    for name, file in links:
+        assert file == f"{name}.py"
+        assert (PLAIN / file).exists(), file
+
+
+def test_every_plain_program_is_of_some_item() -> None:
+    """But for the general forms of what items have: they are in the table of linnet.plain."""
+    named = {name for item in ROWS for name in re.findall(r"plain/(\w+)\.py", ROWS[item][1])}
+    assert {path.stem for path in PLAIN.glob("*.py")} - named == {"__init__", "newton", "power_variance"}
+
+
+def chapters() -> list[str]:
+    """The pages of the guide that explain items."""
+    found = {link.partition("#")[0] for cells in ROWS.values() for link in re.findall(r"\]\(([^)]+)\)", cells[4])}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("page", chapters())
+def test_a_chapter_names_the_plain_programs_first(page: str) -> None:
+    text = (PAGE.parent / page).read_text()
+    first = text.partition("## Where it lives\n| what | where |\n|---|---|\n")[2].partition("\n")[0]
+    assert re.search(r"in plain NumPy \| \[plain/(\w+)\.py\]\(\.\./\.\./src/linnet/plain/\1\.py\)", first), first
+
+
+@pytest.mark.parametrize("item", ROWS)
 def test_the_functions_of_an_item_exist(item: str) -> None:
-    names = re.findall(r"`([^`]+)`", ROWS[item][1])
+    names = re.findall(r"`([^`]+)`", ROWS[item][2])
     assert names
     for name in names:
         assert callable(find(name)), name
@@ -53,7 +82,7 @@ def functions(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("item", ROWS)
 def test_the_tests_of_an_item_exist(item: str) -> None:
-    links = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", ROWS[item][2])
+    links = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", ROWS[item][3])
     assert links
     for function, path in links:
         assert function in functions(PAGE.parent / path), function
@@ -66,7 +95,7 @@ def anchors(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("item", ROWS)
 def test_the_pages_of_an_item_exist(item: str) -> None:
-    links = re.findall(r"\]\(([^)]+)\)", ROWS[item][3])
+    links = re.findall(r"\]\(([^)]+)\)", ROWS[item][4])
     assert links
     for link in links:
         page, _, anchor = link.partition("#")

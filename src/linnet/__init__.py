@@ -12,7 +12,7 @@ from linnet._moved import finder
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from linnet import config, errors, evaluate, multiclass, theory
+    from linnet import config, errors, evaluate, multiclass, plain, theory
     from linnet.config import get_threads, set_threads, show_config, threads
     from linnet.estimators.linear import (
         GammaRegressor,
@@ -97,6 +97,7 @@ __all__ = [
     "l2",
     "load",
     "multiclass",
+    "plain",
     "resume",
     "set_threads",
     "show_config",
@@ -105,7 +106,7 @@ __all__ = [
     "train",
 ]
 
-_MODULES = ("config", "errors", "evaluate", "multiclass", "theory")
+_MODULES = ("config", "errors", "evaluate", "multiclass", "plain", "theory")
 _NAMES = {  # by the module they live in
     "config": ("get_threads", "set_threads", "show_config", "threads"),
     "estimators.sequential.layers": ("Dense", "Dropout", "Input", "l1", "l1_l2", "l2"),

@@ -20,8 +20,8 @@ def assert_agrees(network: Network, theta: Array, rows: Rows, dtype: str, thread
     assert_close(sums.loss, losses.sum(), tolerance, "loss", scale=np.abs(losses).sum())
     assert sums.weight == w.sum()
     assert sums.gradient is not None
-    expected = twin.split(twin.gradient(theta, table(rows), t, w))
-    for layer, (actual, pair) in enumerate(zip(twin.split(sums.gradient), expected, strict=True), 1):
+    expected = twin.layers(twin.gradient(theta, table(rows), t, w))
+    for layer, (actual, pair) in enumerate(zip(twin.layers(sums.gradient), expected, strict=True), 1):
         scale = max(float(np.abs(part).max()) for part in pair)
         for name, got, wanted in zip(("weights", "biases"), actual, pair, strict=True):
             assert_close(got, wanted, tolerance, f"gradient of the {name} of layer {layer}", scale)

@@ -5,11 +5,10 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.fit.objective import Objective
-from linnet.heads.activations import ACTIVATIONS, Activation, LeakyReLU
+from linnet.heads.activations import ACTIVATIONS, LeakyReLU
 from linnet.model.network import Layer, Network
 
-from .cases import ALL_HEADS, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of, table
-from .twin import Twin, dense_targets
+from .cases import ALL_HEADS, HEADS, Array, HeadCase, assert_close, make_network, make_rows, make_theta, seed_of
 
 STEP = 1e-5  # of the central differences: their error is some 1e-10 from the third derivative, 1e-11 from rounding
 
@@ -54,18 +53,3 @@ def test_every_slope_of_leaky_relu(slope: float) -> None:
     case = HEADS[0]
     network = Network(4, (Layer(6, LeakyReLU(slope)), Layer(case.outputs)), case.head)
     check(network, make_rows(case, 4, 9, "float64", 1), 2)
-
-
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_the_twin_itself(name: str) -> None:
-    """Its gradient comes from the graph: that, too, must be the slope of its losses."""
-    case = HEADS[0]
-    network = Network(3, (Layer(4, Activation(name)), Layer(3)), case.head)
-    theta, rows, twin = make_theta(network, 3), make_rows(case, 3, 5, "float64", 4), Twin(network)
-    t, w = dense_targets(network, rows), np.arange(1.0, 6.0)
-    moves = np.eye(len(theta)) * STEP
-    slopes = [
-        w @ (twin.losses(theta + m, table(rows), t) - twin.losses(theta - m, table(rows), t)) / (2 * STEP)
-        for m in moves
-    ]
-    assert_close(twin.gradient(theta, table(rows), t, w), np.array(slopes), 1e-6)

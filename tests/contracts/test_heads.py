@@ -8,9 +8,10 @@ from linnet.errors import ConfigError
 from linnet.heads import HEADS as FAMILIES
 from linnet.heads import Categorical, NegativeBinomial, Poisson, Tweedie, log_softmax
 from linnet.heads.activations import Activation
+from linnet.plain.power_variance import NegativeBinomial as NegativeBinomialHead
 
 from .cases import HEADS, Array, HeadCase, assert_close, make_rows, numbers, seed_of
-from .twin import head_curvature, head_dz, head_loss, head_mean
+from .twin import plain_head
 
 CASES = (
     *(case for case in HEADS if case.head.function is None),
@@ -36,14 +37,14 @@ def make(case: HeadCase, n: int) -> tuple[Array, Array, Array]:
 @pytest.mark.parametrize("n", [1, 4, 5, 333])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_twin_agrees(case: HeadCase, n: int) -> None:
-    head, (z, t, plain_t) = case.head, make(case, n)
-    assert_close(head.mean(z), head_mean(head, z), 1e-13, "mean")
-    assert_close(head.loss(z, t), head_loss(head, z, plain_t), 1e-13, "loss")
-    slope = head_dz(head, z, plain_t)  # a difference: right to the last digits of what it is taken from
+    head, plain, (z, t, plain_t) = case.head, plain_head(case.head), make(case, n)
+    assert_close(head.mean(z), plain.mean(z), 1e-13, "mean")
+    assert_close(head.loss(z, t), plain.loss(z, plain_t).sum(axis=1), 1e-13, "loss")
+    slope = plain.slope(z, plain_t)  # a difference: right to the last digits of what it is taken from
     assert_close(head.slope(z, t), slope, 1e-13, "slope", scale=1 + float(np.abs([slope, plain_t]).max()))
-    curved = head_curvature(head, z, plain_t)
+    curved = plain.curvature(z, plain_t)
     total = plain_t.sum(axis=1, keepdims=True) if head.family == "categorical" else 1.0
-    expected = head_curvature(head, z, head_mean(head, z)) * total
+    expected = plain.curvature(z, plain.mean(z)) * total  # linear in t: at its mean it is the mean over t
     assert_close(head.curvature(z, t), np.where(curved > 0, curved, expected), 1e-13, "curvature")
     assert_close(head.curvature(z, t, expected=True), expected, 1e-13, "expected curvature")
 
@@ -77,19 +78,19 @@ def test_a_row_depends_on_itself_alone(case: HeadCase) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_far_out(case: HeadCase, size: float) -> None:
     """What the formulas give in numbers of a wider range, rounded: infinite where that is too large for a double."""
-    head, (_, t, plain_t) = case.head, make(case, 8)
+    head, plain, (_, t, plain_t) = case.head, plain_head(case.head), make(case, 8)
     signs = np.where(np.arange(8 * case.outputs).reshape(8, -1) % 3, 1.0, -1.0)
     z = size * (np.abs(signs) if head.family == "tweedie_identity" else signs)
     wide, wide_t = z.astype(np.longdouble), plain_t.astype(np.longdouble)
     actual = (head.mean(z), head.loss(z, t), head.slope(z, t), head.curvature(z, t, expected=True))
     with np.errstate(over="ignore", under="ignore"):
-        mean = head_mean(head, wide)  # type: ignore[arg-type]
+        mean = plain.mean(wide)
         total = wide_t.sum(axis=1, keepdims=True) if head.family == "categorical" else 1
         exact = (
             mean,
-            head_loss(head, wide, wide_t),  # type: ignore[arg-type]
-            head_dz(head, wide, wide_t),  # type: ignore[arg-type]
-            head_curvature(head, wide, mean) * total,  # type: ignore[arg-type]
+            plain.loss(wide, wide_t).sum(axis=1),
+            plain.slope(wide, wide_t),
+            plain.curvature(wide, mean) * total,
         )
         for one, other in zip(actual, exact, strict=True):
             np.testing.assert_allclose(one, other.astype(np.float64), rtol=1e-13, atol=2e-16 * (1 + plain_t.max()))
@@ -106,13 +107,12 @@ def test_negative_binomial_keeps_its_digits_for_any_dispersion(alpha: float) -> 
     )
     z, t = (a.reshape(-1, 1) for a in np.meshgrid(some, [0.0, 1.0, 7.0, 1e5]))
     with np.errstate(over="ignore", under="ignore"):
-        wide, a = z.astype(np.longdouble), np.longdouble(alpha)
-        mean = np.exp(wide)
+        wide, plain = z.astype(np.longdouble), NegativeBinomialHead(np.longdouble(alpha))  # type: ignore[arg-type]
         exact = (
-            ((t + 1 / a) * np.where(wide > 40 + edge, wide + np.log(a), np.log1p(a * mean)) - t * wide)[:, 0],
-            (mean - t) / (1 + a * mean),
-            (t + 1 / a) * (a * mean) / (1 + a * mean) ** 2,
-            mean / (1 + a * mean),
+            plain.loss(wide, t)[:, 0],
+            plain.slope(wide, t),
+            plain.curvature(wide, t),
+            plain.curvature(wide, plain.mean(wide)),
         )
     actual = (head.loss(z, t), head.slope(z, t), head.curvature(z, t), head.curvature(z, t, expected=True))
     for one, other, scale in zip(

@@ -12,7 +12,7 @@ from linnet.fit.solvers.problem import Problem, linear_output
 from linnet.heads import Tweedie, head_named
 
 from .cases import HEADS, Array, HeadCase, assert_close, make_rows, seed_of
-from .twin import head_dz, head_loss
+from .twin import plain_head
 
 CURVED = [  # with second derivatives that are never negative; categorical heads take labels here
     case
@@ -66,7 +66,7 @@ class Plain:
     """The same objective in NumPy."""
 
     def __init__(self, problem: Problem, x: Array) -> None:
-        self.problem = problem
+        self.problem, self.head = problem, plain_head(problem.head)
         shifted = x.copy()
         shifted[:, : problem.columns.dense] -= problem.center
         self.x = np.hstack([shifted, np.ones((len(x), 1))])
@@ -78,11 +78,11 @@ class Plain:
 
     def loss(self, theta: Array) -> float:
         w = self.problem.weights
-        return float((w * head_loss(self.problem.head, self.z(theta), self.t)).sum())  # type: ignore[arg-type]
+        return float((w * self.head.loss(self.z(theta), self.t).sum(axis=1)).sum())  # type: ignore[arg-type]
 
     def gradient(self, theta: Array) -> Array:
         w = self.problem.weights
-        dz = head_dz(self.problem.head, self.z(theta), self.t)  # type: ignore[arg-type]
+        dz = self.head.slope(self.z(theta), self.t)  # type: ignore[arg-type]
         return np.asarray((self.x.T @ (w[:, None] * dz)).ravel())  # type: ignore[index]
 
     def curvature(self, theta: Array) -> Array:

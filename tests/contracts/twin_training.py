@@ -1,6 +1,6 @@
-"""The twin of the trainer: the same batches, masks and optimizer steps in plain NumPy."""
+"""The trainer's twin: the epochs and optimizers of linnet.plain, given the engine's batches, masks and rates."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from linnet.data.rows import Rows
 from linnet.fit.loop.optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 from linnet.fit.loop.training import Plan
 from linnet.model.network import Network
+from linnet.plain import mlp, optimizers
 
 from .cases import table
 from .twin import Array, Twin, dense_targets
@@ -61,48 +62,45 @@ def dropout_mask(rate: float, seed: int, epoch: int, layer: int, positions: NDAr
     return np.where(x >= int(rate * 2**32), 1 / (1 - rate), 0.0)
 
 
-def masks_of(network: Network, seed: int, epoch: int, positions: NDArray[np.intp]) -> list[Array | None]:
+def masks_of(network: Network, seed: int, epoch: int, positions: NDArray[np.intp]) -> list[Any]:
+    """The masks of all layers; 1 where nothing is dropped."""
     widths = [inputs for inputs, _ in network.shapes]
     return [
-        dropout_mask(layer.dropout, seed, epoch, index, positions, widths[index]) if layer.dropout else None
+        dropout_mask(layer.dropout, seed, epoch, index, positions, widths[index]) if layer.dropout else 1.0
         for index, layer in enumerate(network.layers)
     ]
 
 
-def optimizer_step(
-    optimizer: Optimizer, is_weight: NDArray[np.bool_], size: int
-) -> Callable[[Array, Array, float], Array]:
-    """A function (theta, gradient, rate) -> theta that remembers what the optimizer remembers."""
-    first, second, steps = np.zeros(size), np.zeros(size), 0
-    if isinstance(optimizer, Adagrad):
-        first += optimizer.initial_accumulator_value
+def plain_optimizer(given: Optimizer, is_weight: NDArray[np.bool_]) -> Any:
+    """The plain optimizer of the same rule; its rate is set from step to step."""
+    match given:
+        case SGD(momentum=0):
+            return optimizers.SGD()
+        case SGD(nesterov=True):
+            return optimizers.Nesterov(mu=given.momentum)
+        case SGD():
+            return optimizers.Momentum(mu=given.momentum)
+        case Adagrad():
+            return optimizers.Adagrad(s=given.initial_accumulator_value, epsilon=given.epsilon)
+        case RMSprop():
+            return optimizers.RMSprop(rho=given.rho, epsilon=given.epsilon)
+    assert isinstance(given, Adam)
+    adam = {"beta_1": given.beta_1, "beta_2": given.beta_2, "epsilon": given.epsilon}
+    if isinstance(given, AdamW):
+        return optimizers.AdamW(decay=given.weight_decay, decayed=is_weight, **adam)
+    return optimizers.Adam(**adam)
 
-    def step(theta: Array, g: Array, rate: float) -> Array:
-        nonlocal first, second, steps
-        steps += 1
-        if optimizer.clip_norm:
-            norm = float(np.linalg.norm(g))
-            g = g * (optimizer.clip_norm / norm) if norm > optimizer.clip_norm else g
-        if isinstance(optimizer, SGD):
-            if not optimizer.momentum:
-                return theta - rate * g
-            first = optimizer.momentum * first - rate * g
-            return theta + (optimizer.momentum * first - rate * g if optimizer.nesterov else first)
-        if isinstance(optimizer, Adagrad):
-            first = first + g**2
-            return theta - rate * g / np.sqrt(first + optimizer.epsilon)
-        if isinstance(optimizer, RMSprop):
-            first = optimizer.rho * first + (1 - optimizer.rho) * g**2
-            return theta - rate * g / np.sqrt(first + optimizer.epsilon)
-        assert isinstance(optimizer, Adam)
-        if isinstance(optimizer, AdamW):
-            theta = theta - rate * optimizer.weight_decay * np.where(is_weight, theta, 0)
-        first = optimizer.beta_1 * first + (1 - optimizer.beta_1) * g
-        second = optimizer.beta_2 * second + (1 - optimizer.beta_2) * g**2
-        corrected = rate * float(np.sqrt(1 - optimizer.beta_2**steps)) / (1 - optimizer.beta_1**steps)
-        return theta - corrected * first / (np.sqrt(second) + optimizer.epsilon)
 
-    return step
+class Scheduled:
+    """An optimizer whose gradients are clipped and whose rate changes from step to step."""
+
+    def __init__(self, given: Optimizer, is_weight: NDArray[np.bool_], rates: Iterator[float]) -> None:
+        self.plain, self.rates, self.most = plain_optimizer(given, is_weight), rates, given.clip_norm
+
+    def step(self, theta: Array, g: Array) -> Array:
+        self.plain.eta = next(self.rates)
+        g = g if self.most is None else optimizers.clip(g, self.most)
+        return self.plain.step(theta, g)  # type: ignore[no-any-return]
 
 
 def train(network: Network, theta: Array, rows: Rows, plan: Plan) -> tuple[Array, list[float]]:
@@ -112,19 +110,14 @@ def train(network: Network, theta: Array, rows: Rows, plan: Plan) -> tuple[Array
     n = len(x)
     w = np.ones(n) if rows.weights is None else rows.weights.astype(np.float64)
     w = w * plan.loss_factor / (w.mean() if plan.relative_weights else 1.0)
-    step = optimizer_step(plan.optimizer, twin.is_weight(), len(theta))
+    places = np.split(np.arange(n), range(plan.batch_size, n, plan.batch_size))
+    steps = len(places)
+    rates = iter(plan.optimizer.schedule.rates(0, steps * plan.epochs, steps).tolist())
+    optimizer = Scheduled(plan.optimizer, twin.is_weight(), rates)
     theta, losses = theta.astype(np.float64), []
-    batches = [np.arange(first, min(first + plan.batch_size, n)) for first in range(0, n, plan.batch_size)]
     for epoch in range(plan.epochs):
         order: NDArray[Any] = np.array(permutation(plan.seed, epoch, n) if plan.shuffle else range(n))
-        rates = plan.optimizer.schedule.rates(epoch * len(batches), len(batches), len(batches))
-        total = 0.0
-        for positions, rate in zip(batches, rates, strict=True):
-            chosen = order[positions]
-            masks = masks_of(network, plan.seed, epoch, positions)
-            total += float((w[chosen] * twin.losses(theta, x[chosen], t[chosen], masks)).sum())
-            total += twin.penalty(theta) * len(chosen)
-            g = twin.gradient(theta, x[chosen], t[chosen], w[chosen], masks) / len(chosen)
-            theta = step(theta, g + twin.penalty_gradient(theta), float(rate))
-        losses.append(total / n)
+        batches = [(order[some], masks_of(network, plan.seed, epoch, some)) for some in places]
+        theta, loss = mlp.epoch(twin, theta, x, t, w, optimizer, batches)
+        losses.append(loss)
     return theta, losses

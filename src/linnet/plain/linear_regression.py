@@ -1,0 +1,49 @@
+"""Linear regression: y = x w + b, with the w and b of least mean squared error.
+
+    E = (1/N) sum_i (y_i - t_i)^2 / 2        dE/dw = (1/N) x' (y - t)        dE/db = (1/N) sum_i (y_i - t_i)
+
+At the minimum the slopes are zero, which is a system of linear equations; or walk there, against the slope.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def loss(w: Array, b: float, x: Array, t: Array) -> float:
+    """Return half the mean squared error."""
+    return float(((x @ w + b - t) ** 2).mean() / 2)
+
+
+def closed_form(x: Array, t: Array) -> tuple[Array, float]:
+    """Solve the normal equations x'x w = x't, where b is the weight of a constant input 1."""
+    x = np.hstack([x, np.ones((len(x), 1))])
+    w = np.linalg.solve(x.T @ x, x.T @ t)
+    return w[:-1], float(w[-1])
+
+
+def gradient_descent(
+    x: Array, t: Array, *, eta: float = 0.1, batch_size: int | None = None, epochs: int = 100, seed: int = 0
+) -> tuple[Array, float, list[tuple[Array, float]]]:
+    """Return w, b and the way there. A step uses the mean gradient of a batch of rows.
+
+    Batch gradient descent takes all rows (batch_size=None), stochastic one (batch_size=1), minibatch some. Small
+    batches make many rough steps per epoch, large ones few smooth steps.
+    """
+    N, D = x.shape
+    B = batch_size or N
+    rng = np.random.default_rng(seed)
+    w, b = np.zeros(D), 0.0
+    way = [(w, b)]
+    for _ in range(epochs):
+        order = rng.permutation(N)
+        for start in range(0, N, B):
+            rows = order[start : start + B]
+            delta = x[rows] @ w + b - t[rows]  # y - t
+            w = w - eta * x[rows].T @ delta / len(rows)
+            b = b - eta * float(delta.mean())
+            way.append((w, b))
+    return w, b, way

@@ -1,0 +1,39 @@
+"""One against the rest: many classes by K binary classifiers "is it class k or not".
+
+A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for yes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Score = Callable[[Array], Array]
+Learner = Callable[[Array, Array], Score]
+
+
+def fit(learn: Learner, x: Array, t: Array, K: int) -> list[Score]:
+    """Return K score functions, each learned from all rows."""
+    return [learn(x, (t == k).astype(float)) for k in range(K)]
+
+
+def scores(classifiers: list[Score], x: Array) -> Array:
+    """Return rows x classes."""
+    return np.stack([score(x) for score in classifiers], axis=1)
+
+
+def by_score(s: Array) -> Array:
+    """Choose the class whose classifier is most sure."""
+    return s.argmax(axis=1)
+
+
+def by_lot(s: Array, u: Array) -> Array:
+    """Choose any class whose classifier says yes, all alike; u has a uniform random number in [0, 1) per row.
+
+    Where none says yes the highest score is chosen. One wrong yes or no is enough for a wrong answer.
+    """
+    yes = s > 0
+    yes = np.where(yes.any(axis=1, keepdims=True), yes, s == s.max(axis=1, keepdims=True))
+    return np.array([np.flatnonzero(row)[int(v * row.sum())] for row, v in zip(yes, u, strict=True)])

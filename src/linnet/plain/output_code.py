@@ -1,0 +1,44 @@
+"""Error-correcting output codes: each class has a word of +1 and -1, and one binary classifier guesses each letter.
+
+The code matrix M is classes x letters; classifier l tells the classes with M_kl = +1 from those with -1 (0: not asked).
+With words that differ in d places or more, fewer than d/2 wrong letters leave the right word the nearest. A binary
+learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for yes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Score = Callable[[Array], Array]
+Learner = Callable[[Array, Array], Score]
+
+
+def exhaustive(K: int) -> Array:
+    """All 2^(K-1) - 1 ways to split K classes in two, as columns: words differ in 2^(K-2) places."""
+    columns = np.arange(2 ** (K - 1) - 1)
+    bits = columns >> np.arange(K)[:, None] & 1
+    bits[-1] = 1  # the last class is always yes: the other half asks the same questions
+    return 2 * bits - 1
+
+
+def fit(learn: Learner, x: Array, t: Array, M: Array) -> list[Score]:
+    """Return a score function per letter."""
+    classifiers = []
+    for letters in M.T:
+        asked = letters[t] != 0
+        classifiers.append(learn(x[asked], (letters[t[asked]] > 0).astype(float)))
+    return classifiers
+
+
+def hamming(s: Array, M: Array) -> Array:
+    """Choose the class whose word differs from the signs of the scores (rows x letters) in the fewest places."""
+    return (np.where(s > 0, 1, -1) @ M.T).argmax(axis=1)  # the product is equal minus different places
+
+
+def likelihood(s: Array, M: Array) -> Array:
+    """Choose the most probable class, where a score is the log-odds of +1: log P(letter) = -log(1 + e^(-letter s))."""
+    log_p = -np.logaddexp(0, -s[:, None, :] * M)  # rows x classes x letters; log 1/2 where M is 0
+    return log_p.sum(axis=2).argmax(axis=1)

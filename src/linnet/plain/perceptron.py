@@ -1,0 +1,37 @@
+"""Rosenblatt's perceptron: z = x w + b, and the answer is the sign of z. Learns from its mistakes only.
+
+A row with t = +1 or -1 is a mistake where t z <= 0. Then w moves by eta t x and b by eta t, which moves t z up by
+eta (|x|^2 + 1). If some plane separates the classes, the mistakes come to an end.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def perceptron(
+    x: Array, t: Array, *, eta: float = 1.0, epochs: int = 1000, seed: int | None = 0
+) -> tuple[Array, float, list[int]]:
+    """Return w, b and the number of mistakes per epoch; seed=None takes the rows in their own order."""
+    rng = np.random.default_rng(seed)
+    w, b = np.zeros(x.shape[1]), 0.0
+    mistakes = []
+    for _ in range(epochs):
+        order = np.arange(len(x)) if seed is None else rng.permutation(len(x))
+        mistakes.append(0)
+        for i in order:
+            if t[i] * (x[i] @ w + b) <= 0:
+                w = w + eta * t[i] * x[i]
+                b = b + eta * t[i]
+                mistakes[-1] += 1
+        if mistakes[-1] == 0:
+            break
+    return w, b, mistakes
+
+
+def predict(w: Array, b: float, x: Array) -> Array:
+    """Return +1 or -1 per row."""
+    return np.where(x @ w + b > 0, 1, -1)
