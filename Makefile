@@ -72,7 +72,7 @@ sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
 	$(call step,tests under the sanitizers)
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/test_row_space.py tests/evaluate/test_kernels.py tests/multiclass/test_together.py tests/estimators/test_shared_models.py \
+	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/test_dual_sparse.py tests/evaluate/test_kernels.py tests/multiclass/test_joint_newton.py tests/estimators/test_shared_models.py \
 	  tests/core/test_boundary.py --deselect tests/core/test_boundary.py::test_data_too_large_for_the_memory_leave_the_trainer_as_it_was $(ARGS)
 
 # The core without Python: kernels against plain loops, and a program that has threads do all they can under the thread

@@ -137,7 +137,7 @@ def test_inference_is_about_what_was_set(name: str) -> None:
     if name != "no intercept":
         model.intercept_ = model.intercept_ + 0.5 * RNG.random(np.shape(model.intercept_))
     found = model.inference(X, y)
-    assert any("not the best" in note for note in found.notes)
+    assert any("not optimal" in note for note in found.notes)
     wanted = np.column_stack([np.atleast_1d(model.intercept_), np.atleast_2d(model.coef_)])
     wanted = wanted[:, 1:] if name == "no intercept" else wanted
     if name == "four classes":

@@ -257,7 +257,7 @@ def test_what_makes_no_sense() -> None:
         model.inference(X, COUNT, covariance="HC9")
     with pytest.raises(ConfigError, match="needs groups"):
         model.inference(X, COUNT, covariance="cluster")
-    with pytest.raises(DataError, match="groups must have one entry a row"):
+    with pytest.raises(DataError, match="groups must have one entry per row"):
         model.inference(X, COUNT, covariance="cluster", groups=[1, 2])
     both = np.stack([REAL, AMOUNT], axis=1)
     with pytest.raises(ConfigError, match="inference needs a single target"):
