@@ -280,6 +280,11 @@ class Regressor(Estimator):
         return tags
 
 
+def encoder_of(model: object) -> Encoder | None:
+    """The encoder of a model's tables; None of a model that has none, or is not linnet's."""
+    return model._input_encoder() if isinstance(model, Estimator) else None
+
+
 def check_fitted(model: Estimator) -> None:
     """Raise scikit-learn's NotFittedError for a model that has learned nothing yet."""
     if model.__sklearn_is_fitted__():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Classifier, Estimator, available_if, check_fitted, takes_weights, weighed_if
+from linnet._sklearn import Classifier, available_if, check_fitted, encoder_of, takes_weights, weighed_if
 from linnet.checks import check_random
 from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
@@ -372,7 +372,7 @@ class ThresholdClassifier(Classifier):
 
     def _input_encoder(self) -> Encoder | None:
         inside = self.__dict__.get("estimator_")
-        return inside._input_encoder() if isinstance(inside, Estimator) else None
+        return encoder_of(inside)
 
     def _to_graph(self, inputs: "Inputs") -> "Answers":
         from linnet.export.onnx import network as part

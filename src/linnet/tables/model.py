@@ -9,7 +9,7 @@ import numpy as np
 
 import linnet.tables.candidates
 import linnet.tables.network  # noqa: F401 - likewise
-from linnet._sklearn import Estimator
+from linnet._sklearn import encoder_of
 from linnet.checks import check_random
 from linnet.errors import ConfigError, DataError
 from linnet.export.saved import Saved
@@ -130,7 +130,7 @@ class TableModel(Saved):
     def _made_up_row(self, size: int) -> "pa.Table":
         import pyarrow as pa
 
-        encoder = self.estimator._input_encoder() if isinstance(self.estimator, Estimator) else None
+        encoder = encoder_of(self.estimator)
         levels = {} if encoder is None else encoder.known_levels(besides=[OTHER])
         found = {column.name: column.made_up_value(levels.get(column.name)) for column in self.schema.used}
         types = self.schema.types

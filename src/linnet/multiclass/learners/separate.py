@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Classifier, Estimator
+from linnet._sklearn import Classifier, encoder_of
 from linnet.data.encoder import Encoder
 from linnet.errors import ConfigError
 from linnet.evaluate.inputs import Floats
@@ -40,7 +40,7 @@ class SeparateLearners(Learners):
 
     def input_encoder(self) -> Encoder | None:
         """The encoder of the first classifier that has one."""
-        return next((one._input_encoder() for one in self.each if isinstance(one, Estimator)), None)
+        return next((encoder_of(one) for one in self.each if not isinstance(one, float)), None)
 
     @property
     def count(self) -> int:  # type: ignore[override]
