@@ -63,7 +63,7 @@ def importances(
     In wide tables only the columns that move the network most are shuffled: the wider, the fewer.
     """
     model, columns = evaluation.model, evaluation.model.schema.used
-    metric = next(one for one in evaluation.possible(metrics_of(model.task)) if not one.needs_surprise)
+    metric = evaluation.possible(metrics_of(model.task))[0]
     random = np.random.default_rng(seed)
     shuffled: Sequence[Column] = columns
     if len(columns) > _MOST_COLUMNS:

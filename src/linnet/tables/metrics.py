@@ -52,7 +52,6 @@ class Metric:
     compute: Callable[[Compared], Any]
     greater_is_better: bool = True
     needs_proba: bool = False
-    needs_surprise: bool = False  # it is of the predicted distribution of counts, not of their means alone
     resampled_as: str = ""  # its name in `linnet.evaluate.interval`, if that knows it
     options: Mapping[str, Any] = field(default_factory=dict)  # for `interval`
     of_positive: bool = False  # of two classes, of the positive one alone; else the mean over classes
@@ -178,10 +177,10 @@ _NUMBERS = [
     Metric("mae", _of_numbers(mean_absolute_error), greater_is_better=False),
     Metric("r2", _of_numbers(r2)),
 ]
-_COUNTS = [  # which must compare distributions, as log_loss does: of the means alone none knows how far counts spread
-    Metric("log_loss", _mean_surprise, greater_is_better=False, needs_surprise=True),
+_COUNTS = [
     Metric("poisson_deviance", _poisson_deviance, greater_is_better=False),
     *_NUMBERS,
+    Metric("log_loss", _mean_surprise, greater_is_better=False),
 ]
 _BY_TASK = {
     Task.TWO_CLASSES: [*_CLASSES, *_TWO],
