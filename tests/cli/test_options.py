@@ -138,7 +138,7 @@ def test_json_has_no_nan(folder: Path) -> None:
 
 def test_what_was_predicted_as_json(folder: Path) -> None:
     said = call("predict", "sold.linnet", "data.csv", "-o", "p.jsonl", "--json", cwd=folder)
-    assert json.loads(said.out) == {"file": "p.jsonl", "rows": ROWS, "never_seen": {}}
+    assert json.loads(said.out) == {"file": "p.jsonl", "rows": ROWS, "never_seen": {}, "filled": {}}
 
 
 def test_options_that_are_the_defaults_count_too(folder: Path) -> None:

@@ -408,3 +408,22 @@ def test_names_from_data_are_shown_and_not_run(opened: Opened, tmp_path: Path) -
         page.locator("#show-way-out").click()
         page.locator("#program", has_text="onerror").wait_for()
         page.close()
+
+
+def test_the_dispersion_of_counts_is_on_screen_and_in_the_formulas(opened: Opened) -> None:
+    page = opened("data=bursts&head=negative_binomial&epochs=5")
+    found = page.evaluate("() => window.playground.frame.parameter")
+    assert (found["symbol"], 0.1 < found["value"] < 3) == ("d", True)
+    shown = f"dispersion d = {found['value']:.3f}"
+    assert page.locator("#loss-unit").inner_text() == shown
+    assert page.get_by_label("Head", exact=True).locator("option:checked").inner_text() == "Negative binomial"
+    page.locator("#tab-backprop").click()
+    page.locator("#backprop-place").fill("4")
+    page.wait_for_function("() => document.getElementById('backprop-formula').textContent.includes('dispersion')")
+    text = page.locator("#backprop-formula").inner_text()
+    assert "(t + 1/d) log(1 + d·e^z) − t·z" in text
+    assert shown in text
+    page.locator("#tab-train").click()
+    choose(page, "Head", "poisson")
+    wait_for_state(page, "s.head === 'poisson'")
+    page.wait_for_function("() => !document.getElementById('loss-unit').textContent")

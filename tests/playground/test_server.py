@@ -59,7 +59,7 @@ def test_a_page_is_told_all_it_needs(page: Page) -> None:
     facts = begun(page, data="pinwheels", classes=4, layers=[{"units": 3}])
     assert facts["shapes"] == [[2, 3], [3, 4]]
     assert facts["rows"] == [250, 250]
-    assert facts["heads"] == [["categorical", "Categorical (softmax)"], ["perceptron", "Perceptron"]]
+    assert facts["heads"] == [["categorical", "Categorical"], ["perceptron", "Perceptron"]]
 
 
 def test_steps_epochs_and_reset(page: Page) -> None:

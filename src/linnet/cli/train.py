@@ -261,6 +261,8 @@ def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
     from linnet.tables.select import tuned_for
 
     said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
+    if of_laws := model.facts.get("distribution_metric"):
+        said += f" (between distributions of counts, by {of_laws})"
     if model.law is not None and model.law.parameter is not None:
         said += f"; counts are {model.law.head.title}, with a dispersion of {model.law.parameter:.4g}"
     if model.threshold is None:

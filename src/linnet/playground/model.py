@@ -30,11 +30,9 @@ def heads_of(task: Task) -> dict[str, str]:
 
 
 def head_label(family: str) -> str:
-    """What a head is called on the page: the distribution, and the activation or the loss that makes it."""
-    kind = HEADS[family]
-    made_by = kind.own_activation if kind.own_activation != "identity" else kind.keras_losses[-1].replace("_", " ")
-    title = kind.title[:1].upper() + kind.title[1:]
-    return title if made_by == kind.title else f"{title} ({made_by})"
+    """What a head is called on the page."""
+    title = HEADS[family].title
+    return title[:1].upper() + title[1:]
 
 
 @dataclass(frozen=True)

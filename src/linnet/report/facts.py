@@ -43,6 +43,7 @@ class Facts:
     columns: tuple[Column, ...]
     tried: tuple[Tried, ...]
     metric: str  # that chose
+    distribution_metric: str  # that chose between distributions of counts, if another one
     metrics: tuple[Interval, ...]
     history: Mapping[str, tuple[float, ...]]
     of_classes: ClassFacts | None
@@ -131,6 +132,7 @@ def _measured(
         columns=model.schema.columns,
         tried=model.tried,
         metric=model.metric,
+        distribution_metric=known.get("distribution_metric", ""),
         metrics=metrics,
         history=_history(model.estimator),
         of_classes=class_facts(evaluation) if model.classes is not None else None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linnet.evaluate.metric import Compared, Needs
+from linnet.evaluate.metric import Compared
 from linnet.fit.objective import Objective
 from linnet.model.network import Network
 from linnet.tables.kinds import Column, Kind
@@ -64,11 +64,7 @@ def importances(
     In wide tables only the columns that move the network most are shuffled: the wider, the fewer.
     """
     model, columns = evaluation.model, evaluation.model.schema.used
-    metric = next(
-        one
-        for one in evaluation.possible(metrics_of(model.task))
-        if one.needs is not Needs.PROBABILITIES or model.task.has_classes
-    )
+    metric = evaluation.possible(metrics_of(model.task))[0]
     random = np.random.default_rng(seed)
     shuffled: Sequence[Column] = columns
     if len(columns) > _MOST_COLUMNS:

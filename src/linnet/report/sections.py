@@ -161,6 +161,9 @@ def candidates(facts: Facts) -> tuple[str, str, Safe] | None:
     why = ""
     if len(facts.tried) > 1 and facts.metric:
         why = f"The one with the best {in_text(facts.metric)} on the rows held out was kept."
+        if facts.distribution_metric:
+            by = in_text(facts.distribution_metric)
+            why += f" Of the distributions of counts, only the one with the best {by} was considered."
     return section("candidates", "Models that were tried", tag("p", why, class_="quiet") if why else "", listed)
 
 

@@ -8,7 +8,9 @@ from linnet.tables.task import Task
 
 def metrics_of(task: Task) -> list[Metric]:
     """The metrics that a model of the task is reported with, the one that chooses first."""
-    return [metric for metric in METRICS.values() if Reported[task.name] in metric.reported]
+    found = [metric for metric in METRICS.values() if Reported[task.name] in metric.reported]
+    # of counts the means choose, and how far counts spread around them is a question of its own
+    return sorted(found, key=lambda metric: metric.of_distribution and not task.has_classes)
 
 
 def as_metric(name: str, task: Task) -> Metric:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from linnet.tables.model import TableModel
 
 
+_MOST_SURPRISED = -float(np.log(np.finfo(np.float64).eps))
+
+
 @dataclass(frozen=True)
 class Law:
     """The distribution of a new value around its mean: a head, and the dispersion that was found for it."""
@@ -135,7 +138,9 @@ class Evaluation:
     def compared(self) -> Compared:
         """Targets and predictions as metrics take them."""
         law = self.predictions.law if self.model.task is Task.COUNTS else None
-        surprise = None if law is None else -law.log_probability(self.predicted, self.y)
+        surprise = None
+        if law is not None:  # kept below -log of float64's epsilon, as that of classes is
+            surprise = np.minimum(-law.log_probability(self.predicted, self.y), _MOST_SURPRISED)
         return Compared(self.y, self.predicted, self.proba, self.model.classes, self.weights, surprise)
 
     def scores(self, wanted: Sequence[Metric]) -> dict[str, float]:

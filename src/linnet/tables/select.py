@@ -4,7 +4,7 @@ that predicts the held-out rows best is kept.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LEAST_ROWS = 10
+_OF_LAWS = "log_loss"  # the metric that chooses between distributions of counts
 _SAME = 1e-6  # part of a metric: smaller differences are rounding
 
 Told = Callable[[str], None]
@@ -69,13 +70,12 @@ def best_model(
     rows = _parted(table, schema, options, valid, numbers, whole)
     blank = TableModel(schema, rows.roles, task, None, rows.classes, metric=chooser.name)
     tried: list[Tried] = []
-    best: tuple[float, TableModel, Run] | None = None
-    law: tuple[float, str] | None = None  # the best distribution of counts: its metric and family
+    fits: list[_Fit] = []
     with hearing(DataWarning) as noticed:
         for candidate in line:
             is_network = candidate.name == "mlp"
-            if candidate.heads and law is not None:
-                candidate = candidate.under(law[1])
+            if candidate.heads and (law := _best_law(fits, options)) is not None:
+                candidate = candidate.under(law.head)
             begin(candidate.name)
             started = time.perf_counter()
             try:
@@ -97,27 +97,57 @@ def best_model(
                 tried.append(Tried(candidate.name, candidate.what, {}, failed=str(error), seconds=_passed(started)))
                 continue
             except KeyboardInterrupt:  # keeps the best so far
-                if best is None:
+                if not fits:
                     raise
                 tried.append(Tried(candidate.name, candidate.what, {}, failed="interrupted", seconds=_passed(started)))
                 break
             tried.append(Tried(candidate.name, candidate.what, scores, seconds=seconds))
-            value = scores.get(chooser.name, float("nan"))
-            if candidate.head and (law is None or _beats(chooser, value, law[0])):
-                law = value, candidate.head
-            if best is None or _beats(chooser, value, best[0]):
-                best = value, model, Run(training, rows.held_out, predictions)
-                tried = [replace(one, chosen=one is tried[-1]) for one in tried]
+            fits.append(_Fit(candidate.head, scores, len(tried) - 1, model, Run(training, rows.held_out, predictions)))
     for message in dict.fromkeys(noticed):
         warn(message, DataWarning)
-    if best is None:
+    if not fits:
         raise DataError("; ".join(dict.fromkeys(one.failed for one in tried if one.failed)))
-    _, model, run = best
+    law = _best_law(fits, options)
+    best = _best([fit for fit in fits if not fit.head or fit is law], chooser)
+    model, run = best.model, best.run
+    tried = [replace(one, chosen=place == best.place) for place, one in enumerate(tried)]
     facts: dict[str, Any] = {"rows": len(run.training), "held_out": len(run.held_out), "seed": options.seed}
+    if options.metric is None and sum(bool(fit.head) for fit in fits) > 1:
+        facts["distribution_metric"] = _OF_LAWS
     if isinstance(model.estimator, TableNetwork):
         both = {"train": (run.training.x, run.training.y), "held_out": (run.held_out.applied.x, run.held_out.y)}
         facts["losses"] = {name: model.estimator.mean_loss(*each) for name, each in both.items()}
     return replace(model, tried=tuple(tried), facts=facts, run=run)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A candidate that was fitted and measured."""
+
+    head: str  # the family of the counts that it fits, if it is of one
+    scores: dict[str, float]
+    place: int  # in the line
+    model: TableModel
+    run: Run
+
+
+def _best(fits: Sequence[_Fit], metric: Metric) -> _Fit:
+    """The fit that is best by a metric; of equal ones the first, which is the simplest."""
+    best = fits[0]
+    for fit in fits[1:]:
+        if _beats(metric, *(one.scores.get(metric.name, float("nan")) for one in (fit, best))):
+            best = fit
+    return best
+
+
+def _best_law(fits: Sequence[_Fit], options: Options) -> _Fit | None:
+    """The best of the distributions of counts, by the likelihood of the held-out ones unless a metric is asked for.
+
+    Means alone do not tell how far counts spread; and of models with different means a likelihood prefers those that
+    know their errors, however large, to those that have small ones.
+    """
+    of_counts = [fit for fit in fits if fit.head]
+    return _best(of_counts, as_metric(options.metric or _OF_LAWS, Task.COUNTS)) if of_counts else None
 
 
 @dataclass

@@ -113,7 +113,7 @@ def train(
         The share of the rows to hold out, or other rows, of any kind that `data` can be.
     metric : str, optional
         What chooses: such as "log_loss", "f2", "roc_auc", "rmse" or "poisson_deviance"; else log_loss
-        of classes and counts, the mean surprise at what really came, and rmse of numbers.
+        of classes, poisson_deviance of counts (and between their distributions log_loss), rmse of numbers.
     threshold : "tune" or float, optional
         Of two classes: the probability from which on the positive class is predicted; "tune": the best for `metric`, or
         for F1 where that has none.
