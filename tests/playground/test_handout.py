@@ -203,7 +203,7 @@ def test_the_model_of_a_toy_set_is_saved_as_it_is(tmp_path: Path) -> None:
 
 def test_a_perceptron_of_a_table_has_no_file_and_says_what_does(tmp_path: Path) -> None:
     session = Session(State(data="table", target="sort", head="perceptron", layers=()), birds(tmp_path))
-    with pytest.raises(ConfigError, match="linnet train --model perceptron"):
+    with pytest.raises(ConfigError, match=r"linnet\.train\(\.\.\., model='perceptron'\) makes one"):
         handout.model_file(session)
 
 
