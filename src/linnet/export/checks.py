@@ -76,13 +76,14 @@ def _need(condition: object, made: Any, what: str) -> None:
 
 def _encoder(made: Encoder) -> None:
     names, columns = made.names or (), [level.column for level in made.levels]
+    leveled, marked = {*columns}, {*made.marked}
     _need(made.kind in ("", "array", "sparse", "frame") and made.width >= 0, made, "kind")
     _need((made.names is not None) == (made.kind == "frame"), made, "names")
     _need(made.names is None or len(names) == len({*names}) == made.width, made, "names")
-    _need(columns == [name for name in names if name in {*columns}], made, "levels")
-    numbers = [name for name in names if name not in {*columns}]
+    _need(columns == [name for name in names if name in leveled], made, "levels")
+    numbers = [name for name in names if name not in leveled]
     _need([*made.medians] == (numbers if made.kind == "frame" and made.gaps == "fill" else []), made, "medians")
-    _need([*made.marked] == [name for name in numbers if name in {*made.marked}], made, "marked")
+    _need([*made.marked] == [name for name in numbers if name in marked], made, "marked")
     _need(made.gaps == "fill" or not made.marked, made, "marked")
 
 

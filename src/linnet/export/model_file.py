@@ -70,8 +70,7 @@ assert len(_HOME) == sum(map(len, _CLASSES.values())), "two classes of one name"
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file; a file that is there already is replaced once the new one is whole."""
     path, packer = check_path(path), Packer(_name, _state)
-    content = packer.pack(model, type(model).__name__)
-    write_blocks(path, content, packer.arrays)
+    write_blocks(path, packer.pack(model, type(model).__name__), packer.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
