@@ -9,7 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
@@ -96,12 +96,27 @@ class _Request:
         return request if model is None else MethodType(request, model)
 
 
+NO_RESULT = frozenset({"threads", "n_jobs", "verbose", "checkpoint"})  # parameters that change none
+
+
+def changed_since(fit_params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a fit that are others by now."""
+    plain = (bool, int, float, str)
+    return {
+        name: value
+        for name, value in fit_params.items()
+        if value is not (now := state.get(name))
+        and not (type(value) is type(now) and isinstance(value, plain) and value == now)
+    }
+
+
 class Estimator(Saved, ABC):
     """A model with parameters: all that its constructor takes, kept as they were given under their names."""
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _metadata_request: Any
+    _fit_params: Mapping[str, Any] = MappingProxyType({})  # of the last fit; none in files whose parameters are these
 
     set_fit_request = _Request()
     set_partial_fit_request = _Request()
@@ -124,6 +139,22 @@ class Estimator(Saved, ABC):
     def _params(self) -> dict[str, Any]:
         """What the constructors have kept, that of a subclass with fewer parameters and those behind it."""
         return {name: getattr(self, name) for name in inherited(type(self)) if hasattr(self, name)}
+
+    def _keep_params(self) -> None:
+        """Remember what a fit was given: parameters that are set later count from the next fit on."""
+        self._fit_params = {name: value for name, value in self._params.items() if name not in NO_RESULT}
+
+    def _fitted_with(self, name: str) -> Any:
+        """The value that a parameter had in the fit."""
+        return self._fit_params.get(name, getattr(self, name))
+
+    def _as_fitted(self) -> Self:
+        """The model with the parameters of its fit: itself, unless some were set since."""
+        if not changed_since(self._fit_params, self.__dict__):
+            return self
+        found = object.__new__(type(self))
+        found.__dict__ = {**self.__dict__, **self._fit_params}
+        return found
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of a parameter that is an estimator as name__parameter."""

@@ -116,7 +116,7 @@ class _Regressor(Regressor, LinearModel):
 
     def _fitted_head(self) -> Head:
         """The distribution that the coefficients belong to, whatever the parameters say by now."""
-        return self._head()
+        return self._as_fitted()._head()
 
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the mean of each row's distribution."""
@@ -138,7 +138,8 @@ class _Regressor(Regressor, LinearModel):
         if columns.rows < 2:
             warn("D² is not defined for less than two rows", known_as("UndefinedMetricWarning", DataWarning))
             return float("nan")
-        problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
+        problem = self._as_fitted()._problem(columns, y, sample_weight, offset, exposure)
+        problem = replace(problem, intercept=True)
         weights = np.ones(columns.rows) if problem.weights is None else problem.weights
         z = self._z_of(columns)
         left = problem.head.deviance(z if problem.offset is None else z + problem.offset, problem.target, weights)
@@ -158,7 +159,7 @@ class _Counts(_Regressor):
     ) -> tuple[Floats, Floats]:
         """Return the ends of the interval that holds the count of a new row with probability `level`."""
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        low, high = self._head().interval(mean, np.array([self._spread()]), level)
+        low, high = self._fitted_head().interval(mean, np.array([self._spread()]), level)
         return low[:, 0], high[:, 0]
 
     def sample(
@@ -169,7 +170,7 @@ class _Counts(_Regressor):
         `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        return self._head().draw(mean, np.array([self._spread()]), check_random(random_state))[:, 0]
+        return self._fitted_head().draw(mean, np.array([self._spread()]), check_random(random_state))[:, 0]
 
     def _spread(self) -> float:
         """The dispersion that the fit has found."""
@@ -325,7 +326,7 @@ class TweedieRegressor(_Regressor):
         self._family = float(self.power), "log" if self._has_log_link() else "identity"
 
     def _fitted_head(self) -> Head:
-        return self._head() if self._family is None else Tweedie(*self._family)
+        return super()._fitted_head() if self._family is None else Tweedie(*self._family)
 
 
 class Ridge(Regressor, LinearModel):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Classifier, Estimator
+from linnet._sklearn import NO_RESULT, Classifier, Estimator, inherited
 from linnet.data.encoder import Encoder
 from linnet.data.tabular_encoder import Preparer
 from linnet.errors import FormatError
@@ -48,6 +48,7 @@ _TYPES: dict[str, Any] = {  # of what fits leave in an estimator, by name
     "validation_scores_": list[float] | None,
     "_by_probability": bool | None,
     "_encoder": Encoder | Preparer,
+    "_fit_params": dict[str, Any],
     "_family": tuple[float, str] | None,
     "_seed": int,
     "_shifts": tuple[str, ...],
@@ -59,6 +60,7 @@ def check_part(made: Any) -> None:
     if isinstance(made, Estimator):
         for name, hint in _TYPES.items():
             _need(fits(made.__dict__.get(name), hint) or name not in made.__dict__, made, name)
+        _need({*made._fit_params} <= {*inherited(type(made))} - NO_RESULT, made, "_fit_params")
         names = made.__dict__.get("feature_names_in_", np.empty(0, object))
         _need(isinstance(names, np.ndarray) and fits(names.tolist(), list[str]), made, "feature_names_in_")
     for kind in type(made).__mro__:

@@ -4,6 +4,7 @@ import importlib
 import os
 from typing import Any
 
+from linnet._sklearn import changed_since
 from linnet.errors import FormatError
 from linnet.export.blocks import read_blocks, write_blocks
 from linnet.export.checks import check_answers, check_part
@@ -95,6 +96,8 @@ def _state(value: Any) -> dict[str, Any]:
         return {}  # twice as large as a model, and needed for training only
     kept = value._state_in_file() if isinstance(value, Head) else state_of(value)
     state = {name: item for name, item in kept.items() if name not in _NOT_KEPT}
+    if "_fit_params" in state and (given := changed_since(state.pop("_fit_params"), state)):
+        state["_fit_params"] = given  # what was fitted is what counts
     if isinstance(history := state.get("history_"), dict):
         state["history_"] = {name: numbers for name, numbers in history.items() if name != "seconds"}
     return state
