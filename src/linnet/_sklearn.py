@@ -21,7 +21,7 @@ from linnet.data.table import Array
 from linnet.data.targets import as_array, as_values, as_weights
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, known_as, warn
 from linnet.evaluate.metrics import r2
-from linnet.export.saved import Saved
+from linnet.export.saved import Saved, changed_since
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
@@ -97,17 +97,6 @@ class _Request:
 
 
 NO_RESULT = frozenset({"threads", "n_jobs", "verbose", "checkpoint"})  # parameters that change none
-
-
-def changed_since(fit_params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a fit that are others by now."""
-    plain = (bool, int, float, str)
-    return {
-        name: value
-        for name, value in fit_params.items()
-        if value is not (now := state.get(name))
-        and not (type(value) is type(now) and isinstance(value, plain) and value == now)
-    }
 
 
 class Estimator(Saved, ABC):

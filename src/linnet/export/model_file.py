@@ -4,11 +4,10 @@ import importlib
 import os
 from typing import Any
 
-from linnet._sklearn import changed_since
 from linnet.errors import FormatError
 from linnet.export.blocks import read_blocks, write_blocks
 from linnet.export.checks import check_answers, check_part
-from linnet.export.saved import Saved
+from linnet.export.saved import Saved, changed_since
 from linnet.export.tree import Packer, Unpacker, state_of
 from linnet.files import check_path
 from linnet.fit.loop.optimizers import OPTIMIZERS

@@ -1,6 +1,8 @@
 """What every model can do with files; what that takes is loaded when it is done."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 
 class Saved:
@@ -17,3 +19,14 @@ class Saved:
         from linnet.export.onnx.file import to_onnx
 
         to_onnx(self, path)
+
+
+def changed_since(fit_params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a fit that are others by now."""
+    plain = (bool, int, float, str)
+    return {
+        name: value
+        for name, value in fit_params.items()
+        if value is not (now := state.get(name))
+        and not (type(value) is type(now) and isinstance(value, plain) and value == now)
+    }

@@ -173,7 +173,7 @@ def _text_sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
 def _plain_size(batch: pa.RecordBatch, text_sizes: NDArray[np.int64]) -> int:
     """About how many bytes a batch is as plain values."""
     runs = sum(pa.types.is_run_end_encoded(type_) for type_ in batch.schema.types)
-    return max(8 * batch.num_rows * runs, batch.nbytes, int(text_sizes.sum()))
+    return max(int(8 * batch.num_rows * runs), int(batch.nbytes), int(text_sizes.sum()))
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
