@@ -9,7 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -22,7 +22,7 @@ from linnet.data.targets import as_array, as_values, as_weights
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, known_as, warn
 from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
-from linnet.export.saved import Saved, row_of_zeros
+from linnet.export.saved import Saved, changed_since, row_of_zeros
 from linnet.registry import need, need_types
 from linnet.untrusted import fits
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _NAMES_SHOWN = 5  # names in a message
 # How scikit-learn's meta-estimators are to call it, and what of its training changes no result, so that the same run
 # gives the same bytes on any number of threads and under any path.
-_NOT_IN_FILES = ("_metadata_request", "threads", "n_jobs", "verbose", "checkpoint")
+NO_RESULT = frozenset({"threads", "n_jobs", "verbose", "checkpoint"})  # parameters that change none
+_NOT_IN_FILES = NO_RESULT | {"_metadata_request"}
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 
@@ -108,7 +109,11 @@ class Estimator(Saved, ABC):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _metadata_request: Any
-    _file_types: ClassVar[Mapping[str, Any]] = {"n_features_in_": int}  # of what fits leave; subclasses add to it
+    _file_types: ClassVar[Mapping[str, Any]] = {  # of what fits leave; subclasses add to it
+        "n_features_in_": int,
+        "_fit_params": dict[str, Any],
+    }
+    _fit_params: Mapping[str, Any] = MappingProxyType({})  # of the last fit; none in files whose parameters are these
 
     set_fit_request = _Request()
     set_partial_fit_request = _Request()
@@ -136,6 +141,22 @@ class Estimator(Saved, ABC):
         """What the constructors have kept, that of a subclass with fewer parameters and those behind it."""
         return {name: getattr(self, name) for name in inherited(type(self)) if hasattr(self, name)}
 
+    def _keep_params(self) -> None:
+        """Remember what a fit was given: parameters that are set later count from the next fit on."""
+        self._fit_params = {name: value for name, value in self._params.items() if name not in NO_RESULT}
+
+    def _fitted_with(self, name: str) -> Any:
+        """The value that a parameter had in the fit."""
+        return self._fit_params.get(name, getattr(self, name))
+
+    def _as_fitted(self) -> Self:
+        """The model with the parameters of its fit: itself, unless some were set since."""
+        if not changed_since(self._fit_params, self.__dict__):
+            return self
+        found = object.__new__(type(self))
+        found.__dict__ = {**self.__dict__, **self._fit_params}
+        return found
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of a parameter that is an estimator as name__parameter."""
         nested: dict[str, dict[str, Any]] = {}
@@ -158,11 +179,15 @@ class Estimator(Saved, ABC):
 
     def _file_state(self) -> dict[str, Any]:
         state: dict[str, Any] = self.__getstate__() or {}  # type: ignore[assignment]
-        return {name: value for name, value in state.items() if name not in _NOT_IN_FILES}
+        state = {name: value for name, value in state.items() if name not in _NOT_IN_FILES}
+        if given := changed_since(state.pop("_fit_params", {}), state):
+            state["_fit_params"] = given  # what was fitted is what counts
+        return state
 
     def _check_file(self) -> None:
         for kind in type(self).__mro__:
             need_types(self, vars(kind).get("_file_types", {}))
+        need({*self._fit_params} <= {*inherited(type(self))} - NO_RESULT, self, "_fit_params")
         names = self.__dict__.get("feature_names_in_", np.empty(0, object))
         need(isinstance(names, np.ndarray) and fits(names.tolist(), list[str]), self, "feature_names_in_")
 

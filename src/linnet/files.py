@@ -25,7 +25,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def write_whole(path: Path, parts: Iterable[bytes], *, keep: Path | None = None) -> None:
+def write_whole(path: Path, parts: Iterable[bytes | bytearray], *, keep: Path | None = None) -> None:
     """Write a file under another name, flush it to the disk, and only then let it take its place, so that at any moment
     the old or the new one is there, whole, also if the process is killed or the disk is full. An OSError is of `path`.
 

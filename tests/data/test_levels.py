@@ -136,3 +136,24 @@ def test_numbers_that_numpy_has_no_type_for() -> None:
     things = pl.DataFrame({"x": pl.Series([object()] * 3, dtype=pl.Object)})
     with pytest.raises(DataError, match="column 'x' of X has type Object"):
         Encoder.learn(things)[1]
+
+
+def test_numbers_where_levels_were_are_no_numbers() -> None:
+    """Whatever the library: numbers of an Arrow table are not read as a column's own because they are in place."""
+    encoder, _ = Encoder.learn(pa.table({"a": ["u", "v", "u"], "b": [1.0, 2.0, 3.0]}))
+    for make in (pa.table, pd.DataFrame, pl.DataFrame):
+        found = encoder.encode_table(make({"b": [4.0, 5.0], "a": [1, 2]}))
+        assert found.unseen == {"a": 2}
+        assert [table.ravel().tolist() for table in found.columns.tables] == [[4.0, 5.0]]
+        assert [codes.tolist() for codes in found.columns.codes] == [[-1, -1]]
+
+
+def test_columns_with_gaps_are_found_by_name_in_any_order() -> None:
+    rng = np.random.default_rng(0)
+    values = {f"c{place}": np.where(rng.random(9) < 0.3, np.nan, rng.normal(size=9)) for place in range(12)}
+    encoder, columns = Encoder.learn(pd.DataFrame(values), gaps="fill")
+    assert encoder.marked == tuple(name for name, column in values.items() if np.isnan(column).any())
+    assert encoder.medians == {name: np.nanmedian(column) for name, column in values.items()}
+    for make in (pa.table, pd.DataFrame, pl.DataFrame):
+        found = encoder.encode(make(dict(reversed(values.items()))))
+        assert np.hstack(found.tables).tobytes() == np.hstack(columns.tables).tobytes()

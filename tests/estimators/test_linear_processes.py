@@ -70,7 +70,7 @@ size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
 rows = 1_000_000
 levels = pd.Index(["a", "b", "c"])
 x = pd.DataFrame(
-    {f"c{i}": pd.Categorical.from_codes(rng.integers(0, 3, rows, np.int8), levels) for i in range(60)}, copy=False
+    {f"c{i}": pd.Categorical.from_codes(rng.integers(0, 3, rows, np.int8), levels) for i in range(120)}, copy=False
 )
 size = int(x.memory_usage().sum())
 """,

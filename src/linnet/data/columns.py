@@ -4,7 +4,9 @@ Columns of text or categories become columns of codes: in the model each level h
 column of zeros and ones is never built for more than a few rows.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from linnet.data.table import Array
 Codes = NDArray[np.signedinteger[Any]]  # int8, int16 or int32
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
 _LOOKED_AT = 1_000_000  # numbers of a table at a time
+_TOGETHER = 1024  # columns of a data frame
 _FAR_OUT = 1000.0  # times the width of the middle half of a column
 
 
@@ -167,19 +170,23 @@ class Columns:
         that the mean is far from all the others, whose digits would be lost.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            means = [_middle(some.astype(np.float64)) for some in self._some_rows(512)]
+            means = [_middle(some.astype(np.float64, copy=False)) for some in self._some_rows(512)]
         return np.concatenate([*(np.where(np.isfinite(mean), mean, 0.0) for mean in means), np.empty(0)])
 
     def spread(self) -> NDArray[np.float64]:
         """Roughly how far they spread: the standard deviation of more of them, for the sake of rare values."""
         with np.errstate(over="ignore", invalid="ignore"):  # infinite where squares are no numbers
-            spreads = [np.std(table, axis=0, dtype=np.float64) for table in self._some_rows(4096)]
+            spreads = [np.std(some, axis=0, dtype=np.float64) for some in self._some_rows(4096)]
         return np.concatenate([*spreads, np.empty(0)])
 
-    def _some_rows(self, most: int) -> list[Array]:
+    def _some_rows(self, most: int) -> Iterator[Array]:
+        """Some rows of the dense columns; the columns of a data frame many at a time, as each call takes time."""
         rows = max(32, min(most, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
-        return [table[::step] for table in self.tables]
+        for single, tables in groupby(self.tables, lambda table: table.shape[1] == 1):
+            while some := [table[::step] for table in islice(tables, _TOGETHER if single else 1)]:
+                # a column in one piece, so that its sum is the one it has alone
+                yield some[0] if len(some) == 1 else np.concatenate([one.T for one in some], dtype=np.float64).T
 
 
 def _middle(some: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from linnet.data.frames import (
     as_frame,
     categories_of,
     check_whole,
+    columns_of,
     has_levels,
     levels_of,
     not_usable,
@@ -85,7 +86,9 @@ class Encoder:
         if frame is not None:
             names = tuple(frame.columns)
             levels = tuple(
-                Level(column, levels_of(frame[column], name)) for column in names if has_levels(frame[column])
+                Level(column, levels_of(series, name))
+                for column, series in columns_of(frame)
+                if not isinstance(series, np.ndarray) and has_levels(series)
             )
             encoder = cls(gaps, narrow, "frame", len(names), names, levels)
             if gaps == "fill" and len(frame):
@@ -131,7 +134,7 @@ class Encoder:
             return self.encode(np.stack([_one_row(row) for row in rows]))
         assert self.names is not None
         of_rows = [self._by_name(row) for row in rows]
-        by_column = {level.column: level for level in self.levels}
+        by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         tables, marks, codes = [], [], []
         for column in self.names:
             found = np.empty(len(rows), object)
@@ -147,7 +150,7 @@ class Encoder:
             values = found.astype(np.float64)  # None becomes NaN
             if self.gaps == "fill":
                 values[gaps] = self.medians[column]
-                marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
+                marks += [gaps.view(np.uint8)[:, None]] if column in marked else []
             check_finite(values[:, None], f"column {column!r} of the rows")
             tables.append(values[:, None])
         level_counts = tuple(len(level.values) for level in self.levels)
@@ -175,14 +178,14 @@ class Encoder:
     @property
     def coefficient_names(self) -> list[str]:
         """A name for every coefficient, in the table's order of columns: the column's, or column=level."""
-        by_column = {level.column: level for level in self.levels}
+        by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         names: list[str] = []
         for column in self.names or tuple(f"x{index}" for index in range(self.width)):
             if column in by_column:
                 values = by_column[column].values
                 names += [f"{column} missing" if value is None else f"{column}={value}" for value in values]
             else:
-                names += [column, f"{column} missing"] if column in self.marked else [column]
+                names += [column, f"{column} missing"] if column in marked else [column]
         return names
 
     @property
@@ -207,12 +210,12 @@ class Encoder:
 
     def places(self) -> dict[str, list[int]]:
         """The numbers of the coefficients that belong to a column, and of each by its own name."""
-        by_column = {level.column: len(level.values) for level in self.levels}
+        by_column, marked = {level.column: len(level.values) for level in self.levels}, {*self.marked}
         names = self.names or tuple(f"x{index}" for index in range(self.width))
         out = {name: [index] for index, name in enumerate(self.coefficient_names)}
         first = 0
         for column in names:  # a column's own name counts more than one made up of a column and a level
-            count = by_column.get(column, 2 if column in self.marked else 1)
+            count = by_column.get(column, 2 if column in marked else 1)
             out[column] = list(range(first, first + count))
             first += count
         return out
@@ -222,7 +225,7 @@ class Encoder:
         if not (self.levels or self.marked):
             return np.arange(self.width)
         assert self.names is not None
-        by_column = {level.column: len(level.values) for level in self.levels}
+        by_column, with_gaps = {level.column: len(level.values) for level in self.levels}, {*self.marked}
         dense, mark = 0, self.width - len(self.levels)
         code = mark + len(self.marked)
         places: list[NDArray[np.intp]] = []  # by column, as there may be very many levels
@@ -231,7 +234,7 @@ class Encoder:
                 places.append(np.arange(code, code + by_column[column]))
                 code += by_column[column]
                 continue
-            marked = column in self.marked
+            marked = column in with_gaps
             places.append(np.array([dense, mark] if marked else [dense]))
             dense, mark = dense + 1, mark + marked
         return np.concatenate(places)
@@ -252,21 +255,21 @@ class Encoder:
         """The encoder that also knows the medians, and where there are gaps."""
         by_column = {level.column: level for level in self.levels}
         medians: dict[str, float] = {}
-        marked: tuple[str, ...] = ()
-        for column in frame.columns:
-            series = frame[column]
+        marked: list[str] = []
+        for column, series in columns_of(frame, by_column):
             if column in by_column:
+                assert not isinstance(series, np.ndarray)
                 known: Any = by_column[column].values
                 if series.null_count():
                     by_column[column] = Level(column, (*known, None))
             else:
                 values = numbers(series, name)
                 known = values[~np.isnan(values)]
-                marked += (column,) if len(known) < len(values) else ()
+                marked += [column] if len(known) < len(values) else []
                 medians[column] = _median(known) if len(known) else np.nan
             if len(known) == 0:
                 raise DataError(f"column {column!r} of {name} has no value at all: leave it out")
-        return replace(self, levels=tuple(by_column.values()), medians=medians, marked=marked)
+        return replace(self, levels=tuple(by_column.values()), medians=medians, marked=tuple(marked))
 
     def _encode_sparse(self, rows: "scipy.sparse.csr_array[Any]", name: str) -> Columns:
         if rows.shape[1] != self.width:
@@ -300,26 +303,29 @@ class Encoder:
             raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
         if len(frame) == 0 or self.width == 0:
             raise empty((len(frame), self.width), name)
-        by_column = {level.column: level for level in self.levels}
+        if tuple(frame.columns) != self.names:
+            frame = frame.select(*self.names)
+        by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         tables, marks, codes = [], [], []
         unseen: dict[str, int] = {}
         filled: dict[str, int] = {}
-        for column in self.names:
+        for column, series in columns_of(frame, by_column):
             if column in by_column:
-                found = self._codes(frame[column], by_column[column], name)
-                none = int((found < 0).sum()) - (frame[column].null_count() if self.gaps == "keep" else 0)
+                assert not isinstance(series, np.ndarray)
+                found = self._codes(series, by_column[column], name)
+                none = int((found < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0)
                 unseen |= {column: none} if none else {}
                 codes.append(found)
                 continue
-            values = numbers(frame[column], name, narrow=self.narrow)
+            values = numbers(series, name, narrow=self.narrow)
             if self.gaps == "fill":
                 gaps = np.isnan(values)
                 if count := int(gaps.sum()):
                     values = np.where(gaps, self.medians[column], values)
-                    filled |= {} if column in self.marked else {column: count}
-                marks += [gaps.view(np.uint8)[:, None]] if column in self.marked else []
+                    filled |= {} if column in marked else {column: count}
+                marks += [gaps.view(np.uint8)[:, None]] if column in marked else []
             elif self.gaps == "refuse":
-                check_whole(frame[column], name, "fill in or drop missing values first")
+                check_whole(series, name, "fill in or drop missing values first")
             if self.gaps != "keep":
                 check_finite(values[:, None], f"column {column!r} of {name}")
             tables.append(values[:, None])
@@ -365,8 +371,10 @@ class Encoder:
 def _median(values: Array) -> float:
     """The median, also of numbers so large that the sum of the middle two is none."""
     with np.errstate(invalid="ignore", over="ignore"):  # infinities among the values are found later
-        found = float(np.median(values))
-        return found if np.isfinite(found) else 2 * float(np.median(values / 2))
+        low, high = (len(values) - 1) // 2, len(values) // 2 + 1
+        middle = np.partition(values, (low, high - 1))[low:high]  # np.median takes far longer for few rows
+        found = float(middle.mean())
+        return found if np.isfinite(found) else 2 * float((middle / 2).mean())
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ narwhals is loaded when there is a frame.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,24 @@ def _plain_arrow(x: Any) -> Any:
     return x
 
 
+def columns_of(
+    frame: "nw.DataFrame[Any]", leveled: Collection[str] = ()
+) -> "Iterator[tuple[str, nw.Series[Any] | Array]]":
+    """The columns by name. Numbers of an Arrow table that NumPy has in place are arrays, but for columns that must have
+    levels: making a series takes more time than thousands of numbers do.
+    """
+    pa: Any = sys.modules.get("pyarrow")
+    table: Any = frame.to_native()
+    if pa is None or not isinstance(table, pa.Table):
+        yield from zip(frame.columns, frame.iter_columns(), strict=True)
+        return
+    kinds = (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+    in_place = {pa.from_numpy_dtype(kind) for kind in kinds}
+    for name, column in zip(table.column_names, table.itercolumns(), strict=True):
+        plain = column.num_chunks == 1 and column.type in in_place and not column.null_count and name not in leveled
+        yield name, column.chunk(0).to_numpy() if plain else frame.get_column(name)
+
+
 def has_levels(series: "nw.Series[Any]") -> bool:
     """Whether the column holds levels; whether it can be used is another question."""
     import narwhals.stable.v2 as nw
@@ -141,8 +159,10 @@ def parts_of(rows: int) -> Iterator[slice]:
     return (slice(first, first + _PART) for first in range(0, rows, _PART))
 
 
-def numbers(series: "nw.Series[Any]", name: str, *, narrow: bool = False) -> Array:
+def numbers(series: "nw.Series[Any] | Array", name: str, *, narrow: bool = False) -> Array:
     """The numbers of a column, NaN where one is missing; in place where its type allows. `narrow`: see `as_table`."""
+    if isinstance(series, np.ndarray):
+        return _whole_numbers(series, narrow=narrow) if series.dtype.kind in "iu" else series
     import narwhals.stable.v2 as nw
 
     missing = series.null_count()
@@ -157,7 +177,7 @@ def numbers(series: "nw.Series[Any]", name: str, *, narrow: bool = False) -> Arr
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
     elif values.dtype.kind in "iu" and not missing:
-        values = values if values.dtype == np.uint8 else narrowed(values) if narrow else by_type(values)
+        values = _whole_numbers(values, narrow=narrow)
     elif values.dtype not in (np.float32, np.float64):
         try:
             values = values.astype(np.float64)
@@ -170,6 +190,10 @@ def numbers(series: "nw.Series[Any]", name: str, *, narrow: bool = False) -> Arr
     return every
 
 
+def _whole_numbers(values: Array, *, narrow: bool) -> Array:
+    return values if values.dtype == np.uint8 else narrowed(values) if narrow else by_type(values)
+
+
 def _joined(series: "nw.Series[Any]") -> Array:
     """The values of a column as an array; those of an Arrow table of several chunks are put together once."""
     chunks = getattr(series.to_native(), "chunks", None)
@@ -178,9 +202,9 @@ def _joined(series: "nw.Series[Any]") -> Array:
     return series.to_numpy()
 
 
-def check_whole(series: "nw.Series[Any]", name: str, remedy: str) -> None:
+def check_whole(series: "nw.Series[Any] | Array", name: str, remedy: str) -> None:
     """Raise a DataError that names the first row without a value."""
-    if series.null_count():
+    if not isinstance(series, np.ndarray) and series.null_count():
         row = int(series.is_null().arg_true()[0])
         raise DataError(f"{name} has no value in row {row}, column {series.name!r}: {remedy}")
 

@@ -29,6 +29,7 @@ from linnet.registry import need, saved
 Floats = NDArray[np.float64]
 
 _RARE = 3  # rows; a level with fewer has no column of its own
+_TOGETHER = 1 << 16  # numbers; a call takes time for each column, and memory for all of them
 _SAMPLE = 20_000  # rows that quantiles are taken of
 
 
@@ -76,20 +77,28 @@ def smooth_clip(u: Floats) -> Floats:
 
 def learn_numbers(x: Floats, bins: int) -> Numbers:
     """Learn medians, quartiles and the edges of so many bins from rows x columns with NaN in the gaps."""
-    gaps = np.flatnonzero(np.isnan(x).any(axis=0))
+    has_gaps = np.asarray(np.isnan(x).any(axis=0))
     step = -(-len(x) // _SAMPLE)
-    centre, scale, edges = np.zeros(x.shape[1]), np.ones(x.shape[1]), []
-    for index, column in enumerate(x.T):
-        known = np.sort(column[~np.isnan(column)])
+    centre, scale = np.zeros(x.shape[1]), np.ones(x.shape[1])
+    edges = [np.empty(0) for _ in range(x.shape[1])]
+    whole = np.flatnonzero(~has_gaps)
+    together = max(1, _TOGETHER // max(1, len(x)))
+    groups = [whole[first : first + together] for first in range(0, len(whole), together)]
+    for places in [*groups, *np.flatnonzero(has_gaps)[:, None]]:
+        known = x[:, places]
+        if has_gaps[places[0]]:
+            known = known[~np.isnan(known)][:, None]
         if len(known) == 0:
-            edges.append(np.empty(0))
             continue
-        low, centre[index], high = np.quantile(known, [0.25, 0.5, 0.75])
-        spread = high - low or (known[-1] - known[0]) / 2
-        with np.errstate(over="ignore"):
-            scale[index] = 1 / spread if spread > 0 and np.isfinite(1 / spread) else 1.0
-        edges.append(bin_edges(known[:: min(step, len(known))], bins))
-    return Numbers(centre, scale, gaps, tuple(edges))
+        known.sort(axis=0)
+        low, centre[places], high = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
+        with np.errstate(over="ignore", divide="ignore"):
+            spread = np.where(high > low, high - low, (known[-1] - known[0]) / 2)
+            scale[places] = np.where((spread > 0) & np.isfinite(1 / spread), 1 / spread, 1.0)
+        if bins >= 2:
+            for place, column in zip(places, known.T, strict=True):
+                edges[place] = bin_edges(column[:: min(step, len(known))], bins)
+    return Numbers(centre, scale, np.flatnonzero(has_gaps), tuple(edges))
 
 
 def bin_edges(known: Floats, bins: int) -> Floats:

@@ -252,7 +252,7 @@ class LogisticRegression(Classifier, LinearModel):
         predicted along the straight line between them. Between two levels of a category a row belongs partly to both.
         """
         columns = self._read(X)
-        problem = self._problem(columns, y, sample_weight, offset, None)
+        problem = self._as_fitted()._problem(columns, y, sample_weight, offset, None)
         walks = []
         for start, end in segments:
             z = self._z_of(self._encoder.encode_rows([start, end]))

@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
     }
     # one text, since safetensors keeps several in no order
     text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
+    del content, facts  # a tree takes many times its text
     file = bytearray(save(whole, {"linnet": text}))
     end = 8 + int.from_bytes(file[:8], "little")
     try:
@@ -52,10 +54,10 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
         check_json_size(str(file[8:end], "utf-8"), header=True)
     except FormatError as error:
         raise ConfigError(f"{path} cannot be written, as it could not be read: {error}") from None
-    digest = hashlib.sha256(file[:end]).hexdigest()
-    start = _digest_place(bytes(file[:end]), path)
-    file[start : start + 64] = digest.encode()
-    write_whole(path, [bytes(file)])
+    header = memoryview(file)[:end]
+    start = _digest_place(header, path)
+    header[start : start + 64] = hashlib.sha256(header).hexdigest().encode()
+    write_whole(path, [file])
 
 
 def read_blocks(path: Path) -> tuple[Any, Arrays]:
@@ -71,7 +73,7 @@ def read_blocks(path: Path) -> tuple[Any, Arrays]:
         raise FormatError(f"{path} is damaged or no {FORMAT}{why}") from None
     if kind != FORMAT:
         raise FormatError(f"{path} is a {str(kind)[:60]!r}, not a {FORMAT}")
-    head = bytes(file[: len(file) - len(content)])
+    head = file[: len(file) - len(content)]
     start = _digest_place(head, path)
     blank = hashlib.sha256(head[:start])
     blank.update(_NONE.encode())
@@ -98,13 +100,12 @@ def read_blocks(path: Path) -> tuple[Any, Arrays]:
 
 
 def _digest(array: NDArray[Any]) -> str:
-    return hashlib.sha256(array.tobytes()).hexdigest()
+    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
 
 
-def _digest_place(header: bytes, path: Path) -> int:
+def _digest_place(header: memoryview, path: Path) -> int:
     """Where the header's own digest is."""
-    found = _DIGEST.findall(header)
-    match = _DIGEST.search(header)
-    if match is None or len(found) != 1:
+    places = [match.start(1) for match in islice(_DIGEST.finditer(header), 2)]
+    if len(places) != 1:
         raise FormatError(f"{path} is damaged: its header has no digest")
-    return match.start(1)
+    return places[0]

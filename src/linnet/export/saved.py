@@ -1,6 +1,7 @@
 """What every model can do with files; what that takes is loaded when it is done."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,3 +35,14 @@ def row_of_zeros(width: int, size: int) -> NDArray[np.float64]:
     if not 0 < width <= size:
         raise FormatError(f"it has {width} columns, and {size:,} bytes to say what it does with them")
     return np.zeros((1, width))
+
+
+def changed_since(fit_params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a fit that are others by now."""
+    plain = (bool, int, float, str)
+    return {
+        name: value
+        for name, value in fit_params.items()
+        if value is not (now := state.get(name))
+        and not (type(value) is type(now) and isinstance(value, plain) and value == now)
+    }

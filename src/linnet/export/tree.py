@@ -60,11 +60,11 @@ class Packer:
         if isinstance(value, np.ndarray):
             return self._array(value, path)
         if isinstance(value, list):
-            return [self.pack(item, f"{path}.{index}") for index, item in enumerate(value)]
+            return [self._part(item, path, index) for index, item in enumerate(value)]
         if isinstance(value, tuple):
-            return {"tuple": [self.pack(item, f"{path}.{index}") for index, item in enumerate(value)]}
+            return {"tuple": [self._part(item, path, index) for index, item in enumerate(value)]}
         if isinstance(value, Mapping):
-            return {"dict": [[self.pack(key, path), self.pack(item, f"{path}.{key}")] for key, item in value.items()]}
+            return {"dict": [[self.pack(key, path), self._part(item, path, key)] for key, item in value.items()]}
         name = name_of(type(value))
         if name is None:
             kind = type(value)
@@ -73,8 +73,14 @@ class Packer:
                 f"{path} is {what}, which a model file cannot hold: it holds data only, and no code: use linnet's own"
             )
         # by name, since the order in which a model got its attributes depends on how it came about
-        state = sorted(state_of(value).items(), key=lambda item: (item[0].startswith("_"), item[0]))
-        return {"object": name, "state": {key: self.pack(item, f"{path}.{key}") for key, item in state}}
+        state = state_of(value)
+        names = sorted(state, key=lambda key: (key.startswith("_"), key))
+        return {"object": name, "state": {key: self._part(state[key], path, key) for key in names}}
+
+    def _part(self, value: Any, path: str, key: object) -> Any:
+        """A value within another one; most are plain, and need no path of their own."""
+        plain = value is None or type(value) in (bool, int) or (type(value) is str and value.isascii())
+        return value if plain else self.pack(value, f"{path}.{key}")
 
     def _array(self, array: NDArray[Any], path: str) -> Any:
         if array.dtype.kind in "OUS":

@@ -67,7 +67,9 @@ class Reduction(Classifier):
         try:
             if y is None:
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-            return self._fit(as_rows(X), y, sample_weight, fit_params)
+            fitted = self._fit(as_rows(X), y, sample_weight, fit_params)
+            fitted._keep_params()
+            return fitted
         except BaseException:
             self.__dict__ = before
             raise

@@ -131,7 +131,11 @@ class OneVsRestClassifier(Reduction):
         return with_winner(np.where(tied, np.nextafter(scores, -np.inf), scores), winner)
 
     def _draws(self, X: Any) -> Floats | None:
-        return row_draws(as_rows(X), self.seed_) if self.tie_break == "random" and len(self.classes_) > 2 else None
+        return (
+            row_draws(as_rows(X), self.seed_)
+            if self._fitted_with("tie_break") == "random" and len(self.classes_) > 2
+            else None
+        )
 
     def _answers(self, X: Any) -> tuple[Floats, Floats]:
         table = self._read(X)
@@ -165,7 +169,7 @@ class OneVsRestClassifier(Reduction):
         from linnet.export.onnx import network as part
         from linnet.export.onnx.decisions import log_yes
 
-        if self.tie_break != "score":
+        if self._fitted_with("tie_break") != "score":
             raise ConfigError("to_onnx of OneVsRestClassifier needs tie_break='score'")
         if len(self.classes_) == 2:
             return part.yes_and_no(graph, z), part.if_yes(graph, part.above(graph, z, 0.0, reached=False))

@@ -105,10 +105,10 @@ class OutputCodeClassifier(Reduction):
         return shares(self._log_likelihood(log_odds))
 
     def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
-        if self.decoding == "likelihood":
+        if self._fitted_with("decoding") == "likelihood":
             return np.asarray(self._log_likelihood(log_odds).argmax(axis=1))
         code = self.code_book_.T.astype(np.float64)
-        if self.decoding == "hamming":  # places that differ are (columns - products) / 2
+        if self._fitted_with("decoding") == "hamming":  # places that differ are (columns - products) / 2
             return np.asarray(product(np.where(scores > 0, 1.0, -1.0), code).argmax(axis=1))
         return np.asarray((2 * product(scores, code) - (code**2).sum(axis=0)).argmax(axis=1))
 
@@ -122,11 +122,11 @@ class OutputCodeClassifier(Reduction):
         zeros = np.log(2.0) * (code == 0).sum(axis=0)
         likelihood = graph.add("Sub", graph.add("Add", yes, no), zeros)
         nearest = likelihood
-        if self.decoding == "hamming":
+        if self._fitted_with("decoding") == "hamming":
             said = graph.add(
                 "Where", part.above(graph, z, 0.0, reached=False), np.array(1.0), np.array(-1.0), type=z.type
             )
             nearest = graph.add("MatMul", said, code)
-        elif self.decoding == "loss":
+        elif self._fitted_with("decoding") == "loss":
             nearest = graph.add("Sub", graph.add("MatMul", graph.add("Mul", z, 2.0), code), (code**2).sum(axis=0))
         return graph.add("Softmax", likelihood, axis=1), part.largest(graph, nearest)

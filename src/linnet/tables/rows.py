@@ -175,6 +175,8 @@ def with_codes(table: "pa.Table") -> "pa.Table":
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not any(map(pa.types.is_string, table.schema.types)):
+        return table
     columns = []
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -287,4 +289,5 @@ def _coded(column: "pa.ChunkedArray") -> tuple[list[str], NDArray[np.int32]]:
 
 def with_target(table: "pa.Table", schema: Schema) -> "pa.Table":
     """The rows that have a target."""
-    return table.filter(schema.has_target(table))
+    known = schema.has_target(table)
+    return table if known.all() else table.filter(known)

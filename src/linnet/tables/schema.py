@@ -18,6 +18,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -147,14 +148,14 @@ class Schema:
 
     def apply(self, table: pa.Table) -> pa.Table:
         """The columns of the model, from a table with those learned in any order; an error lists what does not fit."""
-        present = set(table.column_names)
+        present = dict(zip(table.column_names, table.itercolumns(), strict=True))
         absent = [column.name for column in self.used if column.name not in present]
         wrong = [f"column {name!r} is missing" for name in absent]
         made: dict[str, Any] = {}
         for column in self.used:
             if column.name in present:
                 try:
-                    made |= _apply(column, table[column.name])
+                    made |= _apply(column, present[column.name])
                 except DataError as error:
                     wrong.append(str(error))
         if wrong:
@@ -214,6 +215,7 @@ def _column(values: Mapping[str, Any]) -> Column:
     return Column(**{**values, **lists})
 
 
+@cache
 def _type(name: str) -> pa.DataType:
     """The type of a name that pyarrow wrote."""
     zoned = re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name)
@@ -268,9 +270,9 @@ def _numbers(column: Column, values: Any) -> Any:
     number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)
     if not number or is_time(_type(column.type)):
         raise _retyped(column, values, f"values of type {column.type}" if number else "numbers")
-    if not pa.types.is_floating(values.type):
+    if not pa.types.is_floating(values.type) or pc.all(finite := pc.is_finite(values), min_count=0).as_py():
         return values
-    return pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
+    return pc.if_else(finite, values, pa.scalar(None, values.type))
 
 
 def _booleans(column: Column, values: Any) -> Any:

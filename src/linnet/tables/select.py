@@ -200,7 +200,8 @@ def _parted(
     assert schema.target is not None
     roles = options.roles(schema.target.name)
     known = schema.has_target(table)
-    table, numbers = table.filter(known), np.flatnonzero(known) if numbers is None else numbers[known]
+    table = table if known.all() else table.filter(known)
+    numbers = np.flatnonzero(known) if numbers is None else numbers[known]
     if len(table) < LEAST_ROWS:
         raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least {LEAST_ROWS} are needed")
     check_given(table, roles, numbers)

@@ -32,6 +32,7 @@ _BESIDE = 1e-6  # of the size of x: how far away curvatures are looked at again
 _FADING = 1e-2  # of the curvature there
 _SINGULAR = 1e-12  # of the largest singular value
 _ROUNDING = 1e-15  # of what the equations are counted in
+_AROUND = 100  # times what is left of a step: so far around x everything must be finite
 _HALVINGS = 40
 
 
@@ -71,7 +72,7 @@ def lagrange(
     """Return the stationary point of f under `constraints` (each g(x) = 0) that Newton's method finds from x0.
 
     f and each g take an array in the shape of x0 and give one number. Without constraints, `constraints=[]`, it is a
-    critical point of f.
+    critical point of f. Only points are returned around which f, the constraints and their slopes are finite.
 
     >>> circle = lambda x: x[0] ** 2 + x[1] ** 2 - 1
     >>> top = lagrange(lambda x: x[0] + x[1], circle, [1.0, 0.0])
@@ -112,7 +113,9 @@ def lagrange(
         settled = np.abs(step[: x.size]).max() <= _SETTLED * moved
         # no step at all is made where f fades out: its slope is left, but no curvature that could tell how far to go
         answered = np.linalg.norm(matrix @ way + per * equations) <= max(0.5 * float(size), _ROUNDING)
-        if settled and answered and system.solved(x, multipliers, equations, of_f, moved):
+        # at the edge of where a logarithm is defined the equations may hold ever better, and never do
+        inside = system.is_defined(x, _AROUND * step[: x.size])
+        if settled and inside and answered and system.solved(x, multipliers, equations, of_f, moved):
             return system.result(x, multipliers, curvature, iteration)
         for _ in range(_HALVINGS):
             trial = x + length * step[: x.size], multipliers + length * step[x.size :]
@@ -122,7 +125,7 @@ def lagrange(
                 break
             length /= 2
         else:  # rounding alone may be left
-            if answered and system.solved(x, multipliers, equations, of_f, 1 + float(np.abs(x).max())):
+            if inside and answered and system.solved(x, multipliers, equations, of_f, 1 + float(np.abs(x).max())):
                 return system.result(x, multipliers, curvature, iteration)
             break
         x, multipliers, equations = *trial, there
@@ -164,9 +167,16 @@ class _System:
         of_g = np.array([_or_one(np.abs(row).max() * of_x) for row in rows])
         return np.append(np.full(x.size, of_x), of_f / of_g), np.append(np.full(x.size, of_x / of_f), 1 / of_g)
 
+    def is_defined(self, x: Floats, around: Floats) -> bool:
+        """Whether f, the constraints and their slopes are finite on both sides of x."""
+        sides = (self.gradients(x + around), self.gradients(x - around))
+        return all(np.isfinite(numbers).all() for side in sides for numbers in side)
+
     def equations(self, x: Floats, multipliers: Floats) -> Floats:
-        _, gradient, g, rows = self.gradients(x)
-        return np.concatenate([gradient - multipliers @ rows, g])
+        """∇f - Σ λ ∇g and g; NaN where f is no number: 1/x is one below 0, where log x is none."""
+        value, gradient, g, rows = self.gradients(x)
+        found = np.concatenate([gradient - multipliers @ rows, g])
+        return found if np.isfinite(value) else np.full_like(found, np.nan)
 
     def hessian(self, x: Floats) -> Floats:
         """The second derivatives of f."""
@@ -227,6 +237,10 @@ class _System:
     def why_not(self, start: Floats, x: Floats, steps: str) -> str:
         g, rows = self.gradients(x)[2:]
         text = f"no stationary point was found from x0: after {steps} x = {_numbers(x)}"
+        if not self.is_defined(x, 1e-3 * (x - start)):
+            return (
+                f"{text}, at the edge of where f and the constraints are defined; start elsewhere, or see if f has one"
+            )
         if not len(rows):
             return f"{text}; start nearer to one, or see whether f has one"
         text += f", g = {_numbers(g)}"

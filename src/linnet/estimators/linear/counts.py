@@ -24,7 +24,7 @@ class CountRegressor(PenalisedRegressor):
 
     def _law(self) -> tuple[Head, Floats]:
         """The fitted head and the dispersion around its means."""
-        return self._head(), np.array([self._spread()])
+        return self._fitted_head(), np.array([self._spread()])
 
     def predict_interval(
         self, X: object, level: float = 0.95, *, offset: object = None, exposure: object = None

@@ -99,7 +99,7 @@ class PenalisedRegressor(Regressor, LinearModel):
 
     def _fitted_head(self) -> Head:
         """The distribution that was fitted, whatever the parameters are now."""
-        return self._head()
+        return self._as_fitted()._head()
 
     def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
         """Return the predicted mean of each row."""
@@ -121,7 +121,8 @@ class PenalisedRegressor(Regressor, LinearModel):
         if columns.rows < 2:
             warn("D² is not defined for fewer than two rows", known_as("UndefinedMetricWarning", DataWarning))
             return float("nan")
-        problem = replace(self._problem(columns, y, sample_weight, offset, exposure), intercept=True)
+        problem = self._as_fitted()._problem(columns, y, sample_weight, offset, exposure)
+        problem = replace(problem, intercept=True)
         weights = np.ones(columns.rows) if problem.weights is None else problem.weights
         z = self._z_of(columns)
         deviance = problem.head.deviance(z if problem.offset is None else z + problem.offset, problem.target, weights)
@@ -181,4 +182,4 @@ class TweedieRegressor(PenalisedRegressor):
         self._family = float(self.power), "log" if self._has_log_link() else "identity"
 
     def _fitted_head(self) -> Head:
-        return self._head() if self._family is None else Tweedie(*self._family)
+        return super()._fitted_head() if self._family is None else Tweedie(*self._family)

@@ -88,6 +88,7 @@ class LinearModel(Estimator):
             weights, biases = self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
             self._take(weights, biases, y)
             self._shifts = shift_names(offset, exposure)
+            self._keep_params()
         except BaseException:
             self.__dict__ = before
             raise
@@ -166,9 +167,9 @@ class LinearModel(Estimator):
         `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
         group (`groups`, one per row) depend on each other. Row weights count rows.
         """
-        columns = self._read(X)
-        problem = self._problem(columns, y, sample_weight, offset, exposure)
-        weights, biases, problem, outputs = self._for_inference(problem)
+        columns, fitted = self._read(X), self._as_fitted()
+        problem = fitted._problem(columns, y, sample_weight, offset, exposure)
+        weights, biases, problem, outputs = fitted._for_inference(problem)
         k = problem.outputs
         order = self._encoder.order()
         places, names = [], []

@@ -107,8 +107,8 @@ def _filled(graph: Graph, x: Tensor, encoder: Encoder) -> Tensor:
     """Medians in the gaps, and the columns that say where they were."""
     missing = graph.add("IsNaN", x, type="bool")
     filled = graph.add("Where", missing, np.array([*encoder.medians.values()]), x, type="float64")
-    names = [*encoder.medians]
-    marked = np.array([names.index(name) for name in encoder.marked], np.int64)
+    places = {name: place for place, name in enumerate(encoder.medians)}
+    marked = np.array([places[name] for name in encoder.marked], np.int64)
     return graph.join([filled, _marks(graph, missing, marked)]) if len(marked) else filled
 
 

@@ -1,7 +1,8 @@
 """Parquet and Arrow files, some rows at a time: as many as are some ten megabytes once they are plain values.
 
 What a file says once may stand for millions of values: a text in a dictionary, a run of one number. So long texts that
-lie in dictionaries are read as such, and only as many rows as fit are made plain at a time.
+lie in dictionaries are read as such, and only as many rows as fit are made plain at a time. A file that stands for far
+more than its size, terabytes in some kilobytes, is refused: to go through them would take days.
 """
 
 import os
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
+from numpy.typing import NDArray
 
 from linnet.errors import DataError
 from linnet.tables.io.arrow_batches import check_batches
@@ -26,6 +28,8 @@ _ROWS = 1 << 16  # in a chunk, at most
 _BYTES = 1 << 26  # in a chunk, about
 _LONG = 1 << 12  # bytes of a text; shorter ones are read plain, which is faster
 _LARGEST_ROW = 1 << 26  # bytes, as of text files
+_MOST_PLAIN = 1 << 34  # bytes that any file may stand for: some minutes of reading
+_TIMES_FILE = 256  # of its size, that a larger file may stand for
 _TOGETHER = 1 << 15  # columns of a wide table that are read at a time
 
 
@@ -47,10 +51,14 @@ class BinaryFile:
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """Some rows at a time."""
-        size, done = self.path.stat().st_size, 0
+        size, done, plain_bytes = self.path.stat().st_size, 0, 0
         for whole, total in self._batches(columns):
             whole.validate(full=True)  # what pyarrow trusts in a file
-            for batch in self._parts(whole, done):
+            sizes = _text_sizes(whole)
+            plain_bytes += max(8 * whole.num_rows, _plain_size(whole, sizes))  # a row of nothing takes time, too
+            if plain_bytes > max(_MOST_PLAIN, _TIMES_FILE * size):
+                raise self._too_much(whole, size)
+            for batch in self._parts(whole, sizes, done):
                 table = pa.Table.from_batches([batch]).rename_columns(self._wanted(columns, batch.num_columns))
                 yield converted(table, types, self.name, done)
                 done += batch.num_rows
@@ -60,12 +68,18 @@ class BinaryFile:
         names = list(self.names)
         return names if columns is None or count == len(names) else [name for name in names if name in columns]
 
-    def _parts(self, batch: pa.RecordBatch, first: int) -> Iterator[pa.RecordBatch]:
-        """The batch in parts that are not too large as plain values."""
-        sizes = np.zeros(batch.num_rows, np.int64)  # bytes of each row's texts
-        for column in batch.columns:
-            if (lengths := _lengths(column)) is not None:
-                sizes += lengths
+    def _too_much(self, batch: pa.RecordBatch, size: int) -> DataError:
+        """Build the error for a small file whose rows would take hours to go through."""
+        columns = {name: batch.select([name]) for name in batch.schema.names}
+        largest = max(columns, key=lambda name: _plain_size(columns[name], _text_sizes(columns[name])))
+        return DataError(
+            f"{self.name}: {size:,} bytes stand for more than {max(_MOST_PLAIN, _TIMES_FILE * size) / 1e9:,.0f} GB of "
+            f"plain values, and {_MOST_PLAIN / 1e9:,.0f} GB, or {_TIMES_FILE} times the file, are the most: write the "
+            f"file anew without column {largest!r}, which takes most of it, or with shorter texts or fewer rows"
+        )
+
+    def _parts(self, batch: pa.RecordBatch, sizes: NDArray[np.int64], first: int) -> Iterator[pa.RecordBatch]:
+        """The batch in parts that are not too large as plain values; `sizes`: bytes of each row's texts."""
         ends = np.cumsum(sizes)
         if len(sizes) and sizes.max() > _LARGEST_ROW:
             row = int(sizes.argmax())
@@ -145,6 +159,21 @@ def open_binary(name: str, path: Path, kind: str, notice: Callable[[str], None])
     if not schema.names:
         raise DataError(f"{name} has no columns")
     return BinaryFile(name, path, kind, schema, unique_names(name, schema.names, notice), metadata)
+
+
+def _text_sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """Bytes of each row's texts."""
+    sizes = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        if (lengths := _lengths(column)) is not None:
+            sizes += lengths
+    return sizes
+
+
+def _plain_size(batch: pa.RecordBatch, text_sizes: NDArray[np.int64]) -> int:
+    """About how many bytes a batch is as plain values."""
+    runs = sum(pa.types.is_run_end_encoded(type_) for type_ in batch.schema.types)
+    return max(int(8 * batch.num_rows * runs), int(batch.nbytes), int(text_sizes.sum()))
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
