@@ -361,8 +361,8 @@ def _row(model: Estimator, size: int) -> Any:
         return zeros
     import pyarrow as pa
 
-    levels = _known_levels(encoder)
-    return pa.table({name: [levels.get(name, 0.0)] for name in encoder.names or ()})
+    levels, zero = _known_levels(encoder), pa.array([0.0])
+    return pa.table({name: [levels[name]] if name in levels else zero for name in encoder.names or ()})
 
 
 def _known_levels(encoder: Encoder | None) -> dict[str, Any]:
