@@ -275,6 +275,23 @@ def test_a_threshold_for_a_class_that_is_none(name: str, number: Any, tmp_path: 
         linnet.load(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("alpha", "x"), ("alpha", [1, 2]), ("l1_ratio", -1), ("power", "x"), ("link", 3), ("column_penalty", [])]
+    + [("_fit_params", {"dict": [["coef_", 1]]}), ("_fit_params", {"dict": [["alpha", "x"]]}), ("_fit_params", 3)],
+)
+def test_parameters_that_no_fit_was_given_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+    """Scores and inference rely on them, and had errors of Python's."""
+    path = tmp_path / "a.linnet"
+    linnet.TweedieRegressor(power=1.5).fit(ARRAY, np.arange(ROWS) + 1.0).save(path)
+    content, arrays = read_blocks(path)
+    assert "_fit_params" not in content["state"]  # its parameters are those of the fit
+    content["state"][name] = value
+    write_blocks(path, content, arrays)
+    with pytest.raises(FormatError):
+        linnet.load(path)
+
+
 def described(dtype: Any = "F64", shape: Any = (2,), place: Any = (0, 16), **more: Any) -> dict[str, Any]:
     return {"dtype": dtype, "shape": shape, "data_offsets": place, **more}
 

@@ -143,6 +143,10 @@ def _network_estimator(made: "NetworkEstimator") -> None:
 def _linear(made: Any) -> None:
     if "coef_" in made.__dict__:
         _, biases = made._parameters()  # which checks them, as users may set them by hand
+        fitted = made._as_fitted()  # scores and inference rely on what the fit was given
+        fitted._check_params()
+        if getattr(fitted, "column_penalty", None) is not None:
+            fitted._column_factors()
         _classes(made, len(biases))
         _need(fits(made.__dict__.get("_spectrum"), tuple[int, NDArray[np.float64]] | None), made, "rank_")
         _need(made.__dict__.get("_products") is None, made, "rank_")
