@@ -277,8 +277,10 @@ def test_a_threshold_for_a_class_that_is_none(name: str, number: Any, tmp_path: 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("alpha", "x"), ("alpha", [1, 2]), ("l1_ratio", -1), ("power", "x"), ("link", 3), ("column_penalty", [])]
-    + [("_fit_params", {"dict": [["coef_", 1]]}), ("_fit_params", {"dict": [["alpha", "x"]]}), ("_fit_params", 3)],
+    [
+        *(("alpha", "x"), ("alpha", [1, 2]), ("l1_ratio", -1), ("power", "x"), ("link", 3), ("column_penalty", [])),
+        *(("_fit_params", {"dict": [["coef_", 1]]}), ("_fit_params", {"dict": [["alpha", "x"]]}), ("_fit_params", 3)),
+    ],
 )
 def test_parameters_that_no_fit_was_given_are_refused(name: str, value: Any, tmp_path: Path) -> None:
     """Scores and inference rely on them, and had errors of Python's."""
