@@ -206,8 +206,8 @@ class Estimator(Saved, ABC):
             return zeros
         import pyarrow as pa
 
-        levels = encoder.known_levels()
-        return pa.table({name: [levels.get(name, 0.0)] for name in encoder.names or ()})
+        levels, zero = encoder.known_levels(), pa.array([0.0])
+        return pa.table({name: [levels[name]] if name in levels else zero for name in encoder.names or ()})
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""

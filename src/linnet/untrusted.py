@@ -1,6 +1,6 @@
 """Reading what may be made up: JSON, arrays in safetensors form and values of stated types, or a FormatError.
 
-What is read takes a few times the memory of the text it is read from, whatever that text claims.
+What is read takes at most twenty times the memory of the text it is read from, whatever that text claims.
 """
 
 import json
@@ -22,6 +22,7 @@ _FEW = 100_000  # lists and objects, or keys, that any text may have
 _BYTES_PER_CONTAINER = 16  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
 _BYTES_IN_HEADER = 40  # likewise in a header, which also has a digest of 64 signs for each array
 _BYTES_PER_KEY = 30  # of a header, likewise: a key takes 300 bytes of memory
+_BYTES_PER_ATTRIBUTE = 12  # of other texts, likewise: their keys are few different ones
 _TENSOR = {"dtype", "shape", "data_offsets"}
 _DTYPES = {
     **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
@@ -46,8 +47,7 @@ def check_json_size(text: str, *, header: bool = False) -> None:
     if len(text) > LONGEST_JSON:
         raise FormatError(f"{len(text):,} characters of JSON, and {LONGEST_JSON:,} are the most")
     limits = [("[{", "lists and objects", _BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)]
-    if header:
-        limits.append((":", "keys", _BYTES_PER_KEY))
+    limits.append((":", "keys", _BYTES_PER_KEY if header else _BYTES_PER_ATTRIBUTE))
     for signs, what, each in limits:
         most = _FEW + len(text) // each
         if sum(map(text.count, signs)) > most and (found := _outside_strings(text, signs)) > most:
@@ -130,7 +130,7 @@ def _are_sizes(values: object) -> bool:
 
 def fits(value: object, hint: Any) -> bool:
     """Whether a value is of the type that an annotation says; a whole number is a number, and no file has functions."""
-    if hint is Any:
+    if hint is Any or type(value) is hint:
         return True
     if hint is None or hint is types.NoneType:
         return value is None

@@ -208,6 +208,48 @@ def test_texts_made_to_be_large_in_memory(text: str, part: int, tmp_path: Path) 
     assert memory_of(lambda: read_checkpoint(body)) < part * body.stat().st_size + 2**14
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "1.5," * 400_000 + "0]",
+        "[" + "-9," * 500_000 + "0]",
+        "[" + '"ab",' * 300_000 + "0]",
+        "[" + "[1.5,2.5,3.5]," * 100_000 + "0]",
+        "[" + '{"float":"nan"},' * 100_000 + "0]",
+        '{"dict":[' + ",".join(f'["{each:x}",1.5]' for each in range(100_000)) + "]}",
+        '{"object":"Ridge","state":{' + ",".join(f'"{each:05x}":0' for each in range(150_000)) + "}}",
+        '{"items":[' + '"ab",' * 300_000 + '"c"],"shape":[300001],"dtype":"<U40"}',
+        '{"items":[' + '"ab",' * 300_000 + '"c"],"shape":[300001],"dtype":"<U79"}',
+        '["' + "é" * 500_000 + '\U0001f600"]',
+    ],
+    ids=["floats", "ints", "texts", "lists", "objects", "pairs", "keys", "padded", "padded more", "wide characters"],
+)
+def test_a_file_takes_at_most_twenty_times_its_size(text: str, tmp_path: Path) -> None:
+    """Whatever its JSON is full of; texts padded to a width that none of them has took 34 times it."""
+    path = tmp_path / "a.linnet"
+    facts = (
+        f'{{"format":"linnet model","version":1,"written_by":"x","sha256":"{"0" * 64}","blocks":{{}},"content":{text}}}'
+    )
+    size = forge_text(path, json.dumps({"__metadata__": {"linnet": facts}}, ensure_ascii=False))
+    with pytest.raises(FormatError):
+        linnet.load(path)
+    assert memory_of(lambda: linnet.load(path)) < 20 * size
+
+
+def test_a_model_of_very_many_levels_and_columns_is_read(tmp_path: Path) -> None:
+    """As large as they come: what is refused is nothing that is written."""
+    path = tmp_path / "a.linnet"
+    levels = np.array([f"{each:x}" for each in range(300_000)])
+    table = pa.table({"level": pa.DictionaryArray.from_arrays(np.arange(300_000) % 300_000, levels)})
+    model = linnet.Ridge(max_iter=1).fit(table, np.arange(300_000) % 2)
+    wide = linnet.Ridge().fit(pa.table({f"c{each}": [1.0, 2.5, each] for each in range(20_000)}), [0.0, 1.0, 2.0])
+    for one, rows in ((model, table[:5]), (wide, pa.table({f"c{each}": [0.5] for each in range(20_000)}))):
+        one.save(path)
+        assert linnet.load(path).predict(rows).tolist() == one.predict(rows).tolist()
+        columns = rows.num_columns  # of the row that a model is asked about as soon as it is read
+        assert memory_of(lambda: linnet.load(path)) < 20 * path.stat().st_size + 1024 * columns
+
+
 @pytest.mark.parametrize("inside", [True, False])
 def test_keys_without_end_in_a_header_are_refused_before_they_are_read(inside: bool, tmp_path: Path) -> None:
     path, facts = tmp_path / "a.linnet", f'{{"format":"linnet model","sha256":"{"0" * 64}","content":1}}'
@@ -230,6 +272,25 @@ def test_a_threshold_for_a_class_that_is_none(name: str, number: Any, tmp_path: 
     content["state"][name] = number
     write_blocks(path, content, arrays)
     with pytest.raises(FormatError, match=f"{name} of the ThresholdClassifier"):
+        linnet.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("alpha", "x"), ("alpha", [1, 2]), ("l1_ratio", -1), ("power", "x"), ("link", 3), ("column_penalty", [])),
+        *(("_fit_params", {"dict": [["coef_", 1]]}), ("_fit_params", {"dict": [["alpha", "x"]]}), ("_fit_params", 3)),
+    ],
+)
+def test_parameters_that_no_fit_was_given_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+    """Scores and inference rely on them, and had errors of Python's."""
+    path = tmp_path / "a.linnet"
+    linnet.TweedieRegressor(power=1.5).fit(ARRAY, np.arange(ROWS) + 1.0).save(path)
+    content, arrays = read_blocks(path)
+    assert "_fit_params" not in content["state"]  # its parameters are those of the fit
+    content["state"][name] = value
+    write_blocks(path, content, arrays)
+    with pytest.raises(FormatError):
         linnet.load(path)
 
 

@@ -235,6 +235,7 @@ class LogisticRegression(Classifier, LinearModel):
 
         `random_state`: an integer, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
+        check_fitted(self)
         return np.asarray(self.classes_[draw_class(self.predict_proba(X, offset=offset), check_random(random_state))])
 
     def certificate(

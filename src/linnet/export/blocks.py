@@ -6,7 +6,7 @@
                     everything up to the arrays, with zeros in its own place)
     arrays
 
-Reading runs no code of the file, and takes no more memory than a few times its size.
+Reading runs no code of the file, and takes at most twice the memory of the arrays and twenty times that of the JSON.
 """
 
 import hashlib

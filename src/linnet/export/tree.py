@@ -33,6 +33,7 @@ from linnet.untrusted import as_text, fits
 _SCALARS = (str, bool, int, float, np.generic, type(None))
 _DTYPE = re.compile(r"[<>|=]?([biuf]\d{1,2}|U\d{1,9}|O|[mM]8(\[\d*\w+\])?)")
 _NOT_FINITE = ("nan", "inf", "-inf")
+_MOST_PADDED = 1 << 20  # bytes of any array of texts, whatever it pads
 _WIDE = 32  # bytes of an array of texts for each character, and for each of its items as if it had 8 more
 
 
@@ -118,12 +119,12 @@ class Unpacker:
         if node is None or isinstance(node, bool | int | float):
             return node
         if isinstance(node, list):
-            return [self.unpack(item) for item in node]
+            return self._list(node)
         match tuple(sorted(node)):
             case ("float",) if node["float"] in _NOT_FINITE:
                 return float(node["float"])
             case ("tuple",) if isinstance(node["tuple"], list):
-                return tuple(self.unpack(item) for item in node["tuple"])
+                return tuple(self._list(node["tuple"]))
             case ("dict",):
                 pairs = [(self.unpack(key), self.unpack(item)) for key, item in node["dict"]]
                 if len(found := dict(pairs)) == len(pairs):
@@ -148,15 +149,25 @@ class Unpacker:
         keys = ", ".join(name[:20] for name in list(node)[:5])
         raise FormatError(f"the file holds something with {keys or 'nothing in it'}, which this version does not know")
 
+    def _list(self, nodes: list[Any]) -> list[Any]:
+        """The values of a list: the list itself where it holds nothing but numbers and texts, which may be millions."""
+        for place, node in enumerate(nodes):
+            if type(node) in (list, dict):
+                return [*nodes[:place], *(self.unpack(item) for item in nodes[place:])]
+            self.unpack(node)
+        return nodes
+
     def _items(self, nodes: list[Any], shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """An array of texts or objects."""
         if not isinstance(nodes, list) or not fits(shape, list[int]) or min(shape, default=0) < 0:
             raise FormatError("the file holds an array of texts without a list of them, or without a shape")
-        items = [self.unpack(item) for item in nodes]
+        items = self._list(nodes)
         if not all(isinstance(item, str if dtype.kind == "U" else _SCALARS) for item in items):
             raise FormatError("the file holds an array of texts with something else among them")
         if dtype.itemsize * len(items) > _widest(items) and dtype.kind == "U":
             raise FormatError(f"the file holds an array of {dtype}, and {len(items)} much shorter texts for it")
+        if dtype.itemsize * len(items) > _MOST_PADDED + _widest(items) // 4:
+            dtype = np.dtype(object)  # they stay as they are, as padding would be most of what is read
         array = np.empty(len(items), object)
         array[:] = items
         return array.reshape(shape).astype(dtype)

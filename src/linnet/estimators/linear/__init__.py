@@ -13,15 +13,9 @@ own.
 Predictions are computed from `coef_` and `intercept_`: assign to them, or change them in place, to recalibrate a model.
 """
 
-from linnet.estimators.linear.counts import NegativeBinomialRegressor, PoissonRegressor
-from linnet.estimators.linear.glm import GammaRegressor, TweedieRegressor
-from linnet.estimators.linear.least_squares import LinearRegression, Ridge
-
-__all__ = [
-    "GammaRegressor",
-    "LinearRegression",
-    "NegativeBinomialRegressor",
-    "PoissonRegressor",
-    "Ridge",
-    "TweedieRegressor",
-]
+from linnet.estimators.linear.counts import NegativeBinomialRegressor as NegativeBinomialRegressor
+from linnet.estimators.linear.counts import PoissonRegressor as PoissonRegressor
+from linnet.estimators.linear.glm import GammaRegressor as GammaRegressor
+from linnet.estimators.linear.glm import TweedieRegressor as TweedieRegressor
+from linnet.estimators.linear.least_squares import LinearRegression as LinearRegression
+from linnet.estimators.linear.least_squares import Ridge as Ridge

@@ -256,6 +256,9 @@ class LinearModel(Estimator):
         super()._check_file()
         if "coef_" in self.__dict__:
             _, biases = self._parameters()  # which checks them, as users may set them by hand
+            fitted = self._as_fitted()  # scores and inference rely on what the fit was given
+            fitted._check_params()
+            fitted._settings.penalty_factors(self._encoder)
             self._check_outputs(len(biases))
             spread = self.__dict__.get("dispersion_", 1.0)
             need(isinstance(spread, float) and 0 < spread < np.inf, self, "dispersion_")

@@ -9,12 +9,10 @@ from typing import Any
 
 from linnet.errors import ConfigError
 from linnet.estimators.logistic import LogisticRegression
-from linnet.multiclass.learners.base import Learners
-from linnet.multiclass.learners.separate import SeparateLearners
-from linnet.multiclass.learners.stacked import StackedLogistic
-from linnet.multiclass.learners.training import TrainingSet
-
-__all__ = ["Learners", "SeparateLearners", "StackedLogistic", "TrainingSet", "train"]
+from linnet.multiclass.learners.base import Learners as Learners
+from linnet.multiclass.learners.separate import SeparateLearners as SeparateLearners
+from linnet.multiclass.learners.stacked import StackedLogistic as StackedLogistic
+from linnet.multiclass.learners.training import TrainingSet as TrainingSet
 
 
 def train(estimator: Any, data: TrainingSet) -> Learners:
