@@ -40,7 +40,7 @@ demo: .venv/$(installed)
 
 test: .venv/$(installed) .venv/.group-test test-core
 	$(call step,tests)
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python -m pytest -n auto $(ARGS)
 
 check: .venv/$(installed) .venv/.group-check
 	$(call step,ruff)
