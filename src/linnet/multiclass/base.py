@@ -67,14 +67,14 @@ class Reduction(Classifier):
         try:
             if y is None:
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-            fitted = self._fit(as_rows(X), y, sample_weight, fit_params)
-            fitted._keep_params()
-            return fitted
+            self._fit(as_rows(X), y, sample_weight, fit_params)
+            self._keep_params()
         except BaseException:
             self.__dict__ = before
             raise
+        return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
         count = X.shape[0]
         labels = self._labels(y, count)
         check_form(self, X, reset=True)
@@ -82,7 +82,6 @@ class Reduction(Classifier):
         params = self._routed(weights, fit_params)
         data = TrainingSet(X, CodeMatrix.empty(labels), weights, params, self._jobs(), getattr(self, "verbose", 0))
         self.learners_ = train(self.estimator, data.with_codes(self._code_matrix(data, labels)))
-        return self
 
     def _jobs(self) -> int | None:
         jobs = self.n_jobs
