@@ -332,12 +332,21 @@ void Linear::add(Scratch& s, PartialSum& partial, BlockRows row, int rows) const
     return;
   }
   double* g = partial.sparse_gradient.get();
-  for (int r = 0; r < rows; ++r) {
-    columns_.each_entry(row(r), [&](int c, double v) {
-      const double x = plan_.squared ? v * v : v;
-      for (int k = 0; k < K; ++k) g[std::ptrdiff_t{c} * K + k] += x * s.dz[k * ld_ + r];
-    });
-  }
+  const auto add_entries = [&](auto value) {  // one loop per kind: a test within costs a fifth of the time
+    for (int r = 0; r < rows; ++r) {
+      const double* slope = s.dz.get() + r;
+      if (K == 1)
+        columns_.each_entry(row(r), [&, d = slope[0]](int c, double v) { g[c] += value(v) * d; });
+      else
+        columns_.each_entry(row(r), [&](int c, double v) {
+          for (int k = 0; k < K; ++k) g[std::ptrdiff_t{c} * K + k] += value(v) * slope[k * ld_];
+        });
+    }
+  };
+  if (plan_.squared)
+    add_entries([](double v) { return v * v; });
+  else
+    add_entries([](double v) { return v; });
 }
 
 // The partial sums, added in order, in the order of theta. `outputs`: of the curvature, 1 for a single sandwich.
