@@ -71,6 +71,9 @@ def predict(
             if absent := [name for name in names if name not in source.names]:
                 lacks = "; ".join([f"the table lacks {_listed(absent, source)}, which {why}", *_misfits(source, types)])
                 raise DataError(lacks)
+        passed_on = [name for name in kept if name not in types]
+        of_kept = source.types_as_written(passed_on) if as_csv else source.types() if passed_on else {}
+        types |= {name: of_kept[name] for name in passed_on}
         for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
             if len(table) == 0:
                 continue

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from linnet.tables.io.sampling import TableSample
     from linnet.tables.io.sources import Source
+    from linnet.tables.io.types import Types
     from linnet.tables.model import TableModel
 
 _PATIENCE = 1.0  # seconds before a bar shows
@@ -54,14 +55,14 @@ def progress(wanted: bool, then: str = "Looking at columns") -> Iterator[Callabl
 
 
 def read_some(
-    paths: Sequence[str], delimiter: str | None, most: float, *, quiet: bool
+    paths: Sequence[str], delimiter: str | None, most: float, *, quiet: bool, types: "Types | None" = None
 ) -> tuple["Source", "TableSample"]:
-    """A table, or, of one with more than so many bytes, some of its rows."""
+    """A table, or, of one with more than so many bytes, some of its rows; `types` of columns, where they are known."""
     from linnet.tables.io.sources import open_source
 
     with progress(not quiet) as tell:
         source = open_source(list(paths), delimiter=delimiter)
-        return source, source.read_some(most, tell)
+        return source, source.read_some(most, tell, types)
 
 
 def check_columns(source: "Source", needed: Sequence[str]) -> None:
@@ -99,7 +100,7 @@ def read_known(model: "TableModel", paths: Sequence[str], delimiter: str | None,
     """A table with the model's target, to compare its answers with."""
     from linnet.errors import DataError
 
-    source, some = read_some(paths, delimiter, math.inf, quiet=quiet)
+    source, some = read_some(paths, delimiter, math.inf, quiet=quiet, types=model.schema.types)
     check_plain(source, (model.roles.target, *model.needed))
     if model.roles.target not in source.names:
         raise DataError(f"the table has no target {model.roles.target!r} to compare with")

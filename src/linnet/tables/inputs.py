@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from linnet.tables.io.sources import Source
+    from linnet.tables.io.types import Types
 
 Data = Any  # one of the kinds above
 
@@ -42,15 +43,15 @@ def paths_of(data: Data) -> list[str]:
     return []
 
 
-def as_arrow(data: Data) -> "pa.Table":
-    """All rows of data of any kind as a table of plain types."""
+def as_arrow(data: Data, types: "Types | None" = None) -> "pa.Table":
+    """All rows of data of any kind as a table of plain types; `types` of columns of files, where they are known."""
     import pyarrow as pa
 
     from linnet.tables.io.types import converted
 
     source = as_source(data)
     if source is not None:
-        return source.read()
+        return source.read(types=types)
     table = data if isinstance(data, pa.Table) else _made(data)
     names = table.column_names
     if len({*names}) < len(names):

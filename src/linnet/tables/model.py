@@ -160,11 +160,11 @@ class TableModel(Saved):
 
     def known_rows(self, data: Data) -> KnownRows:
         """Read the rows of data that have a target."""
-        return KnownRows.of(as_arrow(data), self.schema, self.roles, self.classes)
+        return KnownRows.of(as_arrow(data, self.schema.types), self.schema, self.roles, self.classes)
 
     def target_of(self, data: Data) -> Array:
         """The target of rows that all have one."""
-        return target_of(as_arrow(data), self.schema, self.task, self.classes)
+        return target_of(as_arrow(data, self.schema.types), self.schema, self.task, self.classes)
 
     def _table(self, data: Data) -> "pa.Table":
         """A table with the columns that prediction reads; those of files in the types that they had in training."""

@@ -106,9 +106,13 @@ class Schema:
 
     @property
     def types(self) -> dict[str, pa.DataType]:
-        """The types to read columns as, for `Source.chunks`: those they had, but any number may be where one was."""
+        """The types to read columns as, for `Source`: those they had, but any number may be where one was.
+
+        That of the target only where it is text: among numbers words are missing values, which are left out.
+        """
         types = {column.name: _wide(column) for column in self.used}
-        return types if self.target is None else {**types, self.target.name: _type(self.target.type)}
+        is_text = self.target is not None and pa.types.is_string(_type(self.target.type))
+        return {**types, self.target.name: pa.string()} if self.target is not None and is_text else types
 
     @property
     def notices(self) -> list[str]:

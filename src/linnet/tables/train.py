@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from linnet.tables.io.sources import Progress, Source
+    from linnet.tables.io.types import Types
 
 
 class Listener:
@@ -180,7 +181,7 @@ def train_on(
     listener.read(schema, notices, leaks(table.select(columns), target, schema))
     held_out = None
     if options.share is None:
-        held_out = _read(options.valid, listener, delimiter, most=np.inf)
+        held_out = _read(options.valid, listener, delimiter, most=np.inf, types=schema.types)
         _check_columns(held_out, [target])
     whole = None
     if read.source is not None:
@@ -215,11 +216,13 @@ class _Read:
     source: "Source | None" = None  # where all rows are, if only some are held
 
 
-def _read(data: Data, listener: Listener, delimiter: str | None, most: float = MOST_HELD) -> _Read:
+def _read(
+    data: Data, listener: Listener, delimiter: str | None, most: float | None = None, types: "Types | None" = None
+) -> _Read:
     with listener.reading("Looking at columns") as tell:
         source = as_source(data, delimiter)
         if source is not None:
-            some = source.read_some(most, tell)
+            some = source.read_some(MOST_HELD if most is None else most, tell, types)
             rest = None if some.is_all else source
             return _Read(some.table, some.rows, list(source.notices), source.nested, some.numbers, rest)
     table, nested = without_nested(as_arrow(data))

@@ -30,7 +30,7 @@ from linnet.tables.io.binary_files import open_binary
 from linnet.tables.io.partitions import folder_values, partitioned
 from linnet.tables.io.sampling import Sample, TableSample
 from linnet.tables.io.text_files import open_text
-from linnet.tables.io.types import Types, converted, keeps_text, merge_types, merged
+from linnet.tables.io.types import Types, becomes, converted, merge_types, merged
 
 Progress = Callable[[float], None]  # is told the part that is done, from 0 to 1
 
@@ -98,6 +98,13 @@ class Source:
         assert self._types is not None
         return dict(self._types)
 
+    def types_as_written(self, columns: Sequence[str]) -> dict[str, pa.DataType]:
+        """The types that let columns pass through unchanged: text where a file is text, so that 007 stays 007."""
+        if all(part.names and part.known_types is None for part in self._parts):
+            return dict.fromkeys(columns, pa.string())
+        types = self.types()
+        return {name: types[name] for name in columns if name in types}
+
     def chunks(
         self, columns: Sequence[str] | None = None, types: Types | None = None, progress: Progress | None = None
     ) -> Iterator[pa.Table]:
@@ -113,12 +120,12 @@ class Source:
         for table in self._tables(self._parts, wanted, of_all, progress):
             yield _in_order(table, order, of_all)
 
-    def read(self, progress: Progress | None = None) -> pa.Table:
-        """Return all rows."""
-        return self.read_some(np.inf, progress).table
+    def read(self, progress: Progress | None = None, types: Types | None = None) -> pa.Table:
+        """Return all rows; `types`: those that some columns shall have, where they are known."""
+        return self.read_some(np.inf, progress, types).table
 
-    def read_some(self, most: float, progress: Progress | None = None) -> TableSample:
-        """Return all rows if they are at most so many bytes, else some of them at random."""
+    def read_some(self, most: float, progress: Progress | None = None, types: Types | None = None) -> TableSample:
+        """Return all rows if they are at most so many bytes, else some of them at random; `types`: see `read`."""
         sample, found, seen = Sample(most), dict[str, pa.DataType](), set[pa.Schema]()
         for table in self._tables(self._parts, None, self._types or {}, progress):
             sample.add(table)
@@ -126,15 +133,16 @@ class Source:
                 seen.add(table.schema)
                 merge_types(found, table.schema)
         self._remember(found)
-        order, types = self.names, self.types()
-        if all(keeps_text(field.type, found[field.name]) for schema in seen for field in schema):
-            tables = [_in_order(converted(table, types, "", 0), order, types) for table in sample.tables]
+        order, of_all = self.names, self.types()
+        of_all |= {name: type_ for name, type_ in (types or {}).items() if name in of_all}
+        if all(becomes(field.type, of_all.get(field.name)) for schema in seen for field in schema):
+            tables = [_in_order(converted(table, of_all, "", 0), order, of_all) for table in sample.tables]
         else:  # some values must be read again as the text they were
             sample = Sample(share=sample.share)
-            for table in self.chunks(types=types, progress=progress):
+            for table in self.chunks(types=of_all, progress=progress):
                 sample.add(table)
             tables = sample.tables
-        return TableSample(_joined(tables, order, types), sample.numbers, sample.rows)
+        return TableSample(_joined(tables, order, of_all), sample.numbers, sample.rows)
 
     def _remember(self, found: dict[str, pa.DataType]) -> None:
         nested = {name for name, type_ in found.items() if pa.types.is_nested(type_)}

@@ -58,9 +58,14 @@ def merge_types(found: dict[str, pa.DataType], schema: pa.Schema) -> None:
         found[field.name] = merged(found.get(field.name, pa.null()), field.type)
 
 
-def keeps_text(type_: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a value read as the one is, as the other, what it would have been from the start: not so 007."""
-    return type_.equals(wanted) or pa.types.is_null(type_) or not pa.types.is_string(wanted)
+def becomes(type_: pa.DataType, wanted: pa.DataType | None) -> bool:
+    """Whether any value read as the one is, as the other, what it would have been from the start: not so 007 as text.
+
+    None: nested, which stays.
+    """
+    if wanted is None or type_.equals(wanted) or pa.types.is_null(type_):
+        return True
+    return not pa.types.is_string(wanted) and merged(type_, wanted).equals(wanted)
 
 
 def converted(table: pa.Table, types: Types, name: str, first_row: int) -> pa.Table:
