@@ -28,7 +28,7 @@ from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 _NAMES_SHOWN = 5  # names in a message
 # How scikit-learn's meta-estimators are to call it, and what of its training changes no result, so that the same run
@@ -108,6 +108,7 @@ class Estimator(Saved, ABC):
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    _encoder: Any  # what reads its tables, if it has one
     _metadata_request: Any
     _file_types: ClassVar[Mapping[str, Any]] = {  # of what fits leave; subclasses add to it
         "n_features_in_": int,
@@ -214,7 +215,7 @@ class Estimator(Saved, ABC):
         check_fitted(self)
         super().to_onnx(path)
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         """Add the model to an ONNX graph."""
         raise ConfigError(f"{type(self).__name__} has no form in ONNX")
 
@@ -303,6 +304,11 @@ class Regressor(Estimator):
         tags = super().__sklearn_tags__()
         tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
+
+
+def prepared_encoder_of(model: object) -> Any:
+    """What makes a model's columns of a table, whatever it does to them; None where they are taken as they are."""
+    return getattr(model, "_encoder", None)
 
 
 def encoder_of(model: object) -> Encoder | None:

@@ -11,7 +11,7 @@ SCRIPT = """
 import os, signal, sys, threading, warnings
 import numpy as np
 import linnet
-from linnet.data.tabular_encoder import Preparer
+from linnet.data.tabular_encoder import TabularEncoder
 from linnet.fit.loop.training import Training
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may not hear it
@@ -62,7 +62,7 @@ def ended(kind: str, name: str, time: int = 0, *, fitted: bool = False, streamed
 @pytest.mark.parametrize(
     ("kind", "name", "params"),
     [
-        ("Preparer", "learn", PRESET),  # the columns are known
+        ("TabularEncoder", "learn", PRESET),  # the columns are known
         ("Training", "__init__", PRESET),  # the first network is ready
         ("Training", "_one_epoch", {**PRESET, "threads": 1}),  # and about to begin
         ("Training", "__init__", {}),

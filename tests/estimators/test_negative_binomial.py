@@ -153,18 +153,18 @@ def sequential(epochs: int = 60, seed: int = 3, **how: Any) -> tuple[linnet.Sequ
 
 def test_networks_estimate_the_dispersion_between_epochs(tmp_path: Path) -> None:
     model, x, y = sequential()
-    head = model._built().head
+    head = model.network.head
     assert isinstance(head, NegativeBinomial)
     assert 0.4 < head.alpha < 0.6
     mean = model.predict(x).astype(float)
     assert head.alpha == pytest.approx(best_alpha(mean, y[:, None].astype(float), np.ones(len(y))), rel=1e-6)
     model.save(tmp_path / "model")
     again = linnet.load(tmp_path / "model")
-    assert again._built().head == head
+    assert again.network.head == head
     np.testing.assert_array_equal(again.predict(x), model.predict(x))
     same, *_ = sequential(threads=2)
     np.testing.assert_array_equal(same.predict(x), model.predict(x))
-    assert same._built().head == head
+    assert same.network.head == head
 
 
 def test_a_network_without_hidden_layers_is_the_linear_model() -> None:
@@ -173,7 +173,7 @@ def test_a_network_without_hidden_layers_is_the_linear_model() -> None:
     model = linnet.Sequential([linnet.Dense(1, "exponential")], seed=0)
     model.compile(linnet.Adam(0.02), loss="negative_binomial")
     model.fit(x, y, epochs=400, batch_size=500, verbose=0)
-    head = model._built().head
+    head = model.network.head
     assert head.parameter == pytest.approx(exact.dispersion_, rel=1e-3)
     np.testing.assert_allclose(model.predict(x)[:, 0], exact.predict(x), rtol=2e-3)
 
@@ -236,7 +236,7 @@ def test_a_network_stops_by_the_likelihood() -> None:
     model = linnet.Sequential([linnet.Dense(4, "tanh"), linnet.Dense(1, "exponential")], seed=0)
     model.compile("adam", loss="negative_binomial")
     told = model.fit(x, y, epochs=30, validation_data=(x, y), verbose=0).history
-    alpha = model._built().head.parameter
+    alpha = model.network.head.parameter
     mean = model.predict(x)[:, 0].astype(np.float64)
     expected = -log_likelihood(y, mean, alpha) / len(y) - scipy.special.gammaln(y + 1).mean()
     assert model.evaluate(x, y) == pytest.approx(expected, rel=1e-5)

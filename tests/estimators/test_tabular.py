@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import linnet
 from linnet.data.rows import Rows
-from linnet.data.tabular_encoder import Preparer, bin_edges, learn_numbers, smooth_clip
+from linnet.data.tabular_encoder import TabularEncoder, bin_edges, learn_numbers, smooth_clip
 from linnet.errors import ConfigError, DataError, DataWarning
 from linnet.estimators.mlp.settings import CHOSEN, SCIKIT_LEARN, Settings
 from linnet.estimators.tabular.calibration import inverse_temperature
@@ -80,7 +80,7 @@ def test_a_value_that_fills_many_bins_leaves_the_others_theirs() -> None:
 
 def test_levels_rare_unseen_or_missing_have_no_column() -> None:
     table = pd.DataFrame({"x": ["a"] * 5 + ["b"] * 5 + ["c", None]})
-    preparer, learned = Preparer.learn(table)
+    preparer, learned = TabularEncoder.learn(table)
     assert learned.levels == (2,)
     assert preparer.coefficient_names == ["x=a", "x=b"]
     assert learned.codes[0].tolist() == [0] * 5 + [1] * 5 + [-1, -1]
@@ -91,7 +91,7 @@ def test_levels_rare_unseen_or_missing_have_no_column() -> None:
 def test_sparse_columns_stay_sparse() -> None:
     random = np.random.default_rng(0)
     x = scipy.sparse.csr_array(random.random((300, 40)) * (random.random((300, 40)) < 0.1))
-    columns = Preparer.learn(x * 50)[1]
+    columns = TabularEncoder.learn(x * 50)[1]
     assert not columns.tables
     assert columns.sparse is not None
     assert np.abs(columns.sparse[2]).max() == 1

@@ -14,6 +14,7 @@ linear encodings, arXiv 2203.05556) let the first layer bend at every quantile o
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Self
 
@@ -118,9 +119,9 @@ def bin_edges(known: Floats, bins: int) -> Floats:
     return distinct[np.append(wide, True)] if len(distinct) else distinct
 
 
-@saved
+@partial(saved, name="Preparer")  # its name in files
 @dataclass(frozen=True, slots=True)
-class Preparer:
+class TabularEncoder:
     """An Encoder that also prepares what it encodes, by what it has learned from one table."""
 
     bins: int | None = None  # of a column of numbers; None: by the number of rows

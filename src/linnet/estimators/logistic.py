@@ -27,7 +27,7 @@ from linnet.theory.certificate import Certificate, certify, walk
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 
 def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
@@ -221,7 +221,7 @@ class LogisticRegression(Classifier, LinearModel):
         """Return the probability of each class."""
         return Categorical().mean(self._scores(X, offset))
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.network import by_z
 
         return by_z(inputs.graph, self._z_graph(inputs), self.classes_)

@@ -27,7 +27,7 @@ from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 
 def _mistakes(z: NDArray[Any], rows: Rows) -> float:
@@ -185,7 +185,7 @@ class Perceptron(Classifier):
         tags.input_tags.sparse = True
         return tags
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.columns import features
         from linnet.export.onnx.network import by_z, linear
 

@@ -26,7 +26,7 @@ from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 RESPONSES = ("predict_proba", "decision_function")
 
@@ -374,11 +374,11 @@ class ThresholdClassifier(Classifier):
         inside = self.__dict__.get("estimator_")
         return encoder_of(inside)
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx import network as part
-        from linnet.export.onnx.file import answers_of
+        from linnet.export.onnx.file import outputs_of
 
-        graph, answers = inputs.graph, answers_of(self.estimator_, inputs)
+        graph, answers = inputs.graph, outputs_of(self.estimator_, inputs)
         by_probability = self._decided_by == "predict_proba"
         scores = answers["probabilities" if by_probability else "scores"]
         if isinstance(self.objective_, Cost) and self._by_cost:

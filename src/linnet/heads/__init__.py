@@ -32,7 +32,7 @@ likelihood, intervals and draws, and what tables, reports and the playground sho
 name in this file, and in the core a struct in core/heads/formulas.hpp and a line in core/heads/families.def.
 """
 
-from linnet.heads.base import HEADS, Head, count_heads, head_named, heads_by_loss, weighted_sum
+from linnet.heads.base import HEADS, Head, count_heads, head_named, heads_by_loss, losses_with, weighted_sum
 from linnet.heads.base import Floats as Floats
 from linnet.heads.base import LossFunction as LossFunction
 from linnet.heads.base import Targets as Targets
@@ -69,5 +69,6 @@ __all__ = [
     "head_named",
     "heads_by_loss",
     "log_softmax",
+    "losses_with",
     "weighted_sum",
 ]

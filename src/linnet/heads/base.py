@@ -38,6 +38,12 @@ def heads_by_loss(*, keras: bool = False) -> "dict[str, type[Head]]":
     return {name: kind for kind in HEADS.values() for name in (kind.keras_losses if keras else kind.losses)}
 
 
+def losses_with(wanted: "Callable[[type[Head]], bool]") -> str:
+    """The losses of regressors whose heads have what is wanted, as a message lists them."""
+    names = [repr(kind.losses[0]) for kind in HEADS.values() if kind.losses and wanted(kind)]
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def count_heads() -> "list[type[Head]]":
     """The heads of counts, those without a parameter to estimate first."""
     return sorted((kind for kind in HEADS.values() if kind.counts), key=lambda kind: bool(kind.parameter_symbol))
@@ -58,6 +64,9 @@ class Head:
     loss_name: ClassVar[str]  # as messages say it
     losses: ClassVar[tuple[str, ...]] = ()  # names of its loss in regressors
     keras_losses: ClassVar[tuple[str, ...]] = ()  # and in Sequential
+    label_losses: ClassVar[tuple[str, ...]] = ()  # those of them whose targets are class numbers
+    table_loss: ClassVar[str] = ""  # the one of them that networks of tables offer; that of counts is the first
+    default_metric: ClassVar[str] = "loss"  # what early stopping of a regressor watches
     title: ClassVar[str] = ""  # what people call the distribution
     formulas: ClassVar[tuple[str, str]] = ("", "")  # to show: Keras' loss of one output, and its slope dloss/dz
     parameter_symbol: ClassVar[str] = ""  # in those formulas, of the parameter that is estimated, if there is one
@@ -75,6 +84,7 @@ class Head:
     classifies: ClassVar[bool] = False  # targets are classes, or yes and no
     has_probabilities: ClassVar[bool] = False  # the mean is a probability
     cut: ClassVar[float] = 0.5  # means above it say yes
+    only_yes_no: ClassVar[bool] = False  # of classes: two, or labels that each may be or not
     counts: ClassVar[bool] = False  # how often something happens: tables and the playground offer it for counts
     any_unit: ClassVar[bool] = False  # targets may be moved and scaled: the head of the new ones is `in_unit`
     wanted: ClassVar[str] = ""  # what targets must be, as messages say it
@@ -261,9 +271,14 @@ class Head:
         """
         return np.full(mean.shape, np.nan)
 
+    @classmethod
+    def has_distribution(cls) -> bool:
+        """Whether intervals can be computed and samples drawn."""
+        return cls.distribution is not Head.distribution
+
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
         """The distributions around these means, as scipy.stats has them."""
-        known = [name for name, kind in HEADS.items() if kind.distribution is not Head.distribution]
+        known = [name for name, kind in HEADS.items() if kind.has_distribution()]
         raise ConfigError(f"{self.loss_name} has no distribution: intervals and samples need one of {', '.join(known)}")
 
     def interval(self, mean: Floats, dispersion: Floats, level: float) -> tuple[Floats, Floats]:
@@ -337,17 +352,13 @@ def weighted_sum(weights: Floats, of_rows: Floats) -> float:
     return total if np.isfinite(total) else core.dot(weights, np.where(weights > 0, of_rows, 0.0))
 
 
-_RIGHT_LOSS = {  # which loss an activation goes with
-    "sigmoid": "binary cross-entropy (Bernoulli)",
-    "softmax": "categorical cross-entropy (Categorical)",
-    "exponential": "Poisson loss",
-    "identity": "squared error (Normal) or absolute error (Laplace), which go with any activation",
-}
-
-
 def _wrong_pair(kind: type[Head], activation: str) -> str:
     given = "none" if activation == "identity" else repr(activation)
     message = f"{kind.loss_name} needs activation={kind.own_activation!r} on the last layer, which has {given}"
-    if activation in _RIGHT_LOSS:
-        message += f"; {activation!r} goes with {_RIGHT_LOSS[activation]}"
+    right = [other for other in HEADS.values() if other.own_activation == activation and other.keras_losses]
+    if activation == "identity":  # which others may have, too
+        right = [other for other in right if issubclass(other, AnyActivation)]
+    if right:
+        names = " or ".join(f"{other.loss_name} (loss={other.keras_losses[0]!r})" for other in right)
+        message += f"; {activation!r} goes with {names}"
     return message

@@ -20,6 +20,8 @@ class Bernoulli(Head):
     own_activation = "sigmoid"
     loss_name = "binary cross-entropy"
     keras_losses = ("binary_crossentropy",)
+    table_loss = "binary_crossentropy"
+    only_yes_no = True
     title = "Bernoulli"
     formulas = "log(1 + e^z) − t·z", "p − t"
     nonnegative = True

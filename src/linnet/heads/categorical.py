@@ -18,6 +18,8 @@ class Categorical(Head):
     own_activation = "softmax"
     loss_name = "categorical cross-entropy"
     keras_losses = ("categorical_crossentropy", "sparse_categorical_crossentropy")
+    label_losses = ("sparse_categorical_crossentropy",)
+    table_loss = "sparse_categorical_crossentropy"
     title = "categorical"
     formulas = "log Σ e^z − z_t", "p − onehot(t)"
     coupled = True

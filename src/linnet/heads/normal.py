@@ -19,6 +19,8 @@ class Normal(AnyActivation):
     loss_name = "the normal loss"
     losses = ("squared_error", "squared")
     keras_losses = ("mse", "mean_squared_error")
+    table_loss = "mse"
+    default_metric = "r2"
     quadratic = True
     nonnegative = True
     loss_is_deviance = True

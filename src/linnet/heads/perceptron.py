@@ -18,6 +18,7 @@ class Perceptron(Head):
     family = "perceptron"
     loss_name = "the perceptron loss"
     keras_losses = ("perceptron",)
+    table_loss = "perceptron"
     title = "perceptron"
     formulas = "max(0, −t·z)", "−t where t·z ≤ 0, else 0"
     nonnegative = True

@@ -90,7 +90,7 @@ class Quantile(Head):
 
     @classmethod
     def of_regressor(cls, parameters: Mapping[str, Any]) -> "Quantile":
-        return cls(parameters["quantile"])
+        return cls(check_number(parameters["quantile"], "quantile", above=0, below=1))
 
     @classmethod
     def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> "Quantile":

@@ -274,7 +274,10 @@ def infer(
             "estimate the dispersion, so there are no standard errors, tests and intervals."
         )
     if problem.head.quasi:
-        notes.append("The dispersion is estimated; log-likelihood, AIC and BIC are Poisson's, whose dispersion is 1.")
+        notes.append(
+            "The dispersion is estimated; log-likelihood, AIC and BIC are those of the "
+            f"{problem.head.title} distribution, whose dispersion is 1."
+        )
     if penalised:
         notes.append(
             "The fit is penalised: coefficients are shrunk towards zero. Standard errors are those of the shrunken "

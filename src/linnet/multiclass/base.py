@@ -21,7 +21,7 @@ from linnet.registry import need
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
     from linnet.export.onnx.graph import Graph, Tensor
 
 Places = NDArray[np.intp]
@@ -167,7 +167,7 @@ class Reduction(Classifier):
         """How many numbers a row takes on the way to its probabilities."""
         return 4 * self.learners_.count
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx import network as part
         from linnet.export.onnx.decisions import with_winner
 

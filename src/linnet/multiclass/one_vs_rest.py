@@ -20,7 +20,7 @@ from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
     from linnet.export.onnx.graph import Graph, Tensor
 
 TIE_BREAKS = ("score", "random")
@@ -156,7 +156,7 @@ class OneVsRestClassifier(Reduction):
         nth = np.floor(draws * yes.sum(axis=1))
         return np.asarray(((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1))
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         if not self.label_table_:
             return super()._to_graph(inputs)
         from linnet.export.onnx.network import above

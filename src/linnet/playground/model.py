@@ -108,5 +108,5 @@ class Model:
         model.compile(self.state.make_optimizer(), loss=self.loss.name)
         model.build(self.network.inputs)
         model.set_weights([array for block in self.network.blocks(theta) for array in block])
-        model._network = replace(model._built(), head=self.network.head)  # with the parameter that was estimated
+        model.set_head(self.network.head)  # with the parameter that was estimated
         return model

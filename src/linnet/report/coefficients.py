@@ -158,4 +158,4 @@ def _scale(column: Any) -> float:
 def _link(model: TableModel) -> str:
     if model.classes is not None:
         return "logit"
-    return "log" if model.estimator._has_log_link() else "identity"
+    return "log" if model.estimator.has_log_link else "identity"

@@ -100,7 +100,7 @@ def heaviest(model: TableModel, rows: AppliedRows, random: np.random.Generator) 
 
     Only what is above the first layer's sums is computed again: they change by (x' - x) W of the column alone.
     """
-    predictor = model.estimator._predictor
+    predictor = model.estimator.predictor
     network = predictor.network
     columns = predictor.encoder.encode(model.read(rows).x)
     parts = [*columns.tables, *([columns.entries().toarray()] if columns.codes or columns.sparse is not None else [])]

@@ -17,7 +17,7 @@ from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 Array = NDArray[Any]
 
@@ -50,7 +50,7 @@ class ConstantModel:
                 self.dispersion_ = float(spread)
         return self
 
-    def _law(self) -> tuple[Head, Array] | None:
+    def target_distribution(self) -> tuple[Head, Array] | None:
         """The distribution of counts around the mean."""
         if "dispersion_" not in self.__dict__:  # numbers, and files of before
             return None
@@ -72,7 +72,7 @@ class ConstantModel:
             need(not self.classes or self.classes_.shape == self.mean_.shape, self, "classes_")
             need(0 < self.__dict__.get("dispersion_", 1.0) < np.inf, self, "dispersion_")
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.network import labels, largest
 
         graph = inputs.graph

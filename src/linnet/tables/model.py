@@ -9,7 +9,7 @@ import numpy as np
 
 import linnet.tables.candidates
 import linnet.tables.network  # noqa: F401 - likewise
-from linnet._sklearn import encoder_of
+from linnet._sklearn import encoder_of, prepared_encoder_of
 from linnet.checks import check_random
 from linnet.errors import ConfigError, DataError
 from linnet.export.saved import Saved
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from linnet.evaluate import Interval
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
     from linnet.tables.io.sources import Source
 
 
@@ -152,7 +152,7 @@ class TableModel(Saved):
     def read(self, data: Data | AppliedRows) -> TableRows:
         """Read rows once for any number of questions: predict, predict_proba, sample, predict_interval."""
         rows = data if isinstance(data, AppliedRows) else AppliedRows.of(self._table(data), self.schema, self.roles)
-        encoder = getattr(self.estimator, "_encoder", None)
+        encoder = prepared_encoder_of(self.estimator)
         if encoder is None:
             return TableRows(rows.x, rows.given, {}, rows.rare, {})
         encoded = encoder.encode_table(rows.x)
@@ -258,7 +258,7 @@ class TableModel(Saved):
     @property
     def law(self) -> Law | None:
         """The distribution of a new value around its mean; None of classes, and where a file does not say."""
-        own = getattr(self.estimator, "_law", None)
+        own = getattr(self.estimator, "target_distribution", None)
         try:
             found = None if own is None or self.classes is not None else own()
         except ConfigError:  # of a network whose training did not end
@@ -313,14 +313,14 @@ class TableModel(Saved):
             known = {"training": self.run.training, "files": self.run.files, "notices": self.run.notices}
         write_report(path, facts_of(self, data, **known))
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.columns import Inputs
-        from linnet.export.onnx.file import answers_of
+        from linnet.export.onnx.file import outputs_of
         from linnet.export.onnx.network import above, if_yes, labels, one_column
         from linnet.tables.onnx import table_columns
 
         graph = inputs.graph
-        answers = answers_of(self.estimator, Inputs(graph, table_columns(graph, self.schema), self.roles.shifts))
+        answers = outputs_of(self.estimator, Inputs(graph, table_columns(graph, self.schema), self.roles.shifts))
         if self.classes is not None and self.threshold is not None:
             reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
             answers["label"] = labels(graph, if_yes(graph, reached), self.classes)

@@ -17,7 +17,7 @@ from linnet.estimators.sequential.layers import Dense, Dropout, l1_l2
 from linnet.estimators.sequential.sequential import Sequential
 from linnet.fit.loop.optimizers import OPTIMIZERS as RULES
 from linnet.fit.loop.optimizers import SGD, Optimizer
-from linnet.heads import Head, count_heads, heads_by_loss
+from linnet.heads import HEADS, Head, count_heads, heads_by_loss
 from linnet.registry import UNSAVED, need, saved
 from linnet.tables.rows import numbers_of
 from linnet.tables.task import Task
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 Array = NDArray[Any]
 
@@ -38,17 +38,16 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     **RULES,
 }
 _HEADS = heads_by_loss(keras=True)
-_OF_TASK = {  # which losses a task can have, its own first
-    Task.TWO_CLASSES: ("binary_crossentropy", "sparse_categorical_crossentropy", "perceptron"),
-    Task.MANY_CLASSES: ("sparse_categorical_crossentropy", "perceptron"),
-    Task.NUMBER: ("mse",),
-    Task.COUNTS: (*(kind.keras_losses[0] for kind in count_heads()), "mse"),
-}
 
 
 def losses_of(task: Task) -> tuple[str, ...]:
     """The losses that a task can have, its own first."""
-    return _OF_TASK[task]
+    offered = [kind for kind in HEADS.values() if kind.table_loss]
+    if task.has_classes:
+        several = task is Task.MANY_CLASSES
+        return tuple(kind.table_loss for kind in offered if kind.classifies and not (several and kind.only_yes_no))
+    of_counts = [kind.keras_losses[0] for kind in count_heads()] if task is Task.COUNTS else []
+    return (*of_counts, *(kind.table_loss for kind in offered if not kind.classifies))
 
 
 def stack_of(
@@ -62,7 +61,7 @@ def stack_of(
         layers.append(Dense(units, activation, **how))
         if dropout:
             layers.append(Dropout(dropout))
-    by_class = loss == "sparse_categorical_crossentropy" or outcomes > 2
+    by_class = _HEADS[loss].coupled or outcomes > 2
     layers.append(Dense(outcomes if by_class else 1, _HEADS[loss].own_activation, **how))
     return layers
 
@@ -149,9 +148,9 @@ class TableNetwork:
             return np.asarray(self.classes_[mean.argmax(axis=1)])
         return np.asarray(self.classes_[(mean[:, 0] > self._kind().cut).astype(np.intp)])
 
-    def _law(self) -> tuple[Head, Array] | None:
+    def target_distribution(self) -> tuple[Head, Array] | None:
         """The head of counts and its dispersion; that of numbers is known to the table's model."""
-        head = self._fitted()._built().head
+        head = self._fitted().network.head
         return (head, np.array([head.parameter])) if head.counts else None
 
     @property
@@ -190,14 +189,14 @@ class TableNetwork:
             raise ConfigError(f"{name} must be one for all or one for each of the {count} layers, got {values!r}")
         return values
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.columns import Features
         from linnet.export.onnx.network import by_z, mean, network_output, one_column
 
         model, graph = self._fitted(), inputs.graph
-        network = model._built()
+        network = model.network
         x = Features(inputs.table(network.inputs, "float32"), None, 0)
-        z = network_output(graph, x, network, model._weights())
+        z = network_output(graph, x, network, model.theta)
         if self.classes_ is None:
             return {"variable": mean(graph, network.head, z)}
         if len(self.classes_) == 2 and network.outputs == 2:  # what tells them apart is the difference alone

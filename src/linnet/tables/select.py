@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._sklearn import prepared_encoder_of
 from linnet.errors import ConfigError, DataError, DataWarning, FitWarning, LinnetError, hearing, warn
 from linnet.evaluate.metric import Metric, Needs
 from linnet.evaluate.metrics import metric_named
@@ -177,7 +178,7 @@ class _Rows:
 
     def predictions(self, model: TableModel) -> Predictions:
         """What a model predicts of the held-out rows, which are encoded once per encoder."""
-        encoder = getattr(model.estimator, "_encoder", None)
+        encoder = prepared_encoder_of(model.estimator)
         rows = next((rows for known, rows in self.read if known is encoder), None)
         if rows is None:
             rows = model.read(self.held_out.applied)

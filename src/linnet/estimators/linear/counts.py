@@ -22,7 +22,7 @@ _DISPERSION_TOLERANCE = 1e-12  # relative
 class CountRegressor(PenalisedRegressor):
     """Counts, whose predicted distribution follows from the mean and the dispersion."""
 
-    def _law(self) -> tuple[Head, Floats]:
+    def target_distribution(self) -> tuple[Head, Floats]:
         """The fitted head and the dispersion around its means."""
         return self._fitted_head(), np.array([self._spread()])
 
@@ -31,7 +31,7 @@ class CountRegressor(PenalisedRegressor):
     ) -> tuple[Floats, Floats]:
         """Return lower and upper ends of the interval that contains a new row's count with probability `level`."""
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        head, spread = self._law()
+        head, spread = self.target_distribution()
         low, high = head.interval(mean, spread, level)
         return low[:, 0], high[:, 0]
 
@@ -43,7 +43,7 @@ class CountRegressor(PenalisedRegressor):
         `random_state`: an integer, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
         mean = self.predict(X, offset=offset, exposure=exposure)[:, None]
-        head, spread = self._law()
+        head, spread = self.target_distribution()
         return head.draw(mean, spread, check_random(random_state))[:, 0]
 
     def _spread(self) -> float:

@@ -22,7 +22,7 @@ from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 
 class PenalisedRegressor(Regressor, LinearModel):
@@ -94,8 +94,10 @@ class PenalisedRegressor(Regressor, LinearModel):
             l1=self.alpha * self.l1_ratio * total,
         )
 
-    def _has_log_link(self) -> bool:
-        return self._head().output.name == "exponential"
+    @property
+    def has_log_link(self) -> bool:
+        """Whether the mean is e^z, so that effects multiply it."""
+        return self._head().log_link
 
     def _fitted_head(self) -> Head:
         """The distribution that was fitted, whatever the parameters are now."""
@@ -105,7 +107,7 @@ class PenalisedRegressor(Regressor, LinearModel):
         """Return the predicted mean of each row."""
         return self._fitted_head().mean(self._z(X, offset, exposure))[:, 0]
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.network import mean
 
         return {"variable": mean(inputs.graph, self._fitted_head(), self._z_graph(inputs))}
@@ -179,7 +181,7 @@ class TweedieRegressor(PenalisedRegressor):
 
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
         super()._take(weights, biases, y)
-        self._family = float(self.power), "log" if self._has_log_link() else "identity"
+        self._family = float(self.power), "log" if self.has_log_link else "identity"
 
     def _fitted_head(self) -> Head:
         return super()._fitted_head() if self._family is None else Tweedie(*self._family)

@@ -22,7 +22,7 @@ from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 
 @saved
@@ -105,7 +105,7 @@ class Ridge(Regressor, LinearModel):
         z = self._z(X, offset)
         return z if np.ndim(self.coef_) == 2 else z[:, 0]
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         return {"variable": self._z_graph(inputs)}
 
     def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:

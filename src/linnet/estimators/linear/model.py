@@ -62,7 +62,9 @@ class LinearModel(Estimator):
         """How many outputs `coef_` must have; None: as many as it has."""
         return 1
 
-    def _has_log_link(self) -> bool:
+    @property
+    def has_log_link(self) -> bool:
+        """Whether the mean is e^z, so that effects multiply it."""
         return False
 
     def _messages(self) -> FitMessages:
@@ -248,7 +250,7 @@ class LinearModel(Estimator):
 
     def _shift(self, offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
         """What is added to z, rows x outputs."""
-        if exposure is not None and not self._has_log_link():
+        if exposure is not None and not self.has_log_link:
             raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         return as_offset(offset, exposure, rows, outputs)
 

@@ -14,10 +14,10 @@ from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.data.tabular_encoder import Preparer
+from linnet.data.tabular_encoder import TabularEncoder
 from linnet.errors import ConfigError, DataError, FitError, unknown_name
 from linnet.estimators.inputs import shift_names
-from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, solve
+from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, Recipe, solve
 from linnet.estimators.mlp.parameters import NetworkParameters
 from linnet.estimators.mlp.predictor import Predictor, shift
 from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out
@@ -52,7 +52,7 @@ class NetworkEstimator(NetworkParameters):
     best_validation_score_: float | None
     history_: dict[str, list[float]]
     stop_reason_: StopReason
-    _encoder: Encoder | Preparer
+    _encoder: Encoder | TabularEncoder
     _predictor: Predictor
     _views: list[Array]  # what coefs_ and intercepts_ were
     _state: OptimizerState
@@ -72,16 +72,16 @@ class NetworkEstimator(NetworkParameters):
         "stop_reason_": StopReason,
         "t_": int,
         "validation_scores_": list[float] | None,
-        "_encoder": Encoder | Preparer,
+        "_encoder": Encoder | TabularEncoder,
         "_seed": int,
     }
 
     # ---- what kinds of estimators differ in ----
 
     @property
-    @abstractmethod
-    def _is_tabular(self) -> bool:
-        """Whether columns are prepared and an ensemble is trained, as linnet.estimators.tabular does."""
+    def _recipe(self) -> Recipe:
+        """How tables are encoded and networks trained: one network, unless a kind of estimator has it otherwise."""
+        return ONE_NETWORK
 
     @classmethod
     @abstractmethod
@@ -109,7 +109,7 @@ class NetworkEstimator(NetworkParameters):
             raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
         if settings.full_batch and settings.clip_norm is not None:
             raise ConfigError("clip_norm cuts the steps of a solver that goes by epochs, not those of 'lbfgs'")
-        if settings.full_batch and self._is_tabular:
+        if settings.full_batch and self._recipe.ensemble:
             raise ConfigError("solver='lbfgs' does not go with networks for tables, which train by epochs")
         if incremental and settings.early_stopping:
             raise ConfigError("partial_fit does not support early_stopping=True")
@@ -125,7 +125,7 @@ class NetworkEstimator(NetworkParameters):
         if problem.settings.full_batch:
             self._take(problem, solve(problem))
         else:
-            self._take(problem, self._fitter(problem, once=once).run(lambda: self._description(problem)))
+            self._take(problem, self._recipe.fitter(problem, once).run(lambda: self._description(problem)))
 
     def fit_stream(self, X: object, y: object, sample_weight: object = None, **options: Any) -> Iterator[Epoch]:
         """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
@@ -136,7 +136,7 @@ class NetworkEstimator(NetworkParameters):
         problem = self._prepare(X, y, sample_weight, **options)  # now, so that errors come before the first record
         if problem.settings.full_batch:
             raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
-        return self._records(problem, self._fitter(problem, once=False))
+        return self._records(problem, self._recipe.fitter(problem, False))
 
     def _records(self, problem: Problem, fitter: Fitter) -> Iterator[Epoch]:
         """The run's records; the model takes over what was learned epoch by epoch, unless a later fit has begun."""
@@ -162,14 +162,6 @@ class NetworkEstimator(NetworkParameters):
             if not training.learned:
                 self.__dict__ = before
             raise KeyboardInterrupt
-
-    def _fitter(self, problem: Problem, *, once: bool) -> Fitter:
-        """A run that has not begun."""
-        if not self._is_tabular:
-            return NetworkFitter(problem, once=once)
-        from linnet.estimators.tabular.fitter import TabularFitter  # which is made of what is here
-
-        return TabularFitter(problem)
 
     def _check_options(self, given: Mapping[str, object], method: str) -> None:
         """Refuse what fit does not take either."""
@@ -198,16 +190,16 @@ class NetworkEstimator(NetworkParameters):
     ) -> Problem:
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        settings, tabular = self._settings(), self._is_tabular
+        settings, recipe = self._settings(), self._recipe
         self._check(settings, by_epochs=incremental or eval_set is not None, incremental=incremental)
-        early = bool(settings.early_stopping) and not (settings.full_batch or tabular)
+        early = bool(settings.early_stopping) and not (settings.full_batch or recipe.ensemble)
         fresh = not (self.__sklearn_is_fitted__() and (incremental or bool(settings.warm_start)))
         if seed is None:
             seed = int(check_random(settings.random_state).randint(2**31 - 1)) if fresh else self._seed
         like = object.__new__(type(self)) if fresh else self  # which knows the columns: fit may fail, and self stays
-        encoder: Encoder | Preparer
+        encoder: Encoder | TabularEncoder
         if fresh:
-            encoder, columns = Preparer.learn(X) if tabular else Encoder.learn(X, gaps="fill")
+            encoder, columns = recipe.learn_encoder(X)
             check_form(like, X, reset=True)
         else:
             encoder, columns = self._encoder, self._encode(X)
@@ -228,7 +220,7 @@ class NetworkEstimator(NetworkParameters):
                 )
         elif early:
             rows, validation = hold_out(rows, settings.validation_fraction, seed, stratified=targets.stratified)
-        if eval_metric is not None and validation is None and not tabular:
+        if eval_metric is not None and validation is None and not recipe.ensemble:
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
         wanted = several_metrics(eval_metric)
         if early and not wanted:
@@ -318,6 +310,11 @@ class NetworkEstimator(NetworkParameters):
             for mine, place in zip(given, places, strict=True):
                 place[:] = mine
         return self._predictor.with_theta(theta)
+
+    @property
+    def predictor(self) -> Predictor:
+        """What predicts: the encoder, the network, and the parameters of each of its members."""
+        return self._current()
 
     @property
     def members_(self) -> list[list[Block]]:
@@ -427,7 +424,7 @@ class NetworkEstimator(NetworkParameters):
 
     def _input_encoder(self) -> Encoder | None:
         encoder = self.__dict__.get("_encoder")
-        return encoder.encoder if isinstance(encoder, Preparer) else encoder
+        return encoder.encoder if isinstance(encoder, TabularEncoder) else encoder
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_predictor" in self.__dict__
@@ -435,11 +432,17 @@ class NetworkEstimator(NetworkParameters):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._is_tabular
+        tags.input_tags.allow_nan = self._recipe.allows_missing
         tags.non_deterministic = False
         return tags
 
 
+ONE_NETWORK = Recipe(
+    learn_encoder=lambda X: Encoder.learn(X, gaps="fill"),
+    fitter=lambda problem, once: NetworkFitter(problem, once=once),
+    ensemble=False,
+    allows_missing=False,
+)
 _NOT_KEPT = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from what is
 _FEATURES = ("n_features_in_", "feature_names_in_")
 _OF_PREDICTOR = ("_network", "_theta", "_members", "_range", "_shifts")  # in files

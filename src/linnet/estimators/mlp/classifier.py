@@ -24,7 +24,7 @@ from linnet.registry import saved
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 
 class NetworkClassifier(Classifier, NetworkEstimator):
@@ -92,7 +92,7 @@ class NetworkClassifier(Classifier, NetworkEstimator):
 
     # ---- inside ----
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.network import above, by_z
 
         z, mean = self._current().graph(inputs)

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from linnet.data.columns import as_columns
+from linnet.data.columns import Columns, as_columns
+from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.table import Array
+from linnet.data.tabular_encoder import TabularEncoder
 from linnet.errors import ConfigError, FitWarning, FormatError, known_as, warn
 from linnet.estimators.mlp.predictor import Predictor
 from linnet.estimators.mlp.problem import Problem
@@ -70,6 +72,16 @@ class Fitted:
     state: OptimizerState
     dispersion: Floats | None = None  # of the targets around their means, if that is measured
     done: bool = False  # or the run goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a kind of network estimator encodes tables and trains."""
+
+    learn_encoder: Callable[[object], tuple[Encoder | TabularEncoder, Columns]]
+    fitter: "Callable[[Problem, bool], Fitter]"  # of a problem, for one epoch or for all
+    ensemble: bool  # several networks train by epochs, each of which holds out rows of its own
+    allows_missing: bool  # in columns of numbers of arrays
 
 
 class Fitter(ABC):

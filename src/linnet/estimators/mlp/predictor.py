@@ -8,11 +8,11 @@ import numpy as np
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.table import Array
-from linnet.data.tabular_encoder import Preparer
+from linnet.data.tabular_encoder import TabularEncoder
 from linnet.errors import ConfigError
 from linnet.estimators.inputs import as_offset
 from linnet.fit.objective import Objective, predict
-from linnet.heads import Head
+from linnet.heads import Head, losses_with
 from linnet.model.network import Block, Network, Theta
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Predictor:
     """Columns in, predictions out; it holds nothing that prediction changes."""
 
-    encoder: Encoder | Preparer
+    encoder: Encoder | TabularEncoder
     network: Network
     members: tuple[Theta, ...]  # the parameters of each network; z is their mean
     range: tuple[Array, Array] | None = None  # least and largest prediction of each output, of an ensemble
@@ -97,6 +97,7 @@ class Predictor:
 
 def shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
     """What is added to the z of so many rows: the offset, and the logarithm of the exposure."""
-    if exposure is not None and head.output.name != "exponential":
-        raise ConfigError("an exposure needs a loss with the log link: loss='poisson' or 'gamma'")
+    if exposure is not None and not head.log_link:
+        with_log_link = losses_with(lambda kind: kind.log_link)
+        raise ConfigError(f"an exposure needs a loss with the log link: loss={with_log_link}")
     return as_offset(offset, exposure, rows, outputs)

@@ -7,6 +7,7 @@ from typing import Any
 from linnet._sklearn import parameters
 from linnet.errors import ConfigError, unknown_name, warn
 from linnet.estimators.mlp.base import NetworkEstimator
+from linnet.estimators.mlp.fitter import Recipe
 from linnet.estimators.mlp.settings import AUTO, CHOSEN, SCIKIT_LEARN, Settings, resolve
 from linnet.export.parameters import comparable, to_json
 
@@ -31,11 +32,11 @@ class PresetDoor(NetworkEstimator):
     @staticmethod
     @abstractmethod
     def _behind() -> type[NetworkEstimator]:
-        """The tabular estimator whose defaults a preset takes."""
+        """The tabular estimator whose defaults and recipe a preset takes."""
 
     @property
-    def _is_tabular(self) -> bool:
-        return self.preset is not None
+    def _recipe(self) -> Recipe:
+        return super()._recipe if self.preset is None else object.__new__(self._behind())._recipe
 
     @classmethod
     def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linnet._sklearn import Estimator, check_form
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
-from linnet.data.tabular_encoder import Preparer
+from linnet.data.tabular_encoder import TabularEncoder
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.mlp.predictor import shift
@@ -44,7 +44,7 @@ class Problem:
     """All that a fit is given, encoded and checked."""
 
     settings: Settings
-    encoder: Encoder | Preparer
+    encoder: Encoder | TabularEncoder
     features: Mapping[str, Any]  # n_features_in_ and feature_names_in_
     targets: Targets
     rows: Rows
@@ -102,7 +102,7 @@ def hold_out(rows: Rows, fraction: float, seed: int, *, stratified: bool) -> tup
 
 def evaluation_rows(
     model: Estimator,
-    encoder: Encoder | Preparer,
+    encoder: Encoder | TabularEncoder,
     targets: Targets,
     eval_set: object,
     offset: object,

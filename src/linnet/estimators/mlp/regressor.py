@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._sklearn import Regressor, available_if, r_squared
-from linnet.checks import check_number, check_random
+from linnet.checks import check_random
 from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.inputs import one_target
 from linnet.estimators.mlp.base import NetworkEstimator
@@ -19,13 +19,13 @@ from linnet.estimators.mlp.targets import NumberTargets
 from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.schedules import Schedule
-from linnet.heads import Custom, Floats, Head, NegativeBinomial, heads_by_loss
+from linnet.heads import Custom, Floats, Head, heads_by_loss, losses_with
 from linnet.registry import saved
 from linnet.theory import graph
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 
 class NetworkRegressor(Regressor, NetworkEstimator):
@@ -79,7 +79,7 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         rows, which a flexible network fits too well.
         """
         mean = self._output(X, offset, exposure).astype(np.float64)
-        head, spread = self._law()
+        head, spread = self.target_distribution()
         low, high = head.interval(mean, spread, level)
         return self._flat(low), self._flat(high)
 
@@ -91,15 +91,14 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         `random_state`: a whole number, a RandomState or Generator of numpy.random, or None for NumPy's own.
         """
         mean = self._output(X, offset, exposure).astype(np.float64)
-        head, spread = self._law()
+        head, spread = self.target_distribution()
         return self._flat(head.draw(mean, spread, check_random(random_state)))
 
     # ---- inside ----
 
     def _settings(self) -> Settings:
-        check_number(self.huber_delta, "huber_delta", above=0)
-        check_number(self.quantile, "quantile", above=0, below=1)
-        NegativeBinomial.of_dispersion(self.dispersion)
+        for kind in heads_by_loss().values():  # parameters of other losses are checked, too
+            kind.of_regressor(self._params)
         return super()._settings()
 
     def _learn_targets(self, y: object, rows: int, classes: Any = None) -> tuple[NumberTargets, Mapping[str, Any]]:
@@ -119,10 +118,10 @@ class NetworkRegressor(Regressor, NetworkEstimator):
             raise unknown_name("loss", self.loss, known)
         return known[self.loss].of_regressor(self._params)
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         return {"variable": self._current().graph(inputs)[1]}
 
-    def _law(self) -> tuple[Head, Floats]:
+    def target_distribution(self) -> tuple[Head, Floats]:
         """The head that was fitted and the dispersion around its means."""
         return self._predictor.network.head, self._spread()
 
@@ -130,10 +129,8 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         if not hasattr(self, "dispersion_"):
             raise ConfigError("the spread of targets is known when training has ended")
         if self.dispersion_ is None:
-            raise ConfigError(
-                f"loss={self.loss!r} has no distribution: use squared_error, absolute_error, poisson, gamma or "
-                "negative_binomial"
-            )
+            known = losses_with(lambda kind: kind.has_distribution())
+            raise ConfigError(f"loss={self.loss!r} has no distribution: use {known}")
         return self.dispersion_
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:

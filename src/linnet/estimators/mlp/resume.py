@@ -88,7 +88,7 @@ def _train_on(
     for name in ("classes", "columns", "metrics"):
         if saved.model[name] != now[name]:
             raise DataError(f"cannot resume with other data: the {name} {_change(saved.model[name], now[name])}")
-    fitter = model._fitter(problem, once=False)
+    fitter = model._recipe.fitter(problem, False)
     fitter.go_on(saved)
     model._take(problem, fitter.run(lambda: now, saved))
 

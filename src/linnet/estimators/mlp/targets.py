@@ -14,7 +14,7 @@ from linnet.data.table import Array
 from linnet.data.targets import as_values, check_values, class_weights
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.inputs import one_target, row_weights
-from linnet.heads import Bernoulli, Categorical, Head, Normal
+from linnet.heads import Bernoulli, Categorical, Head
 
 
 class Targets(ABC):
@@ -183,7 +183,7 @@ class NumberTargets(Targets):
 
     @property
     def default_metric(self) -> str:
-        return "r2" if isinstance(self.head, Normal) else "loss"
+        return self.head.default_metric
 
     @property
     def attributes(self) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
 from linnet.export.saved import Saved, row_of_zeros
 from linnet.fit.loop.optimizers import Optimizer, as_optimizer
 from linnet.fit.loop.training import OptimizerState
+from linnet.heads import Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta, need_parameters
 from linnet.registry import need
@@ -24,7 +25,7 @@ from linnet.untrusted import fits
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
-    from linnet.export.onnx.file import Answers
+    from linnet.export.onnx.file import Outputs
 
 DTYPE = "float32"  # as in Keras
 
@@ -51,13 +52,13 @@ class SequentialModel(Saved):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._stack.layers!r})"
 
-    def _to_graph(self, inputs: "Inputs") -> "Answers":
+    def _to_graph(self, inputs: "Inputs") -> "Outputs":
         from linnet.export.onnx.columns import Features
         from linnet.export.onnx.network import mean, network_output
 
-        network, graph = self._built(), inputs.graph
+        network, graph = self.network, inputs.graph
         x = Features(inputs.table(network.inputs, DTYPE), None, 0)
-        output = mean(graph, network.head, network_output(graph, x, network, self._weights()))
+        output = mean(graph, network.head, network_output(graph, x, network, self.theta))
         return {"probabilities" if network.head.has_probabilities else "variable": output}
 
     # ---- building ----
@@ -96,7 +97,7 @@ class SequentialModel(Saved):
         self._state = OptimizerState()
         if self._theta is not None:
             self.build()  # now, under its new head, so that predicting changes nothing
-            network = self._built()
+            network = self.network
             if known is not None and type(known.head) is type(network.head):  # what was estimated of it stays
                 self._network = replace(network, head=network.head.with_parameter(known.head.parameter))
 
@@ -120,7 +121,7 @@ class SequentialModel(Saved):
     def get_weights(self) -> list[Array]:
         """Copies of W (inputs x units) and b (units) of every Dense layer, in order."""
         arrays = []
-        for layer, block in zip(self._stack.dense(), self._built().blocks(self._weights()), strict=True):
+        for layer, block in zip(self._stack.dense(), self.network.blocks(self.theta), strict=True):
             arrays.append(block.weights.copy())
             if layer.use_bias:
                 arrays.append(block.biases.copy())
@@ -128,7 +129,7 @@ class SequentialModel(Saved):
 
     def set_weights(self, weights: Sequence[object]) -> None:
         """Take parameters in the order and shapes of `get_weights`."""
-        theta = np.zeros_like(self._weights())
+        theta = np.zeros_like(self.theta)
         if not isinstance(weights, Sequence):
             raise DataError(f"weights must be a list of arrays as get_weights gives it, got {type(weights).__name__}")
         given = [as_array(array, f"weights[{place}]") for place, array in enumerate(weights)]
@@ -140,19 +141,25 @@ class SequentialModel(Saved):
             for place, array in enumerate(given)
             for wide in [array.shape[1] if array.ndim == 2 else 1]
         )
-        for layer, block in zip(self._stack.dense(), self._built().blocks(theta), strict=True):
+        for layer, block in zip(self._stack.dense(), self.network.blocks(theta), strict=True):
             block.weights[:] = next(arrays)
             if layer.use_bias:
                 block.biases[:] = next(arrays)
         self._theta = theta
 
+    def set_head(self, head: Head) -> None:
+        """Take a head with another value of the parameter that is estimated, such as a dispersion."""
+        if type(head) is not type(self.network.head):
+            raise ConfigError(f"the model's head is {self.network.head!r}, not {head!r}: compile it with another loss")
+        self._network = replace(self.network, head=head)
+
     def count_params(self) -> int:
         """Number of parameters."""
-        return self._built().free_parameters
+        return self.network.free_parameters
 
     def summary(self, print_fn: Callable[[str], object] = print) -> None:
         """Print the layers, their output shapes and their numbers of parameters."""
-        print_fn(summary(self._stack.layers, self._built()))
+        print_fn(summary(self._stack.layers, self.network))
 
     # ---- files ----
 
@@ -176,14 +183,18 @@ class SequentialModel(Saved):
             raise ConfigError("compile the model first: model.compile(optimizer='sgd', loss='mse')")
         return self._optimizer, self._loss
 
-    def _built(self) -> Network:
+    @property
+    def network(self) -> Network:
+        """The layers' shapes, activations and penalties, and the head; built now if need be."""
         if self._network is None:
             self.build()
         assert self._network is not None
         return self._network
 
-    def _weights(self) -> Theta:
-        self._built()
+    @property
+    def theta(self) -> Theta:
+        """All parameters in one vector, of which `get_weights` has the parts."""
+        _ = self.network  # built now if need be
         assert self._theta is not None
         return self._theta
 
@@ -199,4 +210,4 @@ class SequentialModel(Saved):
         """The network for a table and its parameters, made now if need be."""
         if self._network is None or self._theta is None:
             self.build(table.shape[1])
-        return self._built(), self._weights()
+        return self.network, self.theta

@@ -56,7 +56,7 @@ class Loss:
         count = len(x)
         head = self.kind()
         signs = head.classifies and not head.has_probabilities
-        if self.name == "sparse_categorical_crossentropy" or (signs and outputs > 1 and _one_number_a_row(y)):
+        if self.name in self.kind.label_losses or (signs and outputs > 1 and _one_number_a_row(y)):
             if head.coupled and np.asarray(y).shape == (count, outputs) and outputs > 1:
                 raise DataError(
                     f"{name} has one column a class, but sparse_categorical_crossentropy takes one class number a row: "

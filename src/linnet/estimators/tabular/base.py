@@ -4,16 +4,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from linnet._sklearn import inherited
+from linnet.data.tabular_encoder import TabularEncoder
 from linnet.estimators.mlp.base import NetworkEstimator
+from linnet.estimators.mlp.fitter import Recipe
 from linnet.estimators.mlp.settings import CHOSEN, resolve
+from linnet.estimators.tabular.fitter import TabularFitter
+
+TABULAR = Recipe(
+    learn_encoder=TabularEncoder.learn,
+    fitter=lambda problem, once: TabularFitter(problem),
+    ensemble=True,
+    allows_missing=True,
+)
 
 
 class TabularEstimator(NetworkEstimator):
     """A network estimator that is an ensemble of tabular networks."""
 
     @property
-    def _is_tabular(self) -> bool:
-        return True
+    def _recipe(self) -> Recipe:
+        return TABULAR
 
     @classmethod
     def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.encoder import Encoder, Level
-from linnet.data.tabular_encoder import Numbers, Preparer
+from linnet.data.tabular_encoder import Numbers, TabularEncoder
 from linnet.errors import ConfigError
 from linnet.export.onnx.graph import Graph, Tensor
 
@@ -77,7 +77,7 @@ class Features(NamedTuple):
     levels: int
 
 
-def features(inputs: Inputs, encoder: Encoder | Preparer, type: str) -> Features:
+def features(inputs: Inputs, encoder: Encoder | TabularEncoder, type: str) -> Features:
     """Encode raw columns for a model that computes in this type."""
     graph = inputs.graph
     new: list[NDArray[Any]]  # codes of each column
@@ -96,9 +96,9 @@ def features(inputs: Inputs, encoder: Encoder | Preparer, type: str) -> Features
         dense = inputs.table(inner.width, type if isinstance(encoder, Encoder) else "float64")
     if dense is not None and isinstance(encoder, Encoder) and inner.medians:
         dense = _filled(graph, dense, inner)
-    elif dense is not None and isinstance(encoder, Preparer) and encoder.numbers is not None:
+    elif dense is not None and isinstance(encoder, TabularEncoder) and encoder.numbers is not None:
         dense = _prepared(graph, dense, encoder.numbers)
-    elif dense is not None and isinstance(encoder, Preparer) and encoder.largest is not None:
+    elif dense is not None and isinstance(encoder, TabularEncoder) and encoder.largest is not None:
         dense = graph.add("Div", dense, encoder.largest.astype(np.float64))
     return Features(None if dense is None else graph.cast(dense, type), codes, levels)
 

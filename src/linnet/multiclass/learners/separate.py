@@ -101,7 +101,7 @@ class SeparateLearners(Learners):
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
         """The log-odds of linnet's own classifiers in an ONNX graph: their z, or from their probabilities."""
-        from linnet.export.onnx.file import answers_of
+        from linnet.export.onnx.file import outputs_of
         from linnet.export.onnx.network import log_odds
 
         graph, z = inputs.graph, {}
@@ -110,7 +110,7 @@ class SeparateLearners(Learners):
             raise ConfigError("to_onnx: no problem has rows of both classes")
         inputs.types_differ = True  # networks compute in float32, or in float64 if their rows are few
         for problem, model in models.items():
-            answers = answers_of(model, inputs)
+            answers = outputs_of(model, inputs)
             one = (
                 answers["scores"]
                 if "scores" in answers

@@ -1,0 +1,99 @@
+"""Each room stands on what other rooms offer, not on their insides.
+
+A private name may be used in the room that defines it. Where a name is defined in several rooms, each may use it:
+which object it is of cannot be read off the source.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import linnet
+
+FOLDER = Path(linnet.__file__).parent
+FILES = sorted(FOLDER.rglob("*.py"))
+PROTOCOL = {  # what files and graphs ask of an object, if it has it: see registry.py and export/onnx/file.py
+    "_file_state",
+    "_from_file",
+    "_check_file",
+    "_arguments",
+    "_to_graph",
+    "_made_up_row",
+}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(FOLDER).parts[0].removesuffix(".py")
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in PROTOCOL
+
+
+def is_own(value: ast.expr) -> bool:
+    """self, cls or super()."""
+    if isinstance(value, ast.Call):
+        value = value.func
+    return isinstance(value, ast.Name) and value.id in ("self", "cls", "super")
+
+
+def foreign_private_names(tree: ast.AST) -> Iterator[str]:
+    """Private attributes of anything but the object itself, and private names imported from linnet's modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value):
+            yield node.attr
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linnet"):
+            yield from (each.name for each in node.names if is_private(each.name))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "setattr"):
+            name = node.args[1]
+            if isinstance(name, ast.Constant) and is_private(str(name.value)) and not is_own(node.args[0]):
+                yield str(name.value)
+
+
+def defined_private_names(tree: ast.AST) -> Iterator[str]:
+    """Private functions, methods, classes, variables and attributes that a file makes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and is_private(node.name):
+            yield node.name
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            yield node.attr
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and is_private(node.id):
+            yield node.id
+
+
+TREES = {path: ast.parse(path.read_text()) for path in FILES}
+MODULES = {path.stem for path in FILES} | {"_core"}
+DEFINED: dict[str, set[str]] = defaultdict(set)  # rooms, by name
+for each_path, each_tree in TREES.items():
+    for each_name in defined_private_names(each_tree):
+        DEFINED[each_name].add(room(each_path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(FOLDER)) for path in FILES])
+def test_no_private_name_of_another_room_is_used(path: Path) -> None:
+    used = {name for name in foreign_private_names(TREES[path]) if DEFINED[name] and name not in MODULES}
+    assert not {name for name in used if room(path) not in DEFINED[name]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model._check_params()",
+        "self.estimator._encoder",
+        "from linnet.estimators.logistic import _whole_classes",
+        "getattr(model, '_penalty')",
+    ],
+)
+def test_what_is_private_is_found(line: str) -> None:
+    assert list(foreign_private_names(ast.parse(line)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["self._draws(X)", "super()._labels(y)", "from linnet._native import core", "model.__dict__", "cls._names"],
+)
+def test_what_is_its_own_is_not(line: str) -> None:
+    assert not list(foreign_private_names(ast.parse(line)))
