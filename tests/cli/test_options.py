@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import linnet
 from linnet.errors import ConfigError, DataError
 from linnet.tables.model import TableModel
+from linnet.tables.options import option_names
 
 from .in_process import Said, call
 
@@ -273,3 +275,27 @@ def test_the_result_is_told_before_the_page_is_made(folder: Path) -> None:
     lines = call(*words, "-o", "r.linnet", "--report", "r.html", cwd=folder).out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("saved")] == ["r.linnet", "r.html"]
     assert (folder / "r.html").stat().st_size > 10_000
+
+
+def test_the_command_has_an_option_for_every_parameter() -> None:
+    from typer.main import get_command
+
+    from linnet.cli import app
+
+    train = get_command(app).commands["train"]  # type: ignore[attr-defined]
+    options = {name.lstrip("-") for each in train.params for name in each.opts}
+    own = {"data", "target", "delimiter", "out", "o", "report", "json", "help"}  # of the command alone
+    assert options - own == {*option_names().values()} - {"verbose"}  # it shows progress on a terminal
+
+
+def test_the_command_that_is_printed_trains_the_same_model(folder: Path, tmp_path: Path) -> None:
+    words = ["data.csv", "--target", "sold", "--model", "mlp", "--hidden", "4,3", "--dropout", "0.1,0.2", "--epochs", "3"]
+    words += ["--activation", "relu,tanh", "--class-weight", "yes=2,no=1", *DROP, "--valid", "0.3", "--threshold", "0.4"]
+    words += ["--metric", "f2", "--learning-rate", "0.02", "--seed", "3"]
+    said = call("train", *words, "-o", tmp_path / "first.linnet", "--json", cwd=folder)
+    assert said.code == 0, said.err
+    command = shlex.split(json.loads(said.out)["command"])
+    assert call(*command[1:], "-o", tmp_path / "second.linnet", cwd=folder).code == 0
+    assert (tmp_path / "first.linnet").read_bytes() == (tmp_path / "second.linnet").read_bytes()
+    report = json.loads(call("report", tmp_path / "first.linnet", "data.csv", "--json", cwd=folder).out)
+    assert shlex.split(report["command"])[3:] == command[3:]

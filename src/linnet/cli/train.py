@@ -1,7 +1,7 @@
 """`linnet train`: a table in, a model file and a report out."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from linnet.tables.options import Options
 
 Text = str | None
-_CHANGE_NOTHING = ("data", "threads", "checkpoint", "resume", "out", "report", "as_json")
 
 
 def train(
-    context: typer.Context,
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
@@ -123,7 +121,8 @@ def train(
     check_out(out, report, run, data=[*data, *([] if _is_number(valid) else [valid])])
     listener = _listener(console, data, quiet=as_json)
     found = train_on(data, target, options, listener, folder=out.parent, delimiter=character(delimiter))
-    found = replace(found, facts={**found.facts, "settings": _settings(context.command.params, context.params)})
+    asked = {"target": target, **options.given} | ({} if delimiter is None else {"delimiter": delimiter})
+    found = replace(found, facts={**found.facts, "parameters": asked, "by": "command"})
     found.save(out)
     _say_result(console, found, out, options)
     if report is not None:
@@ -134,24 +133,12 @@ def train(
         print(json_text({**_as_json(found, out), **_of_the_run(found, data)}))
 
 
-def _settings(known: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given and change the result, by name; the data themselves are no part of a model."""
-    settings = {
-        option.name: given[option.name]
-        for option in known
-        if option.name and option.name not in _CHANGE_NOTHING and given[option.name] not in (None, [], option.default)
-    }
-    if not _is_number(str(settings.get("valid", 0))):
-        settings["valid"] = "FILE"
-    return settings
-
-
 def _of_the_run(model: "TableModel", data: list[str]) -> dict[str, Any]:
     """What is known of a run besides its model."""
-    from linnet.report.facts import command_of
+    from linnet.tables.options import command_of
 
     assert model.run is not None
-    command = command_of(model.facts["settings"], data)
+    command = command_of(model.facts["parameters"], data)
     return {"files": list(model.run.files), "command": command, "notices": list(model.run.notices)}
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shlex
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from linnet.heads import Floats, Head
 from linnet.playground.session import Leg, Session
 from linnet.playground.state import State
 from linnet.tables.model import TableModel, Tried
+from linnet.tables.options import command_of
 from linnet.tables.select import LEAST_ROWS
 from linnet.tables.task import Task
 
@@ -73,24 +73,24 @@ def command(session: Session) -> str:
     """
     state, model = session.state, session.model
     train, test = (f"{state.data}-{part}.csv" for part in PARTS)
-    words = ["linnet", "train", train, "--valid", test, "--target", _target_name(session)]
-    words += ["--task", session.data.task, "--model", "sequential"]
-    if state.layers:
-        words += ["--hidden", ",".join(str(layer.units) for layer in state.layers)]
-        words += ["--activation", ",".join(layer.activation for layer in state.layers)]
-    if any(layer.dropout for layer in state.layers):
-        words += ["--dropout", ",".join(repr(layer.dropout) for layer in state.layers)]
-    words += ["--loss", model.loss.name, "--initializer", state.initialiser]
-    for name, strength in (("--l1", state.l1), ("--l2", state.l2)):
-        words += [name, repr(strength)] if strength else []
-    words += ["--optimizer", state.optimizer, "--learning-rate", repr(state.rate), "--batch-size", str(state.batch)]
-    if _moved(session) and not model.has_scores_only:
-        words += ["--threshold", repr(state.threshold)]
-    lines = [shlex.join([*words, "--epochs", str(session.epochs), "--seed", str(state.seed)])]
+    layers, moved = state.layers, _moved(session) and not model.has_scores_only
+    asked: dict[str, Any] = {"valid": test, "target": _target_name(session)}
+    asked |= {"task": session.data.task, "model": "sequential"}
+    if layers:
+        asked |= {"hidden_layer_sizes": [layer.units for layer in layers]}
+        asked |= {"activation": [layer.activation for layer in layers]}
+    if any(layer.dropout for layer in layers):
+        asked["dropout"] = [layer.dropout for layer in layers]
+    asked |= {"loss": model.loss.name, "initializer": state.initialiser}
+    asked |= {name: strength for name, strength in (("l1", state.l1), ("l2", state.l2)) if strength}
+    asked |= {"solver": state.optimizer, "learning_rate_init": state.rate, "batch_size": state.batch}
+    asked |= {"threshold": state.threshold} if moved else {}
+    lines = [command_of({**asked, "max_iter": session.epochs, "seed": state.seed}, [train])]
     if state.data == "table" and session.table is not None:
-        own = ["linnet", "train", *session.table.files, "--target", state.target]
-        own += ["--delimiter", session.table.delimiter] if session.table.delimiter else []
-        lines += ["", "# or the best model of the table's own columns, by another recipe", shlex.join(own)]
+        own = {"target": state.target}
+        own |= {"delimiter": session.table.delimiter} if session.table.delimiter else {}
+        again = command_of(own, [str(file) for file in session.table.files])
+        lines += ["", "# or the best model of the table's own columns, by another recipe", again]
     return "\n".join(lines)
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import platform
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from linnet.report.importance import Dependence, Importance, Told, dependences, 
 from linnet.report.number_facts import NumberFacts, number_facts
 from linnet.tables.kinds import Column
 from linnet.tables.model import TableModel, Tried
+from linnet.tables.options import call_of, command_of
 from linnet.tables.predictions import Evaluation
 from linnet.tables.rows import Examples
 from linnet.tables.task import Task
@@ -143,33 +143,18 @@ def _measured(
         dependence=dependence,
         images=weight_images(model),
         notices=tuple(dict.fromkeys((*notices, *model.schema.notices))),
-        command=command or command_of(known.get("settings"), files) or call_of(known.get("parameters"), files),
+        command=command or _how(known, files),
         versions=known.get("versions") or versions(),
     )
 
 
-def command_of(settings: Mapping[str, Any] | None, files: Sequence[str] = ()) -> str:
-    """The command that trains with these settings; "" of a model that no command has trained.
-
-    `files` stand for the data; where they are not known, DATA does.
-    """
-    if settings is None:
-        return ""
-    words = ["linnet", "train", *(files or ["DATA"])]
-    for name, value in settings.items():
-        for one in value if isinstance(value, list | tuple) else [value]:
-            words += [f"--{name.replace('_', '-')}", str(one)]
-    return shlex.join(words)
-
-
-def call_of(parameters: Mapping[str, Any] | None, files: Sequence[str] = ()) -> str:
-    """The call in Python that trains with these parameters; "" of a model that no such call has trained."""
-    if parameters is None:
-        return ""
-    data = "data" if not files else repr(files[0]) if len(files) == 1 else repr(list(files))
-    words = [data, repr(parameters["target"])]
-    words += [f"{name}={value!r}" for name, value in parameters.items() if name != "target"]
-    return f"linnet.train({', '.join(words)})"
+def _how(facts: Mapping[str, Any], files: Sequence[str]) -> str:
+    """The command or the call that trains the model again; "" where it is not known."""
+    parameters = facts.get("parameters")
+    if parameters is None:  # a file of before: options by the names of the command
+        settings = facts.get("settings")
+        return "" if settings is None else command_of(settings, files)
+    return (command_of if facts.get("by") == "command" else call_of)(parameters, files)
 
 
 def versions() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """How to train on a table: all that `linnet.train` can be asked for, checked once."""
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from linnet.checks import check_number, check_seed
@@ -16,11 +17,30 @@ MODELS = (
     *(kind.family for kind in count_heads()),
     *("mlp", "sequential"),
 )
-OF_NETWORK = (
-    *("hidden_layer_sizes", "activation", "dropout", "solver", "learning_rate_init"),
-    *("batch_size", "max_iter", "n_iter_no_change"),
-)
-OF_SEQUENTIAL = ("loss", "initializer", "l1", "l2")  # and of no other model
+
+
+def _parameter(
+    default: Any, option: str = "", *, network: str = "", sequential: str = "", result: bool = True, many: bool = False
+) -> Any:
+    """Describe a parameter.
+
+    Parameters
+    ----------
+    default
+        Its default value.
+    option : str
+        What the command calls it, without dashes; "": as it is called here.
+    network : str
+        Of a network: what `TableNetwork` calls it.
+    sequential : str
+        The same of one that only `model="sequential"` has.
+    result : bool
+        Whether it can change the model, so that it is part of how to train it again.
+    many : bool
+        Whether the option is repeated, once per value.
+    """
+    known = {"option": option, "network": network, "sequential": sequential, "result": result, "many": many}
+    return field(default=default, metadata=known)
 
 
 @dataclass(frozen=True)
@@ -29,32 +49,32 @@ class Options:
 
     task: str | None = None
     model: str = "auto"
-    hidden_layer_sizes: Sequence[int] | None = None
-    activation: str | Sequence[str] | None = None
-    dropout: float | Sequence[float] | None = None
-    solver: str | None = None
-    learning_rate_init: float | None = None
-    batch_size: int | None = None
-    max_iter: int | None = None
-    n_iter_no_change: int | None = None
-    loss: str | None = None
-    initializer: str | None = None
-    l1: float | None = None
-    l2: float | None = None
+    hidden_layer_sizes: Sequence[int] | None = _parameter(None, "hidden", network="hidden")
+    activation: str | Sequence[str] | None = _parameter(None, network="activation")
+    dropout: float | Sequence[float] | None = _parameter(None, network="dropout")
+    solver: str | None = _parameter(None, "optimizer", network="optimizer")
+    learning_rate_init: float | None = _parameter(None, "learning-rate", network="rate")
+    batch_size: int | None = _parameter(None, network="batch_size")
+    max_iter: int | None = _parameter(None, "epochs", network="epochs")
+    n_iter_no_change: int | None = _parameter(None, "patience", network="patience")
+    loss: str | None = _parameter(None, sequential="loss")
+    initializer: str | None = _parameter(None, sequential="initialiser")
+    l1: float | None = _parameter(None, sequential="l1")
+    l2: float | None = _parameter(None, sequential="l2")
     exposure: str | None = None
     offset: str | None = None
     weights: str | None = None
     class_weight: str | Mapping[Any, float] | None = None
-    drop: str | Sequence[str] = ()
-    text: str | Sequence[str] = ()
+    drop: str | Sequence[str] = _parameter((), many=True)
+    text: str | Sequence[str] = _parameter((), many=True)
     valid: Data = 0.2
     metric: str | None = None
     threshold: str | float | None = None
     seed: int = 0
-    threads: int | None = None
-    checkpoint: str | None = None
-    resume: bool = False
-    verbose: int = 0
+    threads: int | None = _parameter(None, result=False)
+    checkpoint: str | None = _parameter(None, result=False)
+    resume: bool = _parameter(False, result=False)
+    verbose: int = _parameter(0, result=False)
 
     def __post_init__(self) -> None:
         for name in ("drop", "text"):
@@ -84,7 +104,7 @@ class Options:
             if self.n_iter_no_change is not None:
                 raise ConfigError("model='sequential' trains for all its epochs: leave out n_iter_no_change")
             return
-        for name in OF_SEQUENTIAL:
+        for name in _names("sequential"):
             if getattr(self, name) is not None:
                 raise ConfigError(f"{name}= is for model='sequential', and the model is {self.model}")
 
@@ -103,28 +123,57 @@ class Options:
     @property
     def network(self) -> dict[str, Any]:
         """The settings of a network that are given."""
-        return {name: value for name in OF_NETWORK if (value := getattr(self, name)) is not None}
+        return {name: value for name in _names("network") if (value := getattr(self, name)) is not None}
 
     @property
     def sequential(self) -> dict[str, Any]:
         """The settings of one network just as it is asked for, by the names that `TableNetwork` has for them."""
-        theirs = {
-            "hidden_layer_sizes": "hidden",
-            "solver": "optimizer",
-            "learning_rate_init": "rate",
-            "max_iter": "epochs",
-            "initializer": "initialiser",
-        }
-        own = {name: value for name in OF_SEQUENTIAL if (value := getattr(self, name)) is not None}
-        return {theirs.get(name, name): value for name, value in {**self.network, **own}.items()}
+        both = {**_names("network"), **_names("sequential")}
+        return {theirs: value for name, theirs in both.items() if (value := getattr(self, name)) is not None}
 
     @property
     def given(self) -> dict[str, Any]:
         """The parameters that differ from their default and change the result, as values that a file can hold."""
-        unchanged = ("threads", "checkpoint", "resume", "verbose")
         found: dict[str, Any] = {}
-        for name in (each.name for each in fields(self) if each.name not in unchanged):
+        for name in (each.name for each in fields(self) if each.metadata.get("result", True)):
             value = getattr(self, name) if name != "valid" or self.share is not None else "DATA"
             if value != getattr(type(self), name):
                 found[name] = list(value) if isinstance(value, tuple) else value
         return found
+
+
+def _names(kind: str) -> dict[str, str]:
+    """The parameters of a kind, with what `TableNetwork` calls them."""
+    return {each.name: each.metadata[kind] for each in fields(Options) if each.metadata.get(kind)}
+
+
+def option_names() -> dict[str, str]:
+    """What the command calls each parameter, without dashes."""
+    return {each.name: each.metadata.get("option") or each.name.replace("_", "-") for each in fields(Options)}
+
+
+def command_of(parameters: Mapping[str, Any], files: Sequence[str] = ()) -> str:
+    """The command that trains with these parameters, those of `Options.given` with the target; "DATA" for no files."""
+    words, names = ["linnet", "train", *(files or ["DATA"])], option_names()
+    repeated = {each.name for each in fields(Options) if each.metadata.get("many")}
+    for name, value in parameters.items():
+        values = value if name in repeated else [value]
+        words += [word for each in values for word in (f"--{names.get(name, name.replace('_', '-'))}", _word(each))]
+    return shlex.join(words)
+
+
+def call_of(parameters: Mapping[str, Any], files: Sequence[str] = ()) -> str:
+    """The call in Python that trains with these parameters; "data" for no files."""
+    data = "data" if not files else repr(files[0]) if len(files) == 1 else repr(list(files))
+    words = [data, repr(parameters["target"])]
+    words += [f"{name}={value!r}" for name, value in parameters.items() if name != "target"]
+    return f"linnet.train({', '.join(words)})"
+
+
+def _word(value: Any) -> str:
+    """A value as it is typed: several are joined by commas, weights of classes are class=weight."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={each!r}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(map(_word, value))
+    return repr(value) if isinstance(value, float) else str(value)
