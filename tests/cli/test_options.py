@@ -289,9 +289,9 @@ def test_the_command_has_an_option_for_every_parameter() -> None:
 
 
 def test_the_command_that_is_printed_trains_the_same_model(folder: Path, tmp_path: Path) -> None:
-    words = ["data.csv", "--target", "sold", "--model", "mlp", "--hidden", "4,3", "--dropout", "0.1,0.2", "--epochs", "3"]
-    words += ["--activation", "relu,tanh", "--class-weight", "yes=2,no=1", *DROP, "--valid", "0.3", "--threshold", "0.4"]
-    words += ["--metric", "f2", "--learning-rate", "0.02", "--seed", "3"]
+    words = ["data.csv", "--target", "sold", "--model", "mlp", "--hidden", "4,3", "--dropout", "0.1,0.2"]
+    words += ["--activation", "relu,tanh", "--class-weight", "yes=2,no=1", *DROP, "--valid", "0.3"]
+    words += ["--threshold", "0.4", "--epochs", "3", "--metric", "f2", "--learning-rate", "0.02", "--seed", "3"]
     said = call("train", *words, "-o", tmp_path / "first.linnet", "--json", cwd=folder)
     assert said.code == 0, said.err
     command = shlex.split(json.loads(said.out)["command"])

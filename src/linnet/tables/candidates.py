@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+_NETWORKS = "a small ensemble of networks"
 _OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
 
 
@@ -95,6 +96,10 @@ class Candidate:
     head: str = ""  # the family of the counts that it fits
     heads: tuple[str, ...] = ()  # of which `make` takes one: that of the best model of counts so far, or the first
     proba: bool = True  # whether it has probabilities, if there are classes
+    in_auto: bool = True  # whether it is tried unless another model is asked for
+    settings: tuple[str, ...] = ()  # of a network, those that it has
+    by_epochs: bool = False  # whether its run can be kept in a checkpoint
+    also: str = ""  # another name that users may have for it
 
     def under(self, head: str) -> "Candidate":
         """The candidate with one of the `heads` that it can have."""
@@ -128,6 +133,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     exact: dict[str, Any] = {"gaps": "fill", **common}
     net: dict[str, Any] = {**params, "preset": "tabular", **common}
     net |= {"random_state": seed, "checkpoint": options.checkpoint}
+    of_networks: dict[str, Any] = {"settings": tuple(params), "by_epochs": True}
     everything = ("sample_weight", "exposure", "offset")
     found = []
     if not shifts or task is Task.COUNTS:
@@ -135,14 +141,24 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         constant: dict[str, Any] = {"classes": classes, "counts": task is Task.COUNTS}
         found.append(Candidate("constant", "the same answer for every row", lambda: ConstantModel(**constant), takes))
     if classes:
-        name = "logistic" if task is Task.TWO_CLASSES else "softmax"
+        name, other = ("logistic", "softmax") if task is Task.TWO_CLASSES else ("softmax", "logistic")
         weighted: dict[str, Any] = {"class_weight": class_weight}
         rule: dict[str, Any] = {"random_state": seed, "gaps": "fill", "threads": threads}
         rule |= {name: params[name] for name in _OF_PERCEPTRON if name in params}
         found += [
-            Candidate("perceptron", "the mistake-driven rule", lambda: Perceptron(**weighted, **rule), (), proba=False),
-            Candidate(name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact), from_file=True),
-            Candidate("mlp", "a small ensemble of networks", lambda: MLPClassifier(**weighted, **net)),
+            Candidate(
+                "perceptron",
+                "the mistake-driven rule",
+                lambda: Perceptron(**weighted, **rule),
+                (),
+                proba=False,
+                in_auto=False,
+                settings=_OF_PERCEPTRON,
+            ),
+            Candidate(
+                name, f"{name} regression", lambda: LogisticRegression(**weighted, **exact), from_file=True, also=other
+            ),
+            Candidate("mlp", _NETWORKS, lambda: MLPClassifier(**weighted, **net), **of_networks),
         ]
     else:
         if class_weight is not None:
@@ -150,7 +166,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if not shifts:
             linear = Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
             found.append(replace(linear, from_file=True))
-        what, heads = "a small ensemble of networks", tuple[str, ...]()
+        heads: tuple[str, ...] = ()
         if task is Task.COUNTS:
             by_head = count_regressors()
             kinds = [kind for kind in count_heads() if kind.family in by_head]
@@ -163,15 +179,13 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         def network(head: str = heads[0] if heads else "normal") -> MLPRegressor:
             return MLPRegressor(HEADS[head].losses[0], **net)
 
-        found.append(Candidate("mlp", what, network, everything, heads=heads))
+        found.append(Candidate("mlp", _NETWORKS, network, everything, heads=heads, **of_networks))
     if model == "auto":
-        return [candidate for candidate in found if candidate.name != "perceptron"]
-    same = {"softmax": "logistic", "logistic": "softmax"}
-    chosen = [each for each in found if each.name == model or each.name == same.get(model)]
+        return [candidate for candidate in found if candidate.in_auto]
+    chosen = [each for each in found if model in (each.name, each.also)]
     if not chosen:
         known = ", ".join(each.name for each in found)
         raise ConfigError(f"model={model!r} does not suit the task {task!r}: choose from auto, {known}, or set task=")
-    known_to = {"mlp": tuple(params), "perceptron": _OF_PERCEPTRON}.get(model, ())
-    if unused := [name for name in params if name not in known_to]:
+    if unused := [name for name in params if name not in chosen[0].settings]:
         raise ConfigError(f"{unused[0]}= is for the network, and model={model!r} has no such thing: use auto or mlp")
     return chosen

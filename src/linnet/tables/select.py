@@ -74,7 +74,6 @@ def best_model(
     fits: list[_Fit] = []
     with hearing(DataWarning) as noticed:
         for candidate in line:
-            is_network = candidate.name == "mlp"
             if candidate.heads and (law := _best_law(fits, options)) is not None:
                 candidate = candidate.under(law.head)
             begin(candidate.name)
@@ -82,7 +81,7 @@ def best_model(
             try:
                 with hearing(FitWarning):
                     training = rows.of(candidate)
-                    go_on = options.checkpoint if options.resume and is_network else None
+                    go_on = options.checkpoint if options.resume and candidate.by_epochs else None
                     model = replace(blank, estimator=_fitted(candidate, training, go_on))
                 model, predictions = _with_threshold(model, rows.predictions(model), rows.held_out, options)
                 if rows.classes is None:
@@ -93,7 +92,7 @@ def best_model(
             except ConfigError:  # an option is wrong, whatever the other candidates do
                 raise
             except LinnetError as error:
-                if options.model != "auto" or (options.checkpoint is not None and is_network):
+                if options.model != "auto" or (options.checkpoint is not None and candidate.by_epochs):
                     raise
                 tried.append(Tried(candidate.name, candidate.what, {}, failed=str(error), seconds=_passed(started)))
                 continue
@@ -257,7 +256,7 @@ def _line(task: Task, options: Options) -> list[Candidate]:
     from linnet.estimators.mlp.settings import check_settings
 
     line = candidates(task, options)
-    network = next((candidate for candidate in line if candidate.name == "mlp"), None)
+    network = next((candidate for candidate in line if candidate.by_epochs), None)
     if network is not None:
         check_settings(network.make().get_params())
     if options.checkpoint is not None:
@@ -322,7 +321,7 @@ def _fitted(candidate: Candidate, rows: Examples, checkpoint: str | None) -> Any
         model = resume(checkpoint, rows.x, rows.y, given.pop("sample_weight", None), model=model, **given)
     else:
         model.fit(rows.x, rows.y, **given)
-    if candidate.name == "mlp":
+    if candidate.by_epochs:
         model.set_params(checkpoint=None)  # the model file is of the model, not of the run
     return model
 
