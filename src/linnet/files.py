@@ -3,7 +3,8 @@
 import os
 import re
 import secrets
-from collections.abc import Iterable
+import stat
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from io import BufferedWriter
 from pathlib import Path
@@ -25,17 +26,47 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """The path without links, by which two names of one file are known; links that lead nowhere stay as they are."""
+    return Path(os.path.realpath(path))  # where Path.resolve raises a RuntimeError for links in a circle
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a device or a pipe is there, which takes bytes and cannot be replaced by a file."""
+    try:
+        return not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode)
+    except OSError:
+        return False
+
+
+def read_checked(path: Path, length: int, check: Callable[[bytes], None]) -> bytes:
+    """Return the content of a file or pipe, once `check` has not raised an error for its first bytes: a table given
+    in the place of a model may be larger than memory, and a device without an end.
+    """
+    with path.open("rb") as file:
+        start = file.read(length)
+        check(start)
+        if not file.seekable():
+            return start + file.read()
+        file.seek(0)
+        return file.read()
+
+
 def write_whole(path: Path, parts: Iterable[bytes | bytearray], *, keep: Path | None = None) -> None:
     """Write a file under another name, flush it to the disk, and only then let it take its place, so that at any moment
     the old or the new one is there, whole, also if the process is killed or the disk is full. An OSError is of `path`.
 
-    `keep`: the name that the file now at `path` gets, if there is one.
+    `keep`: the name that the file now at `path` gets, if there is one. A device or a pipe stays, and gets the bytes.
 
     Any number of processes and threads may write to one path: each does so under a name of its own, and the last to
     finish has the path.
     """
     temporary: Path | None = None
     try:
+        if is_stream(path):
+            with path.open("wb") as stream:
+                stream.writelines(parts)
+            return
         temporary, file = _create(path)
         with file:
             file.writelines(parts)

@@ -83,10 +83,17 @@ def as_text(text: str) -> str:
     return text
 
 
+def check_tensors_start(content: bytes | memoryview) -> None:
+    """Raise a FormatError unless the first 9 bytes, or more, are those of arrays in safetensors form."""
+    if bytes(content[8:9]) != b"{":
+        raise FormatError("it does not begin as safetensors do")
+
+
 def split_tensors(content: memoryview) -> tuple[dict[str, Any], memoryview]:
     """The header of arrays in safetensors form, as JSON, and the bytes behind it."""
+    check_tensors_start(content)
     end = 8 + int.from_bytes(content[:8], "little")
-    if len(content) < 8 or end > len(content) or bytes(content[8:9]) != b"{":
+    if end > len(content):
         raise FormatError("it does not begin as safetensors do")
     if end > LONGEST_JSON:
         raise FormatError(f"a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")

@@ -5,6 +5,8 @@ import io
 import json
 import os
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,12 @@ PAYLOADS = [
     *("\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1b]52;c;AAAA\x07", "\x1b]1337;File=:x\x07", "\x1bP+q544e\x1b\\"),
     *("\x1b_G1\x1b\\", "\x1b^x\x1b\\", "\x1bXx\x1b\\", "\x9b31m", "\x9d0;x\x9c", "\x90x\x9c", "\x85", "\x8d", "\x84"),
     *("\x07", "\x08\x08\x08", "\x0e", "\x0b", "\x7f", "\u202e", "\u2066", "\u2028", "[bold red]", "[link=x]"),
+    *("\nFORGED", "\r\nFORGED"),
 ]
 DRAWN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[\d*[KA]|\r")  # what rich itself writes
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 NAMES = [f"{payload}MARK{place}" for place, payload in enumerate(PAYLOADS)]
+DATA, MODEL = "data\x1b[31mMARK\nFORGED.csv", "model\x1b]0;x\x07\nFORGED.linnet"
 TARGET = f"target {''.join(PAYLOADS)}MARK"
 
 
@@ -39,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table["level"] = [NAMES[row % len(NAMES)] for row in range(rows)]
     table["constant" + PAYLOADS[0]] = [NAMES[0]] * rows
     table[TARGET] = rng.choice([f"yes{PAYLOADS[10]}MARK", f"no{PAYLOADS[18]}MARK"], rows)
-    pyarrow_csv.write_csv(pa.table(table), folder / "data\x1b[31mMARK.csv")
+    pyarrow_csv.write_csv(pa.table(table), folder / DATA)
+    assert call("train", DATA, "--target", TARGET, "--model", "logistic", "-o", MODEL, cwd=folder).code == 0
     return folder
 
 
@@ -48,18 +53,35 @@ def check(text: str) -> None:
         assert not CONTROL.search(name) or name not in text
     found = CONTROL.search(DRAWN.sub("", text))
     assert found is None, repr(text[max(0, found.start() - 80) : found.end() + 40])
+    assert not re.search("^FORGED", DRAWN.sub("", text), re.MULTILINE), (
+        "a line that looks like one of the command's own"
+    )
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_no_control_sequence_of_the_data_is_shown(folder: Path, terminal: bool) -> None:
-    data, model = "data\x1b[31mMARK.csv", "model\x1b]0;x\x07.linnet"
+    data, model = DATA, MODEL
     commands: list[tuple[int, tuple[str, ...]]] = [
         (0, ("inspect", data)),
         (0, ("inspect", data, "--target", TARGET)),
         (0, ("inspect", data, "--target", TARGET, "--json")),
         (2, ("inspect", data, "--target", NAMES[0] + "x")),
         (2, ("inspect", "none\x1b[2JMARK.csv")),
-        (0, ("train", data, "--target", TARGET, "--model", "logistic", "-o", model, "--report", "page\x1b[31m.html")),
+        (
+            0,
+            (
+                "train",
+                data,
+                "--target",
+                TARGET,
+                "--model",
+                "logistic",
+                "-o",
+                model,
+                "--report",
+                "page\x1b[31m\nFORGED.html",
+            ),
+        ),
         (2, ("train", data, "--target", TARGET, "--drop", TARGET)),
         (2, ("train", data, "--target", TARGET, "--model", "\x1b[31mMARK")),
         (2, ("train", data, "--target", TARGET, "--seed", "\x1b[31mMARK")),
@@ -68,9 +90,10 @@ def test_no_control_sequence_of_the_data_is_shown(folder: Path, terminal: bool) 
         (0, ("evaluate", model, data)),
         (2, ("evaluate", model, data, "--metric", "\x1b[31mMARK")),
         (0, ("report", model, data, "--json")),
-        (0, ("predict", model, data, "--keep", NAMES[0], "-o", "rows\x1b[31mMARK.csv", "--proba")),
+        (0, ("predict", model, data, "--keep", NAMES[0], "-o", "rows\x1b[31mMARK\nFORGED.csv", "--proba")),
         (0, ("predict", model, data, "--keep", "level", "-o", "rows.jsonl")),
-        (0, ("export", model, "model\x1b[31m.onnx")),
+        (0, ("report", model, data, "-o", "page\nFORGED.html")),
+        (0, ("export", model, "model\x1b[31m\nFORGED.onnx")),
     ]
     for code, words in commands:
         said = call(*words, cwd=folder, terminal=terminal)
@@ -84,12 +107,23 @@ def test_no_control_sequence_of_the_data_is_shown(folder: Path, terminal: bool) 
 
 
 def test_predictions_are_data_in_a_pipe_and_text_on_a_terminal(folder: Path) -> None:
-    words = ("predict", "model\x1b]0;x\x07.linnet", "data\x1b[31mMARK.csv", "--keep", "level")
+    words = ("predict", MODEL, DATA, "--keep", "level")
     piped = call(*words, cwd=folder)
     assert [row["level"] for row in csv.DictReader(io.StringIO(piped.out, newline=""))][: len(NAMES)] == NAMES
     seen = call(*words, cwd=folder, terminal=True)
     check(seen.out)
     assert r"\x1b[31mMARK0" in seen.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a shell that closes streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_streams_may_be_closed(tmp_path: Path, closed: str) -> None:
+    pyarrow_csv.write_csv(pa.table({"x": np.sin(np.arange(50.0)), "y": ["no", "yes"] * 25}), tmp_path / "data.csv")
+    words = f"-m linnet train data.csv --target y --model constant -o m.linnet {closed}"
+    command = f"{shlex.quote(sys.executable)} {words}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "m.linnet").stat().st_size > 0
 
 
 def test_the_guard_is_all_that_prints_go_through(monkeypatch: pytest.MonkeyPatch) -> None:

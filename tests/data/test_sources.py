@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import tracemalloc
 from collections.abc import Callable
 from decimal import Decimal
@@ -456,3 +457,25 @@ def test_damaged_files_give_a_table_or_an_error(tmp_path: Path) -> None:
     assert tables > 30
     assert len(errors) > 30
     assert all(error.startswith(str(tmp_path)) and len(error) < 1000 for error in errors)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pipes of POSIX")
+@pytest.mark.parametrize(
+    ("name", "text"), [("pipe", "a,b\n1,x\n2,y\n"), ("p.jsonl", '{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n')]
+)
+def test_pipes_are_files_of_a_table(tmp_path: Path, name: str, text: str) -> None:
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_text, args=[text], daemon=True).start()
+    source = open_source([pipe])
+    assert source.read().to_pydict() == {"a": [1, 2], "b": ["x", "y"]}
+    assert source.read().num_rows == 2
+
+
+def test_standard_input_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\n1\n")))
+    with pytest.raises(DataError, match="standard input is given twice"):
+        open_source(["-", "-"])
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(DataError, match="standard input is closed"):
+        open_source(["-"])

@@ -88,7 +88,7 @@ def test_any_change_to_a_model_file_is_refused_or_gives_a_model(name: str, tmp_p
     path, rng = tmp_path / "a.linnet", rng_of(name)
     model, x = fitted_model(name)
     model.save(path)
-    content, arrays = read_blocks(path)
+    content, arrays, _ = read_blocks(path)
     refused = 0
     for _ in range(TRIES):
         other, others = content, arrays
@@ -268,7 +268,7 @@ def test_a_threshold_for_a_class_that_is_none(name: str, number: Any, tmp_path: 
     path = tmp_path / "a.linnet"
     model, _ = fitted_model("threshold")
     model.save(path)
-    content, arrays = read_blocks(path)
+    content, arrays, _ = read_blocks(path)
     content["state"][name] = number
     write_blocks(path, content, arrays)
     with pytest.raises(FormatError, match=f"{name} of the ThresholdClassifier"):
@@ -286,7 +286,7 @@ def test_parameters_that_no_fit_was_given_are_refused(name: str, value: Any, tmp
     """Scores and inference rely on them, and had errors of Python's."""
     path = tmp_path / "a.linnet"
     linnet.TweedieRegressor(power=1.5).fit(ARRAY, np.arange(ROWS) + 1.0).save(path)
-    content, arrays = read_blocks(path)
+    content, arrays, _ = read_blocks(path)
     assert "_fit_params" not in content["state"]  # its parameters are those of the fit
     content["state"][name] = value
     write_blocks(path, content, arrays)

@@ -89,9 +89,9 @@ def main() -> None:
                 print("interrupted", file=sys.stderr)
             raise
         except (LinnetError, OSError) as error:
-            what = (
-                f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-            )
+            what = str(error)
+            if isinstance(error, OSError) and error.strerror:
+                what = f"{error.filename or 'cannot write'}: {error.strerror}"
             what = in_options(what) if isinstance(error, ConfigError) else what
             print(f"error: {_line(what)}", file=sys.stderr)
             sys.exit(2)
@@ -110,6 +110,6 @@ def command() -> None:
         code = 1
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):  # AttributeError: it was closed before the start
             stream.flush()
     os._exit(code if isinstance(code, int) else int(code is not None))

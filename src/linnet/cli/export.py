@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from linnet.cli.terminal import on_one_line
 from linnet.cli.writing import check_out, json_text
 
 
@@ -25,10 +26,10 @@ def export(
     if as_json:
         print(json_text({"file": str(out), "bytes": out.stat().st_size, "values": values}))
         return
-    print(f"{out} ({out.stat().st_size:,} bytes) takes and gives")
+    print(on_one_line(f"{out} ({out.stat().st_size:,} bytes) takes and gives"))
     for value in values:
         told = f" ({value['note']})" if value["note"] else ""
-        print(f"  {value['side']:<6} {value['name']}: {value['type']}, {value['shape']}{told}")
+        print(on_one_line(f"  {value['side']:<6} {value['name']}: {value['type']}, {value['shape']}{told}"))
 
 
 def _values(path: Path) -> list[dict[str, str]]:

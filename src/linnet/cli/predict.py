@@ -12,8 +12,10 @@ import typer
 
 from linnet.checks import check_number, check_seed
 from linnet.cli.reading import character, progress, read_model
+from linnet.cli.terminal import on_one_line
 from linnet.cli.writing import check_out, for_spreadsheets, formulas, json_text
 from linnet.errors import ConfigError, DataError
+from linnet.files import is_stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +103,7 @@ def predict(
         what = "a spreadsheet would run as formulas: --spreadsheet writes them as texts"
         print(f"note: {count:,} texts of {name!r} begin with =, +, - or @, which {what}", file=sys.stderr)
     if out is not None:
-        print(f"{rows:,} rows written to {out}", file=sys.stderr)
+        print(on_one_line(f"{rows:,} rows written to {out}"), file=sys.stderr)
 
 
 def _listed(names: list[str], source: "Source") -> str:
@@ -169,12 +171,13 @@ def _writer(out: Path | None) -> Iterator[Any]:
     import pyarrow.csv as csv
     import pyarrow.parquet as parquet
 
+    replaced = out is not None and not is_stream(out)
     if out is None:
         temporary: Any = sys.stdout.buffer
         kind = ".csv"
     else:
         kind = out.suffix.lower()
-        temporary = str(out.with_name(f".{out.name}.{os.getpid()}.tmp"))
+        temporary = str(out.with_name(f".{out.name}.{os.getpid()}.tmp") if replaced else out)
     opened: list[Any] = []
 
     def write(table: pa.Table) -> None:
@@ -201,12 +204,12 @@ def _writer(out: Path | None) -> Iterator[Any]:
             file.close()
         if not opened:
             raise DataError("the table has no rows: there is nothing to predict")
-        if out is not None:
+        if out is not None and replaced:
             Path(temporary).replace(out)
     except OSError as error:
         where = "to standard output" if out is None else out
         raise ConfigError(f"cannot write {where}: {_reason(error)}") from None
     finally:
-        if out is not None:
+        if replaced:
             with suppress(OSError):
                 Path(temporary).unlink(missing_ok=True)

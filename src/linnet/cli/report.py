@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.reading import character, read_known, read_model
+from linnet.cli.terminal import on_one_line
 from linnet.cli.writing import check_out, json_text
 
 
@@ -29,4 +30,4 @@ def report(
         print(json_text(facts.to_dict()))
         return
     write_report(out, facts)
-    print(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)")
+    print(on_one_line(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)"))

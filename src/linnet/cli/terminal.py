@@ -8,9 +8,11 @@ unless a terminal would get them.
 
 import contextlib
 import io
+import os
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -20,11 +22,17 @@ if TYPE_CHECKING:
 # C0 and C1 but for tab and newline, delete; marks that change the direction of text; ends of lines that are no newline;
 # halves of characters
 _NOT_SHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_QUOTED = re.compile(r'"[^"]*"')  # a cell of CSV, or a part of one
 
 
 def shown(text: str) -> str:
     """The text with an escape in the place of each control character: harmless on a terminal, and visible."""
     return _NOT_SHOWN.sub(_escape, text) if _NOT_SHOWN.search(text) else text
+
+
+def on_one_line(text: str) -> str:
+    """The same with escapes for line breaks, too: what a name holds never looks like a line of linnet's own."""
+    return shown(text).replace("\n", "\\n")
 
 
 def shown_json(text: str) -> str:
@@ -77,20 +85,24 @@ class Guard(io.TextIOBase):
 
 
 class _ShownBytes(io.RawIOBase):
-    """Takes lines in UTF-8 for a terminal."""
+    """Takes rows of CSV in UTF-8 for a terminal: each is one line there, also if it has line breaks between quotes."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._rest = b""  # of a line
+        self._rest = b""  # of a row
 
     def writable(self) -> bool:
         """It is."""
         return True
 
     def write(self, data: Any) -> int:
-        """Show the lines that are whole."""
-        whole, newline, self._rest = (self._rest + bytes(data)).rpartition(b"\n")
-        self._guard.write((whole + newline).decode("utf-8", "backslashreplace"))
+        """Show the rows that are whole."""
+        text = self._rest + bytes(data)
+        end = text.rfind(b"\n") + 1
+        while text.count(b'"', 0, end) % 2:  # between quotes
+            end = text.rfind(b"\n", 0, end - 1) + 1
+        whole, self._rest = text[:end].decode("utf-8", "backslashreplace"), text[end:]
+        self._guard.write(_QUOTED.sub(lambda cell: on_one_line(cell[0]), whole))
         return len(data)
 
 
@@ -98,14 +110,16 @@ class _ShownBytes(io.RawIOBase):
 def guarded() -> Iterator[None]:
     """Put guards in the place of standard output and standard error."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Guard(sys.stdout), Guard(sys.stderr)
-    try:
-        yield
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
-        sys.stdout, sys.stderr = before
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        # a stream that was closed before the start (>&-) is None
+        sys.stdout, sys.stderr = (Guard(nowhere if stream is None else stream) for stream in before)
+        try:
+            yield
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError):
+                    stream.flush()
+            sys.stdout, sys.stderr = before
 
 
 def _behind(stream: Any) -> Any:
@@ -133,7 +147,7 @@ def console(*, errors: bool = False, quiet: bool = False) -> "Console":
 
 
 def line(text: str, style: str = "") -> "Text":
-    """A text of rich as it can be shown; with its escapes from the start, so that it gets the room it takes."""
+    """One line of rich as it can be shown; with its escapes from the start, so that it gets the room it takes."""
     from rich.text import Text
 
-    return Text(shown(text), style)
+    return Text(on_one_line(text), style)

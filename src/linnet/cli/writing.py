@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from linnet.cli.terminal import shown_json
 from linnet.errors import ConfigError
+from linnet.files import is_stream, real_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,18 +20,19 @@ _NUMBER = r"^[-+](\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 
 def check_out(*paths: Path | None, data: Sequence[str] = ()) -> None:
     """Refuse now what could not, or should not, be written when all the work is done."""
-    read = {Path(name).resolve() for name in data if name != "-"}
+    read = {real_path(name) for name in data if name != "-"}
     seen: set[Path] = set()
     for path in (path for path in paths if path is not None):
         if not path.parent.is_dir():
             raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
         if path.is_dir():
             raise ConfigError(f"cannot write {path}: it is a folder; name a file in it")
-        if path.resolve() in read:
+        real = real_path(path)
+        if real in read and not is_stream(path):
             raise ConfigError(f"cannot write {path}: it is read, and would be lost; choose another name")
-        if path.resolve() in seen:
+        if real in seen and not is_stream(path):
             raise ConfigError(f"cannot write {path}: two files would have this name; choose another one")
-        seen.add(path.resolve())
+        seen.add(real)
 
 
 def json_text(facts: Any, *, indent: int | None = 2) -> str:

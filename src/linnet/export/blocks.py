@@ -23,8 +23,8 @@ from safetensors.numpy import save
 
 import linnet
 from linnet.errors import ConfigError, FormatError
-from linnet.files import write_whole
-from linnet.untrusted import check_json_size, fits, parse_json, read_tensors, split_tensors
+from linnet.files import read_checked, write_whole
+from linnet.untrusted import check_json_size, check_tensors_start, fits, parse_json, read_tensors, split_tensors
 
 FORMAT, VERSION = "linnet model", 1
 _NONE = "0" * 64
@@ -60,10 +60,10 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
     write_whole(path, [file])
 
 
-def read_blocks(path: Path) -> tuple[Any, Arrays]:
-    """Read a file, or raise a FormatError that says what is wrong with it."""
-    file = memoryview(path.read_bytes())
+def read_blocks(path: Path) -> tuple[Any, Arrays, int]:
+    """Read a file, of so many bytes, or raise a FormatError that says what is wrong with it."""
     try:
+        file = memoryview(read_checked(path, 9, check_tensors_start))
         header, content = split_tensors(file)
         facts = parse_json(header.pop("__metadata__")["linnet"])
         kind, version, writer = facts["format"], facts["version"], facts["written_by"]
@@ -96,7 +96,7 @@ def read_blocks(path: Path) -> tuple[Any, Arrays]:
     for name, digest in digests.items():
         if _digest(arrays[name]) != digest:
             raise FormatError(f"{path} is damaged: array {name[:60]!r} does not match its digest")
-    return made, arrays
+    return made, arrays, len(file)
 
 
 def _digest(array: NDArray[Any]) -> str:

@@ -25,12 +25,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the model that a file holds. No code of the file is run; damage and unknown content are FormatErrors."""
     path = check_path(path)
-    content, arrays = read_blocks(path)
+    content, arrays, size = read_blocks(path)
     try:
         model = Unpacker(arrays).unpack(content)
         if not isinstance(model, Saved):
             raise FormatError(f"it holds no model, but a value of type {type(model).__name__}")
-        _check_answers(model, path.stat().st_size)
+        _check_answers(model, size)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError, DataError, DataWarning, warn
+from linnet.files import real_path
 from linnet.tables.inputs import Data, as_arrow, as_source, paths_of, without_nested
 from linnet.tables.io.sampling import MOST_HELD
 from linnet.tables.leaks import Leak, leaks
@@ -244,8 +245,8 @@ def _check_columns(read: _Read, needed: Sequence[str]) -> None:
 
 def _check_apart(data: Data, valid: Data) -> None:
     """Refuse to choose a model by the rows that it is trained on."""
-    trained = {Path(name).resolve() for name in paths_of(data)}
-    same = [name for name in paths_of(valid) if Path(name).resolve() in trained]
+    trained = {real_path(name) for name in paths_of(data)}
+    same = [name for name in paths_of(valid) if real_path(name) in trained]
     if same or (valid is data and not isinstance(valid, int | float)):
         told = f"valid={same[0]!r}" if same else "valid"
         raise ConfigError(f"{told}: these rows are learned from, so they say nothing about others")

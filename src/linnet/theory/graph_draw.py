@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linnet.errors import ConfigError
+from linnet.files import check_path, write_whole
 
 _LARGEST = 400  # boxes: a larger picture cannot be read
 _LETTER, _PADDING, _ROW = 7.3, 12.0, 18.0  # width of a letter at 12 px, inner margin, line height, in px
@@ -115,18 +115,10 @@ def picture(boxes: list[Box]) -> Svg:
 
 def save(image: str, path: str | os.PathLike[str]) -> None:
     """Write the picture whole or not at all."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(image)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
+        write_whole(check_path(path), [image.encode()])
     except OSError as error:
         raise ConfigError(f"path={str(path)!r}: cannot write there: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 # ---- words ----

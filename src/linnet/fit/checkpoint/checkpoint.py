@@ -28,7 +28,7 @@ import linnet
 from linnet._native import isa
 from linnet.checks import check_number, check_whole
 from linnet.errors import CheckpointWarning, ConfigError, FormatError
-from linnet.files import check_path, remove_leftovers
+from linnet.files import check_path, real_path, remove_leftovers
 from linnet.fit.checkpoint import generations
 from linnet.fit.checkpoint.fingerprint import Digests, Settings, check_data, check_settings, digests_of, settings_of
 from linnet.fit.loop.ensemble import Ensemble
@@ -101,7 +101,7 @@ def checkpointed(
     `saved` is what the run was resumed from, if it was; `model` is kept in the file for whoever reads it. A path that
     cannot be written to is a ConfigError now; when that happens later, a warning, and the run goes on.
     """
-    path = Path(checkpoint.path).resolve()
+    path = real_path(checkpoint.path)
     if saved is None:
         _refuse_to_overwrite(path)
         saved = Saved(_snapshots(training), (), *_identity(training), model or {}, _build())
@@ -113,7 +113,7 @@ def checkpointed(
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
     """Read the newest checkpoint. Damage is a warning where the previous one is whole, and else a FormatError."""
-    path = check_path(path).resolve()
+    path = real_path(check_path(path))
     content = generations.read(path, _KIND)
     try:
         return _unpacked(content)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from linnet.errors import CheckpointWarning, FormatError
-from linnet.files import write_whole
+from linnet.files import read_checked, write_whole
 
 
 def previous(path: Path) -> Path:
@@ -46,9 +46,13 @@ def read(path: Path, kind: str) -> memoryview:
 
 def read_one(path: Path, kind: str) -> memoryview:
     """Return what was written to this very file, or raise a FormatError that says what is wrong with it."""
-    content, first = path.read_bytes(), _first_line(kind)
-    if not content.startswith(first):
-        raise FormatError(f"{path} is damaged or no {kind}: it starts with {content[:32]!r}")
+    first = _first_line(kind)
+
+    def check(start: bytes) -> None:
+        if not start.startswith(first):
+            raise FormatError(f"{path} is damaged or no {kind}: it starts with {start[:32]!r}")
+
+    content = read_checked(path, max(32, len(first)), check)
     end = len(first) + 64
     body = memoryview(content)[end + 1 :]  # no copy: a file may be large
     if content[end : end + 1] != b"\n" or hashlib.sha256(body).hexdigest().encode() != content[len(first) : end]:

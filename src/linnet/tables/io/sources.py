@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from linnet.errors import DataError
+from linnet.files import real_path
 from linnet.tables.io.binary_files import open_binary
 from linnet.tables.io.partitions import folder_values, partitioned
 from linnet.tables.io.sampling import Sample, TableSample
@@ -66,9 +67,9 @@ class Part(Protocol):
 class Source:
     """One table in one or several files."""
 
-    def __init__(self, parts: Sequence[Part], notices: list[str], spool: Any = None) -> None:
+    def __init__(self, parts: Sequence[Part], notices: list[str], spools: Sequence[Any] = ()) -> None:
         self._parts = list(parts)
-        self._spool = spool  # holds what came from standard input
+        self._spools = spools  # hold what came from standard input and pipes
         self._types: dict[str, pa.DataType] | None = None
         self._total = sum(part.path.stat().st_size for part in parts)
         self.notices = notices
@@ -169,12 +170,12 @@ class Source:
 
 
 def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) -> Source:
-    """Open the files of one table; a folder stands for the files in it, and "-" for standard input.
+    """Open the files and pipes of one table; a folder stands for the files in it, and "-" for standard input.
 
     `delimiter` of text files, if it shall not be recognised.
     """
     notices: list[str] = []
-    spool: Any = None
+    spools: list[_Spool] = []
 
     def notice(text: str) -> None:
         if text not in notices:
@@ -184,29 +185,39 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
     seen: set[Path] = set()
     for given in paths:
         if str(given) == "-":
-            spool = spool or _Spool()
-            parts.append(_open("standard input", spool.path, delimiter, notice))
+            if any(spool.name == "-" for spool in spools):
+                raise DataError("standard input is given twice, and its rows would count twice: name it once")
+            if sys.stdin is None:
+                raise DataError("standard input is closed: there is no table to read")
+            spools.append(_Spool("-", sys.stdin.buffer))
+            parts.append(_open("standard input", spools[-1].path, delimiter, notice))
             continue
         for file in _files_of(Path(given)):
-            if file.resolve() in seen:
+            if real_path(file) in seen:
                 raise DataError(f"{file} is given twice, and its rows would count twice: name it once")
-            seen.add(file.resolve())
-            part = _open(str(file), file, delimiter, notice)
+            seen.add(real_path(file))
+            path = file
+            if file.is_fifo():
+                with _naming(str(file)), file.open("rb") as pipe:
+                    spools.append(_Spool(file.name, pipe))
+                path = spools[-1].path
+            part = _open(str(file), path, delimiter, notice)
             parts.append(partitioned(part, folder_values(file, Path(given)), notice))
     if not parts:
         raise DataError("no file was given: name one, a folder, or - for standard input")
-    return Source(parts, notices, spool)
+    return Source(parts, notices, spools)
 
 
 class _Spool:
-    """Standard input, kept in a file because a table is read more than once."""
+    """Standard input or a pipe, kept in a file because a table is read more than once."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, stream: Any) -> None:
         folder = tempfile.mkdtemp(prefix="linnet-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.path = Path(folder) / "table"
+        self.name = name
+        self.path = Path(folder) / name  # whose suffix may say what it is
         with self.path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+            shutil.copyfileobj(stream, file, 1 << 20)
 
 
 def _files_of(path: Path) -> list[Path]:
