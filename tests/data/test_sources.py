@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ import linnet
 from linnet.errors import DataError
 from linnet.tables.io import text_files
 from linnet.tables.io.dialect import MISSING
-from linnet.tables.io.sources import open_source
+from linnet.tables.io.sources import open_source, open_stream
 
 from .mutations import cases
 
@@ -479,3 +479,20 @@ def test_standard_input_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(DataError, match="standard input is closed"):
         open_source(["-"])
+
+
+def test_a_stream_is_read_more_than_once_in_little_memory() -> None:
+    schema = pa.schema({"x": pa.float64(), "name": pa.dictionary(pa.int32(), pa.string())})
+    names = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 5_000, pa.int32()), ["a", "b"])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for k in range(200):
+            yield pa.record_batch([pa.array([float(k)] * 10_000), names], schema=schema)
+
+    before = pa.total_allocated_bytes()
+    source = open_stream(pa.RecordBatchReader.from_batches(schema, batches()))
+    sample = source.read_some(1 << 20)
+    assert pa.total_allocated_bytes() - before < 1 << 23  # of 24 MB
+    assert (sample.rows, sample.is_all) == (2_000_000, False)
+    assert sum(table.num_rows for table in source.chunks()) == 2_000_000
+    assert source.types()["name"] == pa.string()

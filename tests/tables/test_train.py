@@ -52,6 +52,14 @@ def model() -> linnet.TableModel:
     return linnet.train(TABLE, "sold", model="logistic")
 
 
+class Query:
+    """Rows that come as a stream of Arrow, anew each time that they are asked for, as those of a query do."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        batches = TABLE.to_batches(max_chunksize=64)
+        return pa.RecordBatchReader.from_batches(TABLE.schema, iter(batches)).__arrow_c_stream__(requested_schema)
+
+
 def kinds(folder: Path) -> dict[str, Any]:
     """The same rows in all kinds of data."""
     path, halves = folder / "table.csv", [folder / "first.csv", folder / "second.csv"]
@@ -67,6 +75,7 @@ def kinds(folder: Path) -> dict[str, Any]:
         "categories of pandas": frame.assign(colour=frame["colour"].astype("category")),
         "polars": pl.from_arrow(TABLE),
         "pyarrow": TABLE,
+        "a query": Query(),
         "a batch": TABLE.to_batches()[0],
         "columns": TABLE.to_pydict(),
         "columns of arrays": {"size": SIZE, "colour": COLOUR, "age": AGE, "sold": frame["sold"]},

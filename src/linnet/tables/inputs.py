@@ -5,7 +5,7 @@
 | a path, or a list of paths: files or folders of one table, "-" for standard input | `open_source` |
 | a source that `open_source` has opened | itself |
 | a table or record batch of pyarrow; a data frame of pandas, polars and other libraries that narwhals knows | Arrow |
-| anything with `__arrow_c_stream__`, such as a query of DuckDB | Arrow |
+| a stream (`__arrow_c_stream__`) such as a reader of record batches, a query of DuckDB; of any size | `open_stream` |
 | a dict of columns: {"size": [1.0, 2.0], "colour": ["red", "blue"]} | Arrow |
 | a list of dicts, a row each: [{"size": 1.0, "colour": "red"}]; what a row lacks is missing | Arrow |
 """
@@ -27,11 +27,13 @@ Data = Any  # one of the kinds above
 
 def as_source(data: Data, delimiter: str | None = None) -> "Source | None":
     """The files of a table, opened; None where data are in memory. `delimiter`: see `open_source`."""
-    from linnet.tables.io.sources import Source, open_source
+    from linnet.tables.io.sources import Source, open_source, open_stream
 
     if isinstance(data, Source):
         return data
-    return open_source(paths, delimiter=delimiter) if (paths := paths_of(data)) else None
+    if paths := paths_of(data):
+        return open_source(paths, delimiter=delimiter)
+    return open_stream(data) if _is_stream(data) else None
 
 
 def paths_of(data: Data) -> list[str]:
@@ -68,6 +70,17 @@ def without_nested(table: "pa.Table") -> tuple["pa.Table", list[str]]:
     return (table.drop_columns(nested) if nested else table), nested
 
 
+def _is_stream(data: Data) -> bool:
+    """Whether rows come as a stream of Arrow, which may be larger than memory, and are not in a table already."""
+    if not hasattr(data, "__arrow_c_stream__"):
+        return False
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    in_memory = isinstance(data, pa.RecordBatch) or isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
+    return not in_memory
+
+
 def _is_path(value: object) -> TypeGuard["str | os.PathLike[str]"]:
     return isinstance(value, str | os.PathLike)
 
@@ -85,8 +98,6 @@ def _made(data: Data) -> "pa.Table":
         frame = None if data is None or isinstance(data, list | tuple) else as_frame(data, "the table")
         if frame is not None:
             return frame.to_arrow()
-        if hasattr(data, "__arrow_c_stream__"):
-            return pa.table(data)
     except (pa.ArrowException, TypeError) as error:  # such as numbers and text in one column
         raise DataError(f"the data frame cannot be read as a table: {' '.join(map(str, error.args))}") from None
     what = f"a list of {type(data[0]).__name__}" if isinstance(data, list | tuple) and data else type(data).__name__

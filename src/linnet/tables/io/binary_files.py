@@ -45,13 +45,18 @@ class BinaryFile:
     metadata: Any = None  # of a Parquet file
 
     @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.path.stat().st_size
+
+    @property
     def known_types(self) -> Types:
         """The types that the file has written down."""
         return {name: plain(type_) for name, type_ in zip(self.names, self.schema.types, strict=True)}
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
         """Some rows at a time."""
-        size, done, plain_bytes = self.path.stat().st_size, 0, 0
+        size, done, plain_bytes = self.size, 0, 0
         for whole, total in self._batches(columns):
             whole.validate(full=True)  # what pyarrow trusts in a file
             sizes = _text_sizes(whole)

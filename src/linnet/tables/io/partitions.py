@@ -45,9 +45,9 @@ class Partition:
         return str(self.part.name)
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
-        return Path(self.part.path)
+    def size(self) -> int:
+        """Its bytes."""
+        return int(self.part.size)
 
     @property
     def names(self) -> tuple[str, ...]:

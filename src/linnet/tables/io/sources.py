@@ -19,8 +19,9 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +43,7 @@ _COMPRESSED_SUFFIXES = {"gz", "zst", "bz2", "lz4"}
 
 
 class Part(Protocol):
-    """One file of a table."""
+    """One file of a table, or whatever else has rows that can be read more than once."""
 
     @property
     def name(self) -> str:
@@ -53,15 +54,15 @@ class Part(Protocol):
         """The columns, none if every row names them."""
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
+    def size(self) -> int:
+        """Its bytes, as `tables` counts those read."""
 
     @property
     def known_types(self) -> Types | None:
         """The types of the columns, if they are known without reading rows."""
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
-        """The rows in order; `progress` is told how many bytes of the file were read."""
+        """The rows in order; `progress` is told how many bytes were read."""
 
 
 class Source:
@@ -71,7 +72,7 @@ class Source:
         self._parts = list(parts)
         self._spools = spools  # hold what came from standard input and pipes
         self._types: dict[str, pa.DataType] | None = None
-        self._total = sum(part.path.stat().st_size for part in parts)
+        self._total = sum(part.size for part in parts)
         self.notices = notices
         self.nested: list[str] = []  # columns that are left out: they hold lists or objects
         self._names = list(parts[0].names)
@@ -159,7 +160,7 @@ class Source:
         self, parts: Sequence[Part], columns: set[str] | None, types: Types, progress: Progress | None
     ) -> Iterator[pa.Table]:
         for part in parts:
-            before = sum(other.path.stat().st_size for other in self._parts[: self._parts.index(part)])
+            before = sum(other.size for other in self._parts[: self._parts.index(part)])
 
             def tell(read: int, before: int = before) -> None:
                 if progress is not None:
@@ -189,7 +190,7 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
                 raise DataError("standard input is given twice, and its rows would count twice: name it once")
             if sys.stdin is None:
                 raise DataError("standard input is closed: there is no table to read")
-            spools.append(_Spool("-", sys.stdin.buffer))
+            spools.append(_Spool("-", partial(_copy, sys.stdin.buffer)))
             parts.append(_open("standard input", spools[-1].path, delimiter, notice))
             continue
         for file in _files_of(Path(given)):
@@ -199,7 +200,7 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
             path = file
             if file.is_fifo():
                 with _naming(str(file)), file.open("rb") as pipe:
-                    spools.append(_Spool(file.name, pipe))
+                    spools.append(_Spool(file.name, partial(_copy, pipe)))
                 path = spools[-1].path
             part = _open(str(file), path, delimiter, notice)
             parts.append(partitioned(part, folder_values(file, Path(given)), notice))
@@ -208,16 +209,33 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
     return Source(parts, notices, spools)
 
 
-class _Spool:
-    """Standard input or a pipe, kept in a file because a table is read more than once."""
+def open_stream(stream: Any) -> Source:
+    """Open what has `__arrow_c_stream__`, such as a reader of record batches or a query, which gives its rows once."""
+    spool = _Spool("stream.arrow", partial(_write_batches, pa.RecordBatchReader.from_stream(stream)))
+    notices: list[str] = []
+    return Source([_open("the stream", spool.path, None, notices.append)], notices, [spool])
 
-    def __init__(self, name: str, stream: Any) -> None:
+
+class _Spool:
+    """Standard input, a pipe or a stream, kept in a file because a table is read more than once."""
+
+    def __init__(self, name: str, write: Callable[[BinaryIO], None]) -> None:
         folder = tempfile.mkdtemp(prefix="linnet-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.name = name
         self.path = Path(folder) / name  # whose suffix may say what it is
         with self.path.open("wb") as file:
-            shutil.copyfileobj(stream, file, 1 << 20)
+            write(file)
+
+
+def _copy(stream: BinaryIO, file: BinaryIO) -> None:
+    shutil.copyfileobj(stream, file, 1 << 20)
+
+
+def _write_batches(reader: pa.RecordBatchReader, file: BinaryIO) -> None:
+    with pa.ipc.new_file(file, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
 
 
 def _files_of(path: Path) -> list[Path]:

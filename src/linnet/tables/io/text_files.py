@@ -62,6 +62,11 @@ class TextFile:
         return self.dialect.names
 
     @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.path.stat().st_size
+
+    @property
     def known_types(self) -> None:
         """Only the rows tell the types."""
 
