@@ -113,7 +113,7 @@ def test_there_must_be_a_column_to_learn_from(folder: Path) -> None:
         (("predict", "sold.linnet", "data.csv", "--seed", "-1", "--sample"), "--seed must be a whole number"),
         (("predict", "price.linnet", "data.csv", "--interval", "--level", "2"), "--level must be above 0 and below 1"),
         (("predict", "sold.linnet", "data.csv", "--interval"), "--proba says how sure it is"),
-        (("predict", "sold.linnet", "data.csv", "--keep", "town"), "the table lacks 'town', which --keep names"),
+        (("predict", "sold.linnet", "data.csv", "--keep", "town"), "the table lacks 'town', which is to be kept"),
         (("predict", "sold.linnet", "data.csv", "--keep", "prediction"), "an answer is called so too"),
         (("predict", "sold.linnet", "data.csv", "-o", "nowhere/p.csv"), "there is no folder nowhere"),
         (("predict", "sold.linnet", "data.csv", "-o", "data.csv"), "it is read, and would be lost"),

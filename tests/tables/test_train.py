@@ -283,3 +283,19 @@ def test_nothing_below_the_command_knows_its_options() -> None:
     root = Path(linnet.__file__).parent / "tables"
     for path in root.rglob("*.py"):
         assert not re.findall(r"--[a-z]\w+", path.read_text()), path.name
+
+
+def test_chunks_of_files_are_predicted_as_the_whole(tmp_path: Path, model: linnet.TableModel) -> None:
+    rows = pa.concat_tables([TABLE] * 40).append_column("id", pa.array([f"{k:05}" for k in range(40 * ROWS)]))
+    csv.write_csv(rows, tmp_path / "rows.csv", csv.WriteOptions(quoting_style="none"))
+    found = [*model.predict_chunks(str(tmp_path / "rows.csv"), ["id", "size"], as_written=True)]
+    kept = pa.concat_tables([table for table, _ in found])
+    assert kept["id"].to_pylist() == rows["id"].to_pylist()
+    assert kept["size"].to_pylist() == rows["size"].to_pylist()
+    assert (np.concatenate([each.values for _, each in found]) == model.predict(rows)).all()
+    [(table, each)] = model.predict_chunks(TABLE, ["colour"])
+    assert table.column_names == ["colour"]
+    assert (each.values == model.predict(TABLE)).all()
+    for data in (TABLE, str(tmp_path / "rows.csv")):
+        with pytest.raises(DataError, match="the table lacks 'town', which is to be kept"):
+            next(model.predict_chunks(data, ["town"]))

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +20,6 @@ from linnet.files import is_stream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from linnet.tables.io.sources import Source
     from linnet.tables.model import TableModel
     from linnet.tables.predictions import Predictions
 
@@ -68,25 +67,14 @@ def predict(
     rows = 0
     with progress(out is not None and not as_json, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
-        types = {name: kind for name, kind in found.schema.types.items() if name in found.needed}
-        for names, why in ((found.needed, "the model needs"), (kept, "--keep names")):
-            if absent := [name for name in names if name not in source.names]:
-                lacks = "; ".join([f"the table lacks {_listed(absent, source)}, which {why}", *_misfits(source, types)])
-                raise DataError(lacks)
-        passed_on = [name for name in kept if name not in types]
-        of_kept = source.types_as_written(passed_on) if as_csv else source.types() if passed_on else {}
-        types |= {name: of_kept[name] for name in passed_on}
-        for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
-            if len(table) == 0:
-                continue
-            predicted = found.predictions(table)
+        for table, predicted in found.predict_chunks(source, kept, as_written=as_csv, progress=tell):
             answers = _answers(found, predicted, proba, sample, level if interval else None, (seed + rows) % 2**32)
             if both := [name for name in kept if name in answers]:
                 raise ConfigError(f"--keep {both[0]}: an answer is called so too; call the column something else")
             unseen.update(predicted.rows.unseen)
             rare.update(predicted.rows.rare)
             filled.update(predicted.rows.filled)
-            rows += len(table)
+            rows += len(predicted.rows)
             found_rows = pa.table({**{name: table[name] for name in kept}, **answers})
             of_formulas.update(formulas(found_rows) if as_csv else {})
             write(for_spreadsheets(found_rows) if spreadsheet else found_rows)
@@ -104,21 +92,6 @@ def predict(
         print(f"note: {count:,} texts of {name!r} begin with =, +, - or @, which {what}", file=sys.stderr)
     if out is not None:
         print(on_one_line(f"{rows:,} rows written to {out}"), file=sys.stderr)
-
-
-def _listed(names: list[str], source: "Source") -> str:
-    nested = " (lists or objects, which cannot be read)"
-    return ", ".join(repr(name) + nested * (name in source.nested) for name in names)
-
-
-def _misfits(source: "Source", types: "Mapping[str, pa.DataType]") -> list[str]:
-    """What else is wrong: the columns whose first rows do not have their types, in one sentence if there are any."""
-    there = [name for name in types if name in source.names]
-    try:
-        next(source.chunks(there, {name: types[name] for name in there}), None)
-    except DataError as error:
-        return [str(error)]
-    return []
 
 
 def _answers(

@@ -77,8 +77,12 @@ def _is_stream(data: Data) -> bool:
     import narwhals.stable.v2 as nw
     import pyarrow as pa
 
-    in_memory = isinstance(data, pa.RecordBatch) or isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
-    return not in_memory
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return False
+    try:
+        return not isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
+    except nw.exceptions.NarwhalsError:  # a frame with two columns of one name, which is told when it is read
+        return False
 
 
 def _is_path(value: object) -> TypeGuard["str | os.PathLike[str]"]:

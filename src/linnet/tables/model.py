@@ -1,7 +1,7 @@
 """A model of a whole table: how its columns are read, an estimator, its threshold, and where it all came from."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from linnet.evaluate import Interval
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.file import Outputs
-    from linnet.tables.io.sources import Source
+    from linnet.tables.io.sources import Progress, Source
+    from linnet.tables.io.types import Types
 
 
 @saved
@@ -174,13 +175,23 @@ class TableModel(Saved):
     def _read_files(self, source: "Source") -> "pa.Table":
         import pyarrow as pa
 
-        if absent := [name for name in self.needed if name not in source.names]:
-            raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which the model needs")
-        types = {name: kind for name, kind in self.schema.types.items() if name in self.needed}
-        tables = [*source.chunks([*dict.fromkeys(self.needed)], types)]
+        tables = [*self._chunks(source, (), {}, None)]
         if not tables:
             raise DataError("the table has no rows")
         return pa.concat_tables(tables)
+
+    def _chunks(
+        self, source: "Source", keep: Sequence[str], of_kept: "Types", progress: "Progress | None"
+    ) -> "Iterator[pa.Table]":
+        """The rows of files in chunks: the columns that prediction reads, in the types of the training, and others."""
+        types = {name: kind for name, kind in self.schema.types.items() if name in self.needed}
+        for names, why in ((self.needed, "the model needs"), (keep, "is to be kept")):
+            if absent := [name for name in names if name not in source.names]:
+                lists = " (lists or objects, which cannot be read)"
+                named = ", ".join(repr(name) + lists * (name in source.nested) for name in absent)
+                raise DataError("; ".join([f"the table lacks {named}, which {why}", *_misfits(source, types)]))
+        types = {**of_kept, **types}
+        yield from source.chunks([*dict.fromkeys((*self.needed, *keep))], types, progress)
 
     def _rows(self, data: Data | AppliedRows | TableRows) -> TableRows:
         """Rows that were read before, or those of a table, with a warning of what was noticed in it."""
@@ -267,6 +278,48 @@ class TableModel(Saved):
             return Law(*found)
         return None if self.variance is None else Law(Normal(), np.array([self.variance]))
 
+    def predict_chunks(
+        self,
+        data: Data,
+        keep: Sequence[str] = (),
+        *,
+        as_written: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Iterator[tuple[pa.Table, Predictions]]":
+        """Yield what is predicted of the rows of files of any size, chunk by chunk, in order.
+
+        Parameters
+        ----------
+        data
+            A path or a list of paths, or a source; other kinds of data are one chunk.
+        keep : list of str
+            Columns to pass on.
+        as_written : bool
+            Whether values of text files are passed on as text, so that 007 stays 007.
+        progress : callable, optional
+            Is told the share of the data that was read, from 0 to 1.
+
+        Yields
+        ------
+        kept : table of pyarrow
+            The columns to pass on.
+        predictions : Predictions
+            As `predictions` returns them.
+        """
+        source = as_source(data)
+        if source is None:
+            whole = as_arrow(data)
+            if absent := [name for name in keep if name not in whole.column_names]:
+                raise DataError(f"the table lacks {', '.join(map(repr, absent))}, which is to be kept")
+            tables: Iterator[pa.Table] = iter([whole])
+        else:
+            others = [name for name in keep if name not in self.needed and name in source.names]
+            of_kept = (source.types_as_written(others) if as_written else source.types()) if others else {}
+            tables = self._chunks(source, keep, {name: of_kept[name] for name in others}, progress)
+        for table in tables:
+            if len(table):
+                yield table.select(list(keep)), self.predictions(table)
+
     # ---- measuring ----
 
     def evaluate(self, data: Data, metrics: Sequence[str] = (), *, level: float = 0.95) -> "dict[str, Interval]":
@@ -325,6 +378,16 @@ class TableModel(Saved):
             reached = above(graph, one_column(graph, answers["probabilities"], 1), self.threshold)
             answers["label"] = labels(graph, if_yes(graph, reached), self.classes)
         return answers
+
+
+def _misfits(source: "Source", types: "Types") -> list[str]:
+    """What else is wrong: the columns whose first rows do not have their types, in one sentence if there are any."""
+    there = [name for name in types if name in source.names]
+    try:
+        next(source.chunks(there, {name: types[name] for name in there}), None)
+    except DataError as error:
+        return [str(error)]
+    return []
 
 
 def _known(law: Law | None) -> Law:
