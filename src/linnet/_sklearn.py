@@ -446,7 +446,7 @@ def _other_names(known: set[str], given: set[str]) -> str:
 
 
 def accuracy(y: object, predicted: Array, sample_weight: object = None) -> float:
-    """The share of rows whose class is predicted; of several labels all must be."""
+    """The share of rows classified correctly; of several labels all must be right."""
     target: Array = as_array(as_dense(y), "y")
     if target.ndim == 2 and target.shape[1] == 1 and predicted.ndim == 1:
         target = target[:, 0]
@@ -456,7 +456,7 @@ def accuracy(y: object, predicted: Array, sample_weight: object = None) -> float
 
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
     right = (target == predicted).reshape(len(target), -1).all(axis=1)
-    return float(np.average(right, weights=_weights(sample_weight, len(right))))
+    return Compared(target, predicted, weights=_weights(sample_weight, len(right))).mean(right)
 
 
 def r_squared(y: object, predicted: Array, sample_weight: object = None) -> float:

@@ -1,6 +1,7 @@
 """Metrics by name, for the record of every epoch, against scikit-learn's."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn import metrics
 import linnet
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
+from linnet.evaluate.formulas import Counts, Divide, OfPositive
+from linnet.evaluate.label_measures import label_measure
 from linnet.evaluate.metric import Compared, Metric, Needs
 from linnet.evaluate.metrics import METRICS, as_metric, metric_named
 from linnet.heads import Bernoulli, Categorical, Perceptron
@@ -189,3 +192,18 @@ def test_intervals_of_numbers_by_name() -> None:
         linnet.evaluate.interval("rmse", COUNTS, NUMBERS.predicted)
     two = linnet.evaluate.interval("f2", TWO.y, TWO.predicted)
     assert two.value == pytest.approx(metrics.fbeta_score(TWO.y, TWO.predicted, beta=2))
+
+
+def test_a_formula_is_all_that_a_new_metric_needs_for_limits() -> None:
+    """Negative predictive value, TN / (TN + FN): an entry and its formula have Wilson's interval."""
+
+    def negative_predictive_value(counts: Counts, divide: Divide) -> Any:
+        return divide(counts.tn, counts.total - counts.predicted, "negative predictive value")
+
+    formula = OfPositive(negative_predictive_value, proportion=True)
+    metric = Metric("npv", of_positive=True, prepare=lambda given: label_measure(formula, given))
+    rows = replace(TWO, weights=None)
+    value, found = metric(rows), metric.interval(rows, 0.95)
+    assert value == pytest.approx(metrics.precision_score(rows.y, rows.predicted, pos_label=0))
+    swapped = metric_named("precision").interval(replace(rows, classes=np.array([1.0, 0.0])), 0.95)
+    assert (found.low, found.high, found.method) == pytest.approx((swapped.low, swapped.high, "wilson"))

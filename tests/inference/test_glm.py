@@ -197,6 +197,7 @@ def test_a_class_without_weight_does_not_exist() -> None:
             model = linnet.LogisticRegression(C=C).fit(X, y, sample_weight=weights)
         ours = model.inference(X, y, sample_weight=weights)
         assert not any(name.startswith("1: ") for name in ours.names)
+        assert [f"{model.classes_[k]}" for k in ours.output] == [name.split(": ")[0] for name in ours.names]
         there = y != 1
         theirs = linnet.LogisticRegression(C=np.inf).fit(X[there], y[there]).inference(X[there], y[there])
         assert ours.null_deviance == pytest.approx(theirs.null_deviance)
@@ -204,6 +205,16 @@ def test_a_class_without_weight_does_not_exist() -> None:
             assert ours.df_model == theirs.df_model
             assert ours.deviance == pytest.approx(theirs.deviance)
             np.testing.assert_allclose(ours.standard_error, theirs.standard_error, rtol=1e-4)
+
+
+def test_intercepts_are_marked_whatever_columns_are_called() -> None:
+    frame = pd.DataFrame(X, columns=["intercept", "(intercept)", "x"])
+    table = linnet.LinearRegression().fit(frame, REAL).inference(frame, REAL)
+    assert table.names == ["((intercept))", "intercept", "(intercept)", "x"]
+    assert table.is_intercept.tolist() == [True, False, False, False]
+    assert table.to_frame().index.is_unique
+    bare = linnet.LinearRegression(fit_intercept=False).fit(frame, REAL).inference(frame, REAL)
+    assert not bare.is_intercept.any()
 
 
 def test_groups_without_weight_do_not_count() -> None:

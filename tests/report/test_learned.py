@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from linnet.report import facts_of, importance
+from linnet.report import facts_of, importance, page
 from linnet.report.importance import dependences, importances
 from linnet.tables.predictions import Evaluation
 from linnet.tables.schema import made_of
@@ -28,6 +28,45 @@ def test_coefficients_have_the_intervals_of_inference(task: str, model: str) -> 
         expected = [getattr(inference, key)[place] for key in ("coef", "low", "high", "p_value")]
         assert [row.value, row.low, row.high, row.p_value] == pytest.approx(expected, nan_ok=True)
     assert by_name["size" if task != "many classes" else "red: size"].scale == pytest.approx(1, abs=0.2)
+
+
+ODD_NAMES = [
+    "intercept",
+    "(intercept)",
+    "(other)",
+    "prediction",
+    "sample",
+    "sample missing",
+    "level=low",
+    "red: sample",
+]
+
+
+@pytest.mark.parametrize(("task", "model"), [("two classes", "logistic"), ("many classes", "softmax")])
+def test_columns_may_be_named_like_what_the_report_names_itself(task: str, model: str) -> None:
+    random, whole = np.random.default_rng(2), table(task)
+    odd = {name: (k + 1) * random.normal(size=len(whole)) for k, name in enumerate(ODD_NAMES)}
+    one = trained(pa.table({**odd, **{name: whole[name] for name in whole.column_names}}), "y", task, model=model)
+    estimator = one.model.estimator
+    inference = estimator.inference(one.training.x, one.training.y)
+    assert inference.is_intercept.sum() == len(estimator.intercept_)
+    assert inference.coef[inference.is_intercept] == pytest.approx(estimator.intercept_)
+    for training in (None, one.training):
+        found = facts_of(one.model, one.held_out, training=training)
+        assert found.coefficients is not None
+        rows = found.coefficients.rows
+        for k, output in enumerate([""] if task == "two classes" else estimator.classes_):
+            mine = [row for row in rows if row.of_class == output]
+            assert [row.value for row in mine if row.is_intercept] == pytest.approx([estimator.intercept_[k]])
+            named = sorted((row.name, row.value) for row in mine if not row.is_intercept)
+            assert named == sorted(zip(estimator.get_feature_names_out(), estimator.coef_[k], strict=True))
+            alike = sorted(row.scale for row in mine if row.name == "level=low")  # a level, and a column of numbers
+            assert alike == pytest.approx([1, 7], rel=0.2)
+        if task == "two classes":
+            assert page(found).count("<em>intercept</em>") == 1
+        if training is not None:
+            expected = sorted(zip(inference.coef, inference.low, inference.p_value, strict=True))
+            assert sorted((row.value, row.low, row.p_value) for row in rows) == expected
 
 
 def test_without_training_rows_there_are_coefficients_only() -> None:

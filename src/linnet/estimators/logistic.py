@@ -18,7 +18,7 @@ from linnet.errors import ConfigError, DataError
 from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.inputs import row_weights
 from linnet.estimators.linear.messages import FitMessages
-from linnet.estimators.linear.model import LinearModel
+from linnet.estimators.linear.model import LinearModel, ReportedOutput
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Bernoulli, Categorical, Head, draw_class, log_softmax
@@ -160,21 +160,23 @@ class LogisticRegression(Classifier, LinearModel):
     def _messages(self) -> FitMessages:
         return FitMessages(self._encoder, self.classes_)
 
-    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
+    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[ReportedOutput]]:
         """Without a penalty, coefficients are relative to those of the reference class, the first unless chosen."""
         weights, biases, problem = self._held_to(problem)
         if problem.outputs == 1:
-            return weights, biases, problem, [(0, "")]
-        classes = self.classes_
+            return weights, biases, problem, [ReportedOutput(0, 0, "")]
+        places = np.arange(problem.outputs)
         if problem.weights is not None:  # a class without rows does not count
             present = np.bincount(problem.target, problem.weights, problem.outputs) > 0
             problem = _some(problem, present)
-            weights, biases, classes = weights[:, present], biases[present], classes[present]
+            weights, biases, places = weights[:, present], biases[present], places[present]
         if not problem.ridge.any() and problem.l1 is None and problem.fixed is None:
             problem = replace(problem, fixed=np.arange(problem.outputs) == 0)
         chosen = np.ones(problem.outputs, np.bool_) if problem.fixed is None else ~problem.fixed
-        labels = [(int(k), f"{classes[k]}: ") for k in np.flatnonzero(chosen)]
-        return weights, biases, problem, labels
+        outputs = [
+            ReportedOutput(int(k), int(places[k]), f"{self.classes_[places[k]]}: ") for k in np.flatnonzero(chosen)
+        ]
+        return weights, biases, problem, outputs
 
     def sparsify(self) -> Self:
         """Make `coef_` a sparse matrix, which is smaller where most are zero; predictions stay as they are."""

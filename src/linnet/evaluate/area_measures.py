@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -21,8 +21,8 @@ from linnet.evaluate.metric import Given
 class Area(Measure):
     """An area; its variance follows from the influence of each row, which is its slope in the row's weight."""
 
-    name: str
     fewest: float  # rows of the rarest class
+    method: str  # of the limits
 
     @abstractmethod
     def influence(self) -> Floats:
@@ -40,21 +40,38 @@ class Area(Measure):
         half = t * np.sqrt(float((self.w * self.influence() ** 2).sum()))
         if not 0 < value < 1 or half == 0:
             return *wilson(value, self.fewest, level), "wilson"
-        return *on_logit_scale(value, half), "delong" if self.name == "roc_auc" else "delta"
+        return *on_logit_scale(value, half), self.method
 
 
 class OneArea(Area):
-    """The area of one column of scores."""
+    """The area under a curve of one column of scores; subclasses say which."""
 
-    def __init__(self, name: str, flags: Array, scores: Array, weights: Floats | None) -> None:
+    name: ClassVar[str]
+    method = "delta"
+    needs_negatives: ClassVar[bool] = False  # whether it is undefined without them
+    greater: ClassVar[bool] = False  # whether the greater of two labels may be the positive one; see `positive_label`
+    of_pairs: ClassVar[bool] = False  # whether pairs of classes have it
+
+    def __init__(self, flags: Array, scores: Array, weights: Floats | None) -> None:
         super().__init__(weights)
-        self.name = name
         self.order = np.argsort(-scores, kind="stable")
         ordered = scores[self.order]
         self.flags = flags[self.order].astype(np.float64)
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
         w = self.w[self.order]
         self.fewest = float(min((w * self.flags).sum(), (w * (1 - self.flags)).sum()))
+
+    @staticmethod
+    @abstractmethod
+    def area(cutoffs: Cutoffs) -> float:
+        """Return the area from the cut-offs."""
+
+    @abstractmethod
+    def slopes(self, gained: Floats, lost: Floats) -> tuple[Floats, Floats]:
+        """Return the slopes in the weight of a positive and of a negative row at each cut-off.
+
+        `gained`, `lost`: the weights of positives and of negatives at each cut-off.
+        """
 
     @property
     def rows(self) -> int:
@@ -65,40 +82,85 @@ class OneArea(Area):
         """Sum up in the order of scores."""
         w = (self.w if times is None else times)[self.order]
         tp, fp = np.cumsum(w * self.flags)[self.ends], np.cumsum(w * (1 - self.flags))[self.ends]
-        if tp[-1] == 0 or (fp[-1] == 0 and self.name == "roc_auc"):
+        if tp[-1] == 0 or (fp[-1] == 0 and self.needs_negatives):
             return float("nan")
         there = np.diff(tp + fp, prepend=0.0) > 0
-        return float(getattr(Cutoffs(np.zeros(int(there.sum())), tp[there], fp[there]), self.name))
+        return float(self.area(Cutoffs(np.zeros(int(there.sum())), tp[there], fp[there])))
 
     def influence(self) -> Floats:
-        """Return the slope in the weight of each row.
-
-        ROC AUC: what a row wins against the other class, less the area. Average precision Σ g_i P_i / P, with g_i the
-        positives gained at cut-off i: a positive adds its own precision, and moves that of every cut-off at or below it
-        by FP / N², a negative by -TP / N². The trapezoid area has (P_i + P_{i-1}) / 2 in place of P_i.
-        """
+        """Return the slope in the weight of each row."""
         w = self.w[self.order]
         starts = np.append(0, self.ends[:-1] + 1)
         gained, lost = (np.add.reduceat(w * part, starts) for part in (self.flags, 1 - self.flags))
-        tp, fp = np.cumsum(gained), np.cumsum(lost)
-        positives, negatives, area = tp[-1], fp[-1], self.of(None)
-        if self.name == "roc_auc":
-            of_positive = (1 - (fp - lost / 2) / negatives - area) / positives * _bessel(positives)
-            of_negative = ((tp - gained / 2) / positives - area) / negatives * _bessel(negatives)
-        else:
-            some = tp + fp > 0  # rows of weight 0 may come first
-            said = np.where(some, tp + fp, 1.0)
-            precision, moved = np.where(some, tp / said, 1.0), gained
-            own = precision
-            if self.name == "pr_auc":
-                own = (precision + np.append(1.0, precision[:-1])) / 2
-                moved = (gained + np.append(gained[1:], 0.0)) / 2
-            of_positive = (own - area + _from_below(moved * fp / said**2)) / positives
-            of_negative = -_from_below(moved * tp / said**2) / positives
+        of_positive, of_negative = self.slopes(gained, lost)
         group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, self.rows)))
         slopes = np.empty(self.rows)
         slopes[self.order] = np.where(self.flags > 0, of_positive[group], of_negative[group])
         return slopes
+
+
+class RocArea(OneArea):
+    """The area under the ROC curve."""
+
+    name = "roc_auc"
+    method = "delong"
+    needs_negatives = greater = of_pairs = True
+
+    @staticmethod
+    def area(cutoffs: Cutoffs) -> float:
+        """Return the area from the cut-offs."""
+        return cutoffs.roc_auc
+
+    def slopes(self, gained: Floats, lost: Floats) -> tuple[Floats, Floats]:
+        """Return what a row wins against the other class, less the area."""
+        tp, fp, area = np.cumsum(gained), np.cumsum(lost), self.of(None)
+        positives, negatives = tp[-1], fp[-1]
+        of_positive = (1 - (fp - lost / 2) / negatives - area) / positives * _bessel(positives)
+        of_negative = ((tp - gained / 2) / positives - area) / negatives * _bessel(negatives)
+        return of_positive, of_negative
+
+
+class AveragePrecision(OneArea):
+    """Average precision, Σ g_i P_i / P with g_i the positives gained at cut-off i."""
+
+    name = "average_precision"
+
+    @staticmethod
+    def area(cutoffs: Cutoffs) -> float:
+        """Return the area from the cut-offs."""
+        return cutoffs.average_precision
+
+    def heights(self, precision: Floats, gained: Floats) -> tuple[Floats, Floats]:
+        """Return the height of the curve at each cut-off, and the positives whose heights its precision is part of."""
+        return precision, gained
+
+    def slopes(self, gained: Floats, lost: Floats) -> tuple[Floats, Floats]:
+        """Return the slopes: a positive adds the height of its own cut-off.
+
+        It also moves the precision of every cut-off at or below it by FP / N², a negative by -TP / N².
+        """
+        tp, fp, area = np.cumsum(gained), np.cumsum(lost), self.of(None)
+        some = tp + fp > 0  # rows of weight 0 may come first
+        predicted = np.where(some, tp + fp, 1.0)
+        own, moved = self.heights(np.where(some, tp / predicted, 1.0), gained)
+        of_positive = (own - area + _from_below(moved * fp / predicted**2)) / tp[-1]
+        return of_positive, -_from_below(moved * tp / predicted**2) / tp[-1]
+
+
+class PrecisionRecallArea(AveragePrecision):
+    """The trapezoid area under the precision-recall curve: heights are (P_i + P_{i-1}) / 2 in place of P_i."""
+
+    name = "pr_auc"
+
+    @staticmethod
+    def area(cutoffs: Cutoffs) -> float:
+        """Return the area from the cut-offs."""
+        return cutoffs.pr_auc
+
+    def heights(self, precision: Floats, gained: Floats) -> tuple[Floats, Floats]:
+        """Return the means of neighbours."""
+        own = (precision + np.append(1.0, precision[:-1])) / 2
+        return own, (gained + np.append(gained[1:], 0.0)) / 2
 
 
 def _bessel(n: float) -> float:
@@ -126,14 +188,14 @@ class MeanArea(Area):
     Σ_p c_p area_p with c_p = 1 / parts, or, for "weighted", the part of the parts' weight that p has.
     """
 
-    def __init__(self, name: str, several: ClassCutoffs, average: str, multi_class: str) -> None:
+    def __init__(self, kind: type[OneArea], several: ClassCutoffs, average: str, multi_class: str) -> None:
         super().__init__(several.weights)
-        self.name = name
+        self.method = kind.method
         self.count = len(several.scores)
         self.weighted = average == "weighted"
         total = self.w.sum()
         self.fewest = float(min(several.support.min(), (total - several.support).min()))
-        self.parts = list(_parts(name, several, average, multi_class))
+        self.parts = list(_parts(kind, several, average, multi_class))
 
     @property
     def rows(self) -> int:
@@ -170,14 +232,14 @@ class MeanArea(Area):
         return slopes
 
 
-def _parts(name: str, several: ClassCutoffs, average: str, multi_class: str) -> Any:
+def _parts(kind: type[OneArea], several: ClassCutoffs, average: str, multi_class: str) -> Any:
     """Yield the areas that are averaged."""
     rows, count = len(several.scores), len(several.classes)
     everywhere, w = np.arange(rows), several.weights
 
     def part(flags: Array, scores: Array, places: Array, members: Array) -> Part:
         weights = None if w is None else w[places]
-        return Part(OneArea(name, flags, scores, weights), places, members.astype(np.float64))
+        return Part(kind(flags, scores, weights), places, members.astype(np.float64))
 
     if average == "micro":
         flags = np.array([several.flags(k) for k in range(count)]).T.ravel()
@@ -193,18 +255,18 @@ def _parts(name: str, several: ClassCutoffs, average: str, multi_class: str) -> 
                 yield part(several.codes[places] == one, several.scores[places, one], places, members)
 
 
-def area_measure(name: str, given: Given) -> Measure:
-    """Prepare "roc_auc", "average_precision" or "pr_auc" of scores."""
+def area_measure(kind: type[OneArea], given: Given) -> Measure:
+    """Prepare an area of scores."""
     y_true, average = given.y_true, given.average
     if not is_table(y_true, given.predictions):
-        rows = binary(y_true, given.predictions, given.pos_label, greater=name == "roc_auc")
-        return OneArea(name, rows.flags, rows.scores, given.weights)
+        rows = binary(y_true, given.predictions, given.pos_label, greater=kind.greater)
+        return kind(rows.flags, rows.scores, given.weights)
     if average not in ("macro", "weighted", "micro"):
         raise unknown_name("average", average, ("macro", "weighted", "micro"))
     if given.multi_class not in ("ovr", "ovo"):
         raise unknown_name("multi_class", given.multi_class, ("ovr", "ovo"))
     pairs = given.multi_class == "ovo" and not is_indicator(y_true)
-    if pairs and (name != "roc_auc" or average == "micro"):
-        raise ConfigError(f"multi_class='ovo' is for roc_auc, macro or weighted; got {name}, {average}")
+    if pairs and (not kind.of_pairs or average == "micro"):
+        raise ConfigError(f"multi_class='ovo' is for roc_auc, macro or weighted; got {kind.name}, {average}")
     several = ClassCutoffs(y_true, given.predictions, labels=given.labels, sample_weight=given.weights)
-    return MeanArea(name, several, average, "ovo" if pairs else "ovr")
+    return MeanArea(kind, several, average, "ovo" if pairs else "ovr")

@@ -1,6 +1,7 @@
 """Confusion matrices, and precision, recall and F-beta by class."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from linnet._native import core
 from linnet.data.table import Array
 from linnet.errors import DataError, unknown_name
+from linnet.evaluate import formulas
+from linnet.evaluate.formulas import Counts, Formula, or_nan
 from linnet.evaluate.inputs import (
     Floats,
     ZeroDivision,
@@ -19,7 +22,7 @@ from linnet.evaluate.inputs import (
     positive_label,
     row_weights,
 )
-from linnet.evaluate.rates import Rates, check_beta, divide, f_beta_parts
+from linnet.evaluate.rates import Rates, check_beta, divide
 
 AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
 _MOST_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
@@ -35,7 +38,7 @@ class ClassScores:
 
     classes: Array
     tp: Floats
-    said: Floats  # TP + FP
+    predicted: Floats  # TP + FP
     support: Floats  # TP + FN
     beta: float = 1.0
     zero_division: ZeroDivision = "warn"
@@ -43,19 +46,25 @@ class ClassScores:
     @property
     def precision(self) -> Floats:
         """TP / (TP + FP) of each class."""
-        return divide(self.tp, self.said, self.zero_division, "precision", self.classes)
+        return self._by_class(formulas.precision)
 
     @property
     def recall(self) -> Floats:
         """TP / (TP + FN) of each class."""
-        return divide(self.tp, self.support, self.zero_division, "recall", self.classes)
+        return self._by_class(formulas.recall)
 
     @property
     def f(self) -> Floats:
         """(1 + b²) TP / (TP + FP + b² (TP + FN)) of each class."""
-        name = "recall" if np.isinf(self.beta) else f"F{self.beta:g}"
-        parts = f_beta_parts(self.tp, self.said, self.support, self.beta)
-        return divide(*parts, self.zero_division, name, self.classes)
+        return self._by_class(partial(formulas.f_beta, beta=self.beta))
+
+    def _by_class(self, formula: Formula) -> Floats:
+        counts = Counts(self.tp, self.predicted, self.support, np.nan)  # TN is not known, nor asked for
+        found: Floats = formula(counts, self._divide)
+        return found
+
+    def _divide(self, over: Any, under: Any, what: str) -> Floats:
+        return divide(over, under, self.zero_division, what, self.classes)
 
     def average(self, how: str) -> tuple[float, float, float]:
         """Return precision, recall and F-beta as "micro", "macro" or "weighted" average."""
@@ -64,8 +73,8 @@ class ClassScores:
     def average_of(self, what: str, how: str) -> float:
         """Return one average of "precision", "recall" or "f"."""
         if how == "micro":
-            tp, said, support = (np.array([part.sum()]) for part in (self.tp, self.said, self.support))
-            whole = ClassScores(np.array(["all classes"]), tp, said, support, self.beta, self.zero_division)
+            tp, predicted, support = (np.array([part.sum()]) for part in (self.tp, self.predicted, self.support))
+            whole = ClassScores(np.array(["all classes"]), tp, predicted, support, self.beta, self.zero_division)
             return float(getattr(whole, what)[0])
         if how not in ("macro", "weighted"):
             raise unknown_name("average", how, AVERAGES)
@@ -158,12 +167,12 @@ class Confusion:
     @property
     def accuracy(self) -> float:
         """Part of the rows on the diagonal."""
-        return float(self.counts.trace()) / self.total
+        return float(formulas.accuracy(self._counts, or_nan))
 
     @property
     def balanced_accuracy(self) -> float:
         """The mean recall of the classes that occur."""
-        return float(balanced_accuracy_of(self.counts.diagonal(), self.counts.sum(axis=1)))
+        return float(formulas.balanced_accuracy(self._counts, or_nan))
 
     @property
     def mcc(self) -> float:
@@ -171,8 +180,12 @@ class Confusion:
 
         s is the number of rows, c that of right ones, p and t those predicted as and truly of each class.
         """
-        right, said, true = self.counts.diagonal(), self.counts.sum(axis=0), self.counts.sum(axis=1)
-        return float(mcc_of(right, said, true, self.total))
+        return float(formulas.mcc(self._counts, or_nan))
+
+    @property
+    def _counts(self) -> Counts:
+        margins = self.counts.diagonal(), self.counts.sum(axis=0), self.counts.sum(axis=1)
+        return Counts(*margins, self.total)
 
     def rates(self, pos_label: object = None, *, zero_division: ZeroDivision = "warn") -> Rates:
         """Return all rates of one class against the rest; 1 against 0 (or -1) if it is not named."""
@@ -224,18 +237,6 @@ class Confusion:
         for name, row in zip(["true \\ said", *names], [names, *cells], strict=True):
             lines.append(f"{name:{side}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
         return "\n".join(lines)
-
-
-def balanced_accuracy_of(right: Any, true: Any) -> Any:
-    """The mean of TP / (TP + FN) over the classes that occur; the arrays may be complex."""
-    there = true != 0
-    return (right[there] / true[there]).mean()
-
-
-def mcc_of(right: Any, said: Any, true: Any, total: Any) -> Any:
-    """Matthews' correlation, from TP, TP + FP and TP + FN of each class, which may be complex: see `Confusion.mcc`."""
-    under = np.sqrt((said * (total - said)).sum()) * np.sqrt((true * (total - true)).sum())
-    return (right.sum() * total - (said * true).sum()) / under if under != 0 else 0.0
 
 
 def _normalized(counts: Floats, by: str | None) -> Floats:

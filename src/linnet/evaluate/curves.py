@@ -11,8 +11,9 @@ from linnet.checks import check_number
 from linnet.config import usable_threads
 from linnet.data.table import Array
 from linnet.errors import DataError, DataWarning, warn
+from linnet.evaluate.formulas import Counts, f_beta, or_nan
 from linnet.evaluate.inputs import Flags, Floats, binary, row_weights
-from linnet.evaluate.rates import Rates, check_beta, f_beta_parts
+from linnet.evaluate.rates import Rates, check_beta
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ class Cutoffs:
         beta = check_beta(beta)
         if np.isinf(beta):
             return self.recall  # 1 where there are no positives
-        over, under = f_beta_parts(self.tp, self.tp + self.fp, self.positives, beta)
-        return np.asarray(over / under)
+        counts = Counts(self.tp, self.tp + self.fp, self.positives, self.positives + self.negatives)
+        return np.asarray(f_beta(counts, or_nan, beta))
 
     def precision_recall_curve(self, *, drop_intermediate: bool = False) -> tuple[Floats, Floats, Floats]:
         """Return precision, recall and thresholds from the lowest up, with the last point (1, 0) that has none."""

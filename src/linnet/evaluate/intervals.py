@@ -118,7 +118,7 @@ def interval(
 
 
 def measure(metric: Any, y_true: object, predictions: object, *, sample_weight: object = None, **how: Any) -> Measure:
-    """Prepare a metric, by name or a function of (y_true, predictions), for rows; see `interval`."""
+    """Prepare a metric, itself or by name, or a function of (y_true, predictions), for rows; see `interval`."""
     rows = np.shape(dense(y_true))[0] if is_indicator(y_true) else len(as_column(y_true, "y_true", quantity=True))
     weights = row_weights(sample_weight, rows)
     if weights is not None and weights.sum() < 2:
@@ -126,11 +126,11 @@ def measure(metric: Any, y_true: object, predictions: object, *, sample_weight: 
             f"sample_weight sums to {weights.sum():g}, and a weight counts as so many rows: scale weights to sum to "
             "the number of rows"
         )
-    if not callable(metric):
-        known = metric_named(metric)
-        given = Given(y_true, predictions, weights, **{**how, **known.options})
+    if isinstance(metric, Metric) or not callable(metric):
+        known = metric if isinstance(metric, Metric) else metric_named(metric)
+        given = Given(y_true, predictions, weights, **how)
         if known.prepare is not None:
-            return known.prepare(known.name, given)
+            return known.prepare(given)
         metric = _function_of(known)
     if weights is not None:
         raise ConfigError("sample_weight: a function of (y_true, predictions) takes no weights")

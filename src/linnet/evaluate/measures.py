@@ -134,28 +134,37 @@ class FunctionMeasure(Measure):
     """Any function of (y_true, predictions)."""
 
     function: Callable[[Any, Any], float]
-    truth: Array
-    said: Array
+    actual: Array
+    predicted: Array
 
     @property
     def rows(self) -> int:
         """How many there are."""
-        return len(self.truth)
+        return len(self.actual)
 
     def of(self, times: Floats | None) -> float:
         """Call it with rows repeated."""
         if times is None:
-            return float(self.function(self.truth, self.said))
+            return float(self.function(self.actual, self.predicted))
         index = np.repeat(np.arange(self.rows), times.astype(np.intp))
-        return float(self.function(self.truth[index], self.said[index]))
+        return float(self.function(self.actual[index], self.predicted[index]))
 
 
-def loss_measure(name: str, given: Given) -> Measure:
-    """Prepare "log_loss", "brier" or "ece" of probabilities."""
-    y_true, proba, label = given.y_true, given.predictions, given.pos_label
-    if name == "ece":
-        rows = len(as_column(y_true, "y_true"))
-        flags, p, *_ = binary(y_true, as_probabilities(proba, rows), label, "y_proba", greater=True)
-        return CalibrationMeasure(given.weights, p, flags, bin_edges(p, given.n_bins, "uniform"))
-    losses, columns = row_losses(y_true, proba, name.removesuffix("_loss"), labels=given.labels, pos_label=label)
-    return MeanMeasure(given.weights, losses / 2 if name == "brier" and columns == 2 else losses)
+def log_loss_measure(given: Given) -> Measure:
+    """Prepare the log loss of probabilities."""
+    losses, _ = row_losses(given.y_true, given.predictions, "log", labels=given.labels, pos_label=given.pos_label)
+    return MeanMeasure(given.weights, losses)
+
+
+def brier_measure(given: Given) -> Measure:
+    """Prepare the Brier score of probabilities; two columns have the score of one."""
+    rows = row_losses(given.y_true, given.predictions, "brier", labels=given.labels, pos_label=given.pos_label)
+    losses, columns = rows
+    return MeanMeasure(given.weights, losses / 2 if columns == 2 else losses)
+
+
+def calibration_measure(given: Given) -> Measure:
+    """Prepare the expected calibration error of probabilities."""
+    table = as_probabilities(given.predictions, len(as_column(given.y_true, "y_true")))
+    flags, p, *_ = binary(given.y_true, table, given.pos_label, "y_proba", greater=True)
+    return CalibrationMeasure(given.weights, p, flags, bin_edges(p, given.n_bins, "uniform"))

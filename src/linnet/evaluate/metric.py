@@ -4,8 +4,8 @@
 them up there.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from enum import Enum, Flag, auto
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,9 @@ class Given:
     n_bins: int = 10
 
 
+Prepare = Callable[[Given], "Measure"]
+
+
 @dataclass(frozen=True)
 class Metric:
     """A metric of predictions: its value, its direction, what it needs, how it is resampled, and its words."""
@@ -127,8 +130,8 @@ class Metric:
     greater_is_better: bool = True
     needs: Needs = Needs.LABELS
     # the metric of given rows, to be resampled and with limits in closed form; None: it is resampled as a function
-    prepare: "Callable[[str, Given], Measure] | None" = None
-    options: Mapping[str, Any] = field(default_factory=dict)  # of `prepare`, such as the beta of F-beta
+    prepare: "Prepare | None" = None
+    prepare_mean: "Prepare | None" = None  # likewise of a metric of one class: its mean over several
     of_distribution: bool = False  # it is the mean surprise, of any predicted distribution
     of_positive: bool = False  # of two classes it is that of the positive one alone
     averaged: bool = False  # of several classes or labels it is the mean over them ("macro")
@@ -173,13 +176,17 @@ class Metric:
 
         if rows.surprise is not None and self.of_distribution:
             return MeanMeasure(rows.weights, rows.surprise)
-        name, how = self.name, {"sample_weight": rows.weights, **self.options}
+        how: dict[str, Any] = {"sample_weight": rows.weights}
         if rows.two and self.of_positive:
             given = rows.positive_proba if self.needs is Needs.PROBABILITIES else rows.positive(rows.predicted)
-            return measure(name, rows.positive(rows.y), given, pos_label=True, **how)
+            return measure(self, rows.positive(rows.y), given, pos_label=True, **how)
         if self.needs is Needs.PROBABILITIES:
-            return measure(name, rows.y, rows.proba, labels=rows.classes, **how)
-        return measure(_macro(name) if self.of_positive else name, rows.y, rows.predicted, **how)
+            return measure(self, rows.y, rows.proba, labels=rows.classes, **how)
+        if not self.of_positive:
+            return measure(self, rows.y, rows.predicted, **how)
+        if self.prepare_mean is None:
+            raise ConfigError(f"the metric {self.name} is of one class of two, and there are more: choose 'f1'")
+        return measure(replace(self, prepare=self.prepare_mean), rows.y, rows.predicted, **how)
 
     def interval(self, rows: Compared, level: float) -> "Interval":
         """The metric with a confidence interval, whose limits are NaN where none can be computed."""
@@ -245,11 +252,6 @@ class Metric:
             )
         if not self.averaged and outputs > 1 and self.of_positive:
             raise ConfigError(f"the metric {name} is of one class of two, and there are {outputs}: choose 'f1'")
-
-
-def _macro(name: str) -> str:
-    """The mean over classes of a metric of one class."""
-    return "macro_f_beta" if name[1:2].isdigit() else f"macro_{name}"
 
 
 def true_labels(rows: Rows) -> NDArray[np.intp]:

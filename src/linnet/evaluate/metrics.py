@@ -15,8 +15,11 @@ import numpy as np
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, unknown_name
-from linnet.evaluate.metric import Compared, Given, Metric, NamedMetric, Needs, Reported
+from linnet.evaluate import formulas
+from linnet.evaluate.formulas import LabelFormula, Macro, Micro, OfAll, OfPositive, Weighted
+from linnet.evaluate.metric import Compared, Given, Metric, NamedMetric, Needs, Prepare, Reported
 from linnet.evaluate.metric import true_labels as true_labels
+from linnet.evaluate.rates import check_beta
 from linnet.heads import Head, Poisson
 
 if TYPE_CHECKING:
@@ -54,22 +57,51 @@ def _add(
 # ---- how they are prepared for rows; that takes scipy.stats, which is loaded then ----
 
 
-def _of_table(name: str, given: Given) -> "Measure":
-    from linnet.evaluate.label_measures import label_measure
+def _of_labels(formula: LabelFormula) -> Prepare:
+    def prepare(given: Given) -> "Measure":
+        from linnet.evaluate.label_measures import label_measure
 
-    return label_measure(name, given)
+        return label_measure(formula, given)
 
-
-def _of_scores(name: str, given: Given) -> "Measure":
-    from linnet.evaluate.area_measures import area_measure
-
-    return area_measure(name, given)
+    return prepare
 
 
-def _of_losses(name: str, given: Given) -> "Measure":
-    from linnet.evaluate.measures import loss_measure
+def _of_given_beta(kind: type[LabelFormula]) -> Prepare:
+    """F-beta of the beta that is given with the rows."""
 
-    return loss_measure(name, given)
+    def prepare(given: Given) -> "Measure":
+        return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(given.beta))))(given)
+
+    return prepare
+
+
+def _of_costs(given: Given) -> "Measure":
+    from linnet.evaluate.label_measures import cost_measure
+
+    return cost_measure(given)
+
+
+def _of_scores(kind: str) -> Prepare:
+    """An area, by the name of its class."""
+
+    def prepare(given: Given) -> "Measure":
+        from linnet.evaluate import area_measures
+
+        return area_measures.area_measure(getattr(area_measures, kind), given)
+
+    return prepare
+
+
+def _of_losses(kind: str) -> Prepare:
+    """A loss of probabilities, by the name of the function that prepares it."""
+
+    def prepare(given: Given) -> "Measure":
+        from linnet.evaluate import measures
+
+        found: Measure = getattr(measures, kind)(given)
+        return found
+
+    return prepare
 
 
 # ---- classes ----
@@ -152,24 +184,39 @@ def _highest_balanced(share: float) -> "Objective":
     return Cost([[0, share], [1 - share, 0]])
 
 
-_OF_ALL = Metric("", prepare=_of_table, share=True)
-_OF_TWO = Metric("", prepare=_of_table, of_positive=True)
+_OF_ALL = Metric("", share=True)
+_OF_TWO = Metric("", of_positive=True)
 _OF_CLASS = replace(_OF_TWO, averaged=True, share=True)
-_RIGHT = replace(_OF_ALL, compute=_accuracy, averaged=True, any_head=True, objective=_fewest_errors)
-_AREA = replace(_OF_CLASS, needs=Needs.PROBABILITIES, prepare=_of_scores, accumulator="ScoreAccumulator")
-_LOSS = Metric("", None, False, Needs.PROBABILITIES, _of_losses)
+_RIGHT = replace(
+    _OF_ALL,
+    compute=_accuracy,
+    averaged=True,
+    any_head=True,
+    objective=_fewest_errors,
+    prepare=_of_labels(OfAll(formulas.accuracy, proportion=True)),
+)
+_AREA = replace(_OF_CLASS, needs=Needs.PROBABILITIES, accumulator="ScoreAccumulator")
+_LOSS = Metric("", None, False, Needs.PROBABILITIES)
 _CLASSES, _TWO = Reported.TWO_CLASSES | Reported.MANY_CLASSES, Reported.TWO_CLASSES
 
 
 def _f_beta(name: str, beta: float) -> Metric:
-    compute, objective = _of_class("fbeta_score", beta=beta), partial(_highest_f, beta)
-    return replace(_OF_CLASS, name=name, compute=compute, options={"beta": beta}, objective=objective)
+    formula = partial(formulas.f_beta, beta=beta)
+    return replace(
+        _OF_CLASS,
+        name=name,
+        compute=_of_class("fbeta_score", beta=beta),
+        prepare=_of_labels(OfPositive(formula)),
+        prepare_mean=_of_labels(Macro(formula)),
+        objective=partial(_highest_f, beta),
+    )
 
 
 _add(
     _LOSS,
     "log_loss",
     _mean_surprise,
+    prepare=_of_losses("log_loss_measure"),
     reported=_CLASSES | Reported.COUNTS,  # means alone do not tell how far counts spread around them
     of_distribution=True,
     meaning="surprise at the actual class or count, −log of its predicted probability; 0 is perfect",
@@ -187,6 +234,7 @@ _add(
     _OF_ALL,
     "balanced_accuracy",
     _by("balanced_accuracy_score"),
+    prepare=_of_labels(OfAll(formulas.balanced_accuracy)),
     reported=_CLASSES,
     meaning="mean recall of the classes",
     objective=_highest_balanced,
@@ -203,6 +251,7 @@ _add(
     _AREA,
     "roc_auc",
     _area("roc_auc_score"),
+    prepare=_of_scores("RocArea"),
     reported=_CLASSES,
     title="ROC AUC",
     meaning="how often the likelier of two rows is the right one; 0.5 is chance",
@@ -211,6 +260,8 @@ _add(
     _OF_CLASS,
     "precision",
     _of_class("precision_score"),
+    prepare=_of_labels(OfPositive(formulas.precision, proportion=True)),
+    prepare_mean=_of_labels(Macro(formulas.precision)),
     reported=_TWO,
     meaning="share of rows predicted as positive that are",
 )
@@ -218,6 +269,8 @@ _add(
     _OF_CLASS,
     "recall",
     _of_class("recall_score"),
+    prepare=_of_labels(OfPositive(formulas.recall, proportion=True)),
+    prepare_mean=_of_labels(Macro(formulas.recall)),
     reported=_TWO,
     meaning="share of the positive rows that are found",
     aliases=["sensitivity", "true_positive_rate"],
@@ -226,26 +279,59 @@ _add(
     _AREA,
     "average_precision",
     _area("average_precision_score"),
+    prepare=_of_scores("AveragePrecision"),
     reported=_TWO,
     meaning="mean precision over all recalls",
 )
-_add(_AREA, "pr_auc", _area("pr_auc_score"))
-_KERAS = replace(_RIGHT, prepare=lambda name, given: _of_table("accuracy", given))
-_add(_KERAS, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
-_add(_KERAS, "binary_accuracy", labels=True)
-_add(_OF_ALL, "mcc", share=False, accumulator="ConfusionAccumulator")
-for _name in ("specificity", "arithmetic_mean", "geometric_mean"):
-    _add(_OF_TWO, _name, share=True)
-_add(_OF_TWO, "false_positive_rate", greater_is_better=False, aliases=["type_1_error_rate"])
-_add(_OF_TWO, "false_negative_rate", greater_is_better=False, aliases=["type_2_error_rate"])
-_add(_OF_CLASS, "f_beta", complete=False)
-for _how in ("macro", "micro", "weighted"):
-    for _what in ("precision", "recall", "f1", "f_beta"):
-        _add(_OF_ALL, f"{_how}_{_what}", complete=_what != "f_beta")
+_add(_AREA, "pr_auc", _area("pr_auc_score"), prepare=_of_scores("PrecisionRecallArea"))
+_add(_RIGHT, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
+_add(_RIGHT, "binary_accuracy", labels=True)
+_add(
+    _OF_ALL,
+    "mcc",
+    prepare=_of_labels(OfAll(formulas.mcc, low=-1.0)),
+    share=False,
+    accumulator="ConfusionAccumulator",
+)
+_add(_OF_TWO, "specificity", prepare=_of_labels(OfPositive(formulas.specificity, proportion=True)), share=True)
+_add(_OF_TWO, "arithmetic_mean", prepare=_of_labels(OfPositive(formulas.arithmetic_mean)), share=True)
+_add(_OF_TWO, "geometric_mean", prepare=_of_labels(OfPositive(formulas.geometric_mean)), share=True)
+_add(
+    _OF_TWO,
+    "false_positive_rate",
+    prepare=_of_labels(OfPositive(formulas.false_positive_rate, proportion=True)),
+    greater_is_better=False,
+    aliases=["type_1_error_rate"],
+)
+_add(
+    _OF_TWO,
+    "false_negative_rate",
+    prepare=_of_labels(OfPositive(formulas.false_negative_rate, proportion=True)),
+    greater_is_better=False,
+    aliases=["type_2_error_rate"],
+)
+_add(
+    _OF_CLASS,
+    "f_beta",
+    prepare=_of_given_beta(OfPositive),
+    prepare_mean=_of_given_beta(Macro),
+    complete=False,
+)
+for _how, _kind in (("macro", Macro), ("micro", Micro), ("weighted", Weighted)):
+    _add(_OF_ALL, f"{_how}_precision", prepare=_of_labels(_kind(formulas.precision, proportion=True)))
+    _add(_OF_ALL, f"{_how}_recall", prepare=_of_labels(_kind(formulas.recall, proportion=True)))
+    _add(_OF_ALL, f"{_how}_f1", prepare=_of_labels(_kind(formulas.f_beta)))
+    _add(_OF_ALL, f"{_how}_f_beta", prepare=_of_given_beta(_kind), complete=False)
 _add(METRICS["macro_f1"], "macro_f1", _macro_f1, averaged=True, any_head=True)
-_add(_LOSS, "brier", _of_probabilities("brier_score_loss"), accumulator="ProbabilityAccumulator")
-_add(_LOSS, "ece", of_positive=True)
-_add(_OF_ALL, "mean_cost", greater_is_better=False, share=False, complete=False)
+_add(
+    _LOSS,
+    "brier",
+    _of_probabilities("brier_score_loss"),
+    prepare=_of_losses("brier_measure"),
+    accumulator="ProbabilityAccumulator",
+)
+_add(_LOSS, "ece", prepare=_of_losses("calibration_measure"), of_positive=True)
+_add(_OF_ALL, "mean_cost", prepare=_of_costs, greater_is_better=False, share=False, complete=False)
 
 
 # ---- numbers ----

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from linnet.checks import check_number
 from linnet.data.table import Array
 from linnet.errors import DataError, DataWarning, warn
+from linnet.evaluate import formulas
+from linnet.evaluate.formulas import Counts, Formula
 from linnet.evaluate.inputs import ZeroDivision, check_zero_division
 
 
@@ -38,15 +41,6 @@ def check_beta(beta: object) -> float:
     return number if math.isfinite(number * number) else math.inf
 
 
-def f_beta_parts(right: Any, said: Any, true: Any, beta: float) -> tuple[Any, Any]:
-    """F-beta = (1 + b²) TP / (TP + FP + b² (TP + FN)) as what is divided by what; of an infinite beta, recall.
-
-    right = TP, said = TP + FP, true = TP + FN: numbers or arrays, possibly complex.
-    """
-    b2 = beta * beta
-    return (right, true) if math.isinf(b2) else ((1 + b2) * right, said + b2 * true)
-
-
 @dataclass(frozen=True)
 class Rates:
     """All rates of one positive class against the rest, from its four counts (or weights).
@@ -65,8 +59,18 @@ class Rates:
     tn: float
     zero_division: ZeroDivision = "warn"
 
-    def _part(self, over: float, under: float, what: str) -> float:
-        return float(divide(np.array(over), np.array(under), self.zero_division, what))
+    def _rate(self, formula: Formula) -> float:
+        return float(formula(Counts.of_cells(self.tp, self.fp, self.fn, self.tn), self._divide))
+
+    def _divide(self, over: Any, under: Any, what: str) -> Array:
+        return divide(over, under, self.zero_division, what)
+
+    @property
+    def _both(self) -> Counts:
+        """The counts of the negative and of the positive class."""
+        tp, fp, fn, tn = self.tp, self.fp, self.fn, self.tn
+        predicted, actual = np.array([tn + fn, tp + fp]), np.array([tn + fp, tp + fn])
+        return Counts(np.array([tn, tp]), predicted, actual, tp + fp + fn + tn)
 
     @property
     def type_1_errors(self) -> float:
@@ -81,17 +85,17 @@ class Rates:
     @property
     def accuracy(self) -> float:
         """(TP + TN) / all."""
-        return self._part(self.tp + self.tn, self.tp + self.fp + self.fn + self.tn, "accuracy")
+        return float(formulas.accuracy(self._both, self._divide))
 
     @property
     def precision(self) -> float:
         """TP / (TP + FP): the part of the positive answers that is right."""
-        return self._part(self.tp, self.tp + self.fp, "precision")
+        return self._rate(formulas.precision)
 
     @property
     def recall(self) -> float:
         """TP / (TP + FN): the part of the positives that is found; also sensitivity, true positive rate, power."""
-        return self._part(self.tp, self.tp + self.fn, "recall")
+        return self._rate(formulas.recall)
 
     sensitivity = recall
     true_positive_rate = recall
@@ -99,19 +103,19 @@ class Rates:
     @property
     def specificity(self) -> float:
         """TN / (TN + FP): the part of the negatives that is left alone."""
-        return self._part(self.tn, self.tn + self.fp, "specificity")
+        return self._rate(formulas.specificity)
 
     @property
     def false_positive_rate(self) -> float:
         """FP / (FP + TN) = 1 - specificity: the rate of Type I errors."""
-        return self._part(self.fp, self.fp + self.tn, "false positive rate")
+        return self._rate(formulas.false_positive_rate)
 
     type_1_error_rate = false_positive_rate
 
     @property
     def false_negative_rate(self) -> float:
         """FN / (FN + TP) = 1 - recall: the rate of Type II errors."""
-        return self._part(self.fn, self.fn + self.tp, "false negative rate")
+        return self._rate(formulas.false_negative_rate)
 
     type_2_error_rate = false_negative_rate
 
@@ -122,9 +126,7 @@ class Rates:
 
     def f_beta(self, beta: float) -> float:
         """(1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)): recall counts b times as much."""
-        beta = check_beta(beta)
-        parts = f_beta_parts(self.tp, self.tp + self.fp, self.tp + self.fn, beta)
-        return self._part(*parts, "recall" if math.isinf(beta) else f"F{beta:g}")
+        return self._rate(partial(formulas.f_beta, beta=check_beta(beta)))
 
     @property
     def balanced_accuracy(self) -> float:
@@ -134,19 +136,17 @@ class Rates:
     @property
     def mcc(self) -> float:
         """Matthews' correlation (TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN)); 0 if that is 0 / 0."""
-        under = math.sqrt(self.tp + self.fp) * math.sqrt(self.tp + self.fn)
-        under *= math.sqrt(self.tn + self.fp) * math.sqrt(self.tn + self.fn)
-        return (self.tp * self.tn - self.fp * self.fn) / under if under else 0.0
+        return float(formulas.mcc(self._both, self._divide))
 
     @property
     def arithmetic_mean(self) -> float:
         """(P + R) / 2: high as soon as one of the two is, and so easy to cheat."""
-        return (self.precision + self.recall) / 2
+        return self._rate(formulas.arithmetic_mean)
 
     @property
     def geometric_mean(self) -> float:
         """sqrt(P R): the Fowlkes-Mallows index."""
-        return math.sqrt(self.precision * self.recall)
+        return self._rate(formulas.geometric_mean)
 
     @property
     def harmonic_mean(self) -> float:

@@ -16,6 +16,7 @@ from linnet.evaluate.inputs import (
     place_of,
     row_weights,
 )
+from linnet.evaluate.metric import Compared
 from linnet.evaluate.rates import Rates, check_beta
 
 
@@ -46,9 +47,9 @@ def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sa
         truth = as_indicator(y_true, "y_true")
         right = (truth == as_indicator(y_pred, "y_pred", truth.shape)).all(axis=1)
         weights = row_weights(sample_weight, len(truth))
-        w = np.ones(len(right)) if weights is None else weights
-        counted = (right * w).sum()
-        return float(counted / w.sum() if normalize else counted)
+        if normalize:
+            return Compared(truth, truth, weights=weights).mean(right)
+        return float((right if weights is None else right * weights).sum())
     confusion = Confusion.of(y_true, y_pred, sample_weight=sample_weight)
     return confusion.accuracy if normalize else float(confusion.counts.trace())
 

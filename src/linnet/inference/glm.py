@@ -13,6 +13,7 @@ Degrees of freedom are the trace of (H + P)⁻¹ H: the number of free coefficie
 Row weights count rows: a weight of 2 is the same row twice.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,11 +42,26 @@ _MAX_RELATIVE_SUBOPTIMALITY = 1e-10  # of the null deviance, without a note
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A coefficient to report."""
+
+    name: str
+    place: int  # in theta
+    output: int = 0  # the place of its class in `classes_`, or of its target among the columns of y
+    is_intercept: bool = False
+
+
 @dataclass(frozen=True)
 class Inference:
-    """Standard errors, tests and intervals of coefficients. Prints as a table; `to_frame()` is a pandas data frame."""
+    """Standard errors, tests and intervals of coefficients. Prints as a table; `to_frame()` is a pandas data frame.
+
+    The intercept is named "intercept", in parentheses if a column has that name; `is_intercept` says which it is.
+    """
 
     names: list[str]
+    is_intercept: NDArray[np.bool_]
+    output: NDArray[np.intp]  # of each: the place of its class in `classes_`, or of its target among the columns of y
     coef: Floats
     standard_error: Floats
     statistic: Floats
@@ -163,8 +179,7 @@ class Inference:
 def infer(
     problem: Problem,
     theta: Floats,
-    names: list[str],
-    places: NDArray[np.intp],
+    terms: Sequence[Term],
     *,
     kind: str = "model",
     groups: object = None,
@@ -178,8 +193,8 @@ def infer(
         The problem that was solved.
     theta : array of shape (size,)
         Its solution.
-    names, places : list and array
-        Names of the parameters to report, and their places in theta.
+    terms : list of Term
+        The coefficients to report.
     kind : str
         One of `COVARIANCES`.
     groups : array of shape (rows,) or None
@@ -196,6 +211,7 @@ def infer(
             else "groups are for covariance='cluster'"
         )
     check_number(level, "level", above=0, below=1)
+    names, places = [term.name for term in terms], np.array([term.place for term in terms], np.intp)
     if problem.outputs > 1 and problem.labels is None:
         raise ConfigError("inference needs a single target: fit one model per column of y")
     if problem.size > _MAX_PARAMETERS:
@@ -293,6 +309,8 @@ def infer(
         )
     return Inference(
         names,
+        np.array([term.is_intercept for term in terms], np.bool_),
+        np.array([term.output for term in terms], np.intp),
         coef,
         error,
         statistic,

@@ -1,7 +1,9 @@
 """The parts of the page for classes."""
 
 import json
+import math
 
+from linnet.evaluate import Rates
 from linnet.report import charts
 from linnet.report.class_facts import ClassFacts, ClassRow, Curve
 from linnet.report.facts import Facts
@@ -92,18 +94,18 @@ def _controls(found: ClassFacts) -> Safe:
 
 def _tiles(curve: Curve) -> Safe:
     place = curve.thresholds.index(curve.threshold)
-    tp, fp, fn, tn = (values[place] for values in (curve.tp, curve.fp, curve.fn, curve.tn))
+    rates = Rates(curve.tp[place], curve.fp[place], curve.fn[place], curve.tn[place], zero_division=math.nan)
 
-    def tile(label: object, key: str, over: float, under: float) -> Safe:
-        value = fixed(over / under, 3) if under > 0 else "–"
+    def tile(label: object, key: str, rate: float) -> Safe:
+        value = "–" if math.isnan(rate) else fixed(rate, 3)
         return tag("div", tag("span", label), tag("b", value, data_value=key), class_="tile")
 
     return tag(
         "div",
-        tile("Precision", "precision", tp, tp + fp),
-        tile("Recall", "recall", tp, tp + fn),
-        tile(join(["F", tag("span", "1", data_value="beta", class_="inline")]), "f", 2 * tp, 2 * tp + fp + fn),
-        tile("Accuracy", "accuracy", tp + tn, tp + fp + fn + tn),
+        tile("Precision", "precision", rates.precision),
+        tile("Recall", "recall", rates.recall),
+        tile(join(["F", tag("span", "1", data_value="beta", class_="inline")]), "f", rates.f1),
+        tile("Accuracy", "accuracy", rates.accuracy),
         class_="tiles",
     )
 

@@ -1,16 +1,22 @@
 """What a linear model has learned: coefficients with their intervals, and weights as images."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linnet._sklearn import encoder_of
 from linnet.errors import LinnetError, hearing
+from linnet.inference.glm import Inference
 from linnet.tables.kinds import Kind
 from linnet.tables.model import TableModel
 from linnet.tables.predictions import Evaluation
 from linnet.tables.rows import Examples, Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MOST_KEPT = 200
 _MOST_INFERRED = 1500  # parameters
@@ -29,6 +35,7 @@ class Coefficient:
     p_value: float | None
     scale: float  # standard deviation of the column; 1 for levels
     of_class: str = ""  # one of several
+    is_intercept: bool = False  # a column may have that name, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,39 +63,38 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
     model, estimator = evaluation.model, evaluation.model.estimator
     if not hasattr(estimator, "coef_"):
         return None
-    x = evaluation.rows.applied.x
-    values, names = np.atleast_2d(np.asarray(estimator.coef_, np.float64)), _names(estimator)
+    names, scales = _names(estimator), _scales(estimator, evaluation.rows.applied.x)
+    values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
     intercepts = np.atleast_1d(np.asarray(estimator.intercept_, np.float64))
-    of = _outputs(model, len(values))
-    scales = {name: _scale(x[name]) for name in x.column_names}
     rows = []
-    for k, output in enumerate(of):
-        rows.append(Coefficient("intercept", float(intercepts[k]), None, None, None, 1.0, output))
-        for name, value in zip(names, values[k], strict=True):
-            rows.append(Coefficient(name, float(value), None, None, None, scales.get(name, 1.0), output))
+    for k, output in enumerate(_outputs(model, len(values))):
+        rows.append(Coefficient("intercept", float(intercepts[k]), None, None, None, 1.0, output, is_intercept=True))
+        for name, value, scale in zip(names, values[k], scales, strict=True):
+            rows.append(Coefficient(name, float(value), None, None, None, scale, output))
     level, notes, fit = None, ["Intervals need the rows of the training."], None
     order = -np.abs([row.value * row.scale for row in rows])
     if training is not None and len(rows) > _MOST_INFERRED:
         notes = [f"Intervals are left out: there are {len(rows):,} coefficients."]
     elif training is not None:
-        inferred = _infer(
-            model, training, {(f"{row.of_class}: " if row.of_class else "") + row.name: row for row in rows}
-        )
+        inferred = _infer(model, training, rows, 1 + len(names))
         if isinstance(inferred, str):
             notes = [inferred]
         else:
             rows, order, level, notes, fit = inferred
-    first = [place for place in np.argsort(order, kind="stable") if rows[place].name == "intercept"]
-    others = [place for place in np.argsort(order, kind="stable") if rows[place].name != "intercept"]
-    ranked = [*first, *others] if len(first) == 1 else [*others, *first]
-    kept = tuple(rows[place] for place in ranked[:_MOST_KEPT])
-    return Coefficients(kept, len(rows), _link(model), level, tuple(notes), fit)
+    ranked = [rows[place] for place in np.argsort(order, kind="stable")]
+    first = [row for row in ranked if row.is_intercept]
+    others = [row for row in ranked if not row.is_intercept]
+    kept = [*first, *others] if len(first) == 1 else [*others, *first]
+    return Coefficients(tuple(kept[:_MOST_KEPT]), len(rows), _link(model), level, tuple(notes), fit)
 
 
 def _infer(
-    model: TableModel, training: Examples, known: dict[str, Coefficient]
+    model: TableModel, training: Examples, known: list[Coefficient], per_output: int
 ) -> tuple[list[Coefficient], Floats, float, list[str], dict[str, float]] | str:
-    """Coefficients with intervals, what to sort them by, the level, notes and the fit; or why there are none."""
+    """Coefficients with intervals, what to sort them by, the level, notes and the fit; or why there are none.
+
+    `known`: all of them, for each output the intercept and then the columns, `per_output` in all.
+    """
     if not hasattr(model.estimator, "inference"):
         return f"{type(model.estimator).__name__} is no statistical model: its coefficients have no intervals."
     try:
@@ -97,11 +103,11 @@ def _infer(
     except LinnetError as error:
         return f"There are no intervals: {error}"
     rows = [
-        replace(base, value=float(value), low=float(low), high=float(high), p_value=float(p))
-        for name, value, low, high, p in zip(found.names, found.coef, found.low, found.high, found.p_value, strict=True)
-        if (base := known.get(name)) is not None
+        replace(known[place], value=float(value), low=float(low), high=float(high), p_value=float(p))
+        for place, value, low, high, p in zip(
+            _places(found, per_output), found.coef, found.low, found.high, found.p_value, strict=True
+        )
     ]
-    tests = -np.abs([s for name, s in zip(found.names, found.statistic, strict=True) if name in known])
     fit = {
         "deviance": found.deviance,
         "null_deviance": found.null_deviance,
@@ -112,7 +118,16 @@ def _infer(
     }
     if (spread := found.dispersion if found.head.has_dispersion else model.law and model.law.parameter) is not None:
         fit["dispersion"] = spread
-    return rows, np.nan_to_num(tests, nan=0.0), found.level, list(found.notes), fit
+    return rows, np.nan_to_num(-np.abs(found.statistic), nan=0.0), found.level, list(found.notes), fit
+
+
+def _places(found: Inference, per_output: int) -> Iterator[int]:
+    """For each row of the table of inference, its place among all: names may be alike, and a class may be left out."""
+    columns = Counter[int]()  # of each output so far
+    for output, is_intercept in zip(found.output.tolist(), found.is_intercept.tolist(), strict=True):
+        if not is_intercept:
+            columns[output] += 1
+        yield output * per_output + (0 if is_intercept else columns[output])
 
 
 def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
@@ -123,15 +138,16 @@ def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
         return ()
     if not all(column.kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.CONSTANT, Kind.EMPTY) for column in columns):
         return ()
-    names = _names(estimator)
+    encoder = encoder_of(estimator)
+    assert encoder is not None
+    if encoder.levels or encoder.marked:  # pixels with missing values, or of true and false
+        return ()
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
     places = {column.name: place for place, column in enumerate(columns)}
-    if not all(name in places for name in names):
-        return ()
     out = []
     for row, of in zip(values[:_MOST_IMAGES], _outputs(model, len(values)), strict=False):
         image = np.zeros(side * side)
-        image[[places[name] for name in names]] = row
+        image[[places[name] for name in encoder.sources]] = row
         out.append(WeightImage(of or str(model.roles.target), tuple(image.tolist())))
     return tuple(out)
 
@@ -145,11 +161,20 @@ def _outputs(model: TableModel, count: int) -> list[str]:
     return [""] if count == 1 or model.classes is None else [str(name) for name in model.classes]
 
 
-def _scale(column: Any) -> float:
+def _scales(estimator: Any, x: "pa.Table") -> list[float]:
+    """The standard deviation of each coefficient's column; 1 for levels, and for marks of missing values."""
+    encoder = encoder_of(estimator)
+    assert encoder is not None
+    numbers = encoder.width - len(encoder.levels)  # which come first in the order of columns
+    known = [_scale(x[source]) for source in encoder.sources[:numbers]]
+    return [known[place] if place < numbers else 1.0 for place in encoder.order().tolist()]
+
+
+def _scale(column: "pa.ChunkedArray") -> float:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type) or pa.types.is_boolean(column.type):
+    if pa.types.is_boolean(column.type):
         return 1.0
     spread = pc.stddev(column).as_py()
     return float(spread) if spread and np.isfinite(spread) else 1.0

@@ -74,9 +74,9 @@ def _coefficients(found: Coefficients) -> tuple[str, str, Safe]:
     shown = found.rows[:_IN_TABLE]
     ratio = {"logit": "Odds ratio", "log": "Rate ratio"}.get(found.link)
     of_classes, inferred = any(one.of_class for one in shown), found.level is not None
-    effects = [one.scale * v for one in shown if one.name != "intercept" for v in (one.value, one.low, one.high) if v]
+    effects = [one.scale * v for one in shown if not one.is_intercept for v in (one.value, one.low, one.high) if v]
     x = widened(effects, zero=True)
-    columns: list[tuple[object, str, list[object]]] = [("Column", "l", [name(one.name) for one in shown])]
+    columns: list[tuple[object, str, list[object]]] = [("Column", "l", [_term(one) for one in shown])]
     if of_classes:
         columns.append(("Class", "l", [name(one.of_class, 30) for one in shown]))
     columns.append((charts.axis_of_cells(x, "Effect"), "l", [_effect(one, x) for one in shown]))
@@ -111,8 +111,12 @@ def _fit(found: Coefficients) -> list[str]:
     return [text + (f", dispersion {fit['dispersion']}." if "dispersion" in fit else ".")]
 
 
+def _term(one: Coefficient) -> Safe:
+    return tag("em", "intercept") if one.is_intercept else name(one.name)
+
+
 def _effect(one: Coefficient, x: tuple[float, float]) -> object:
-    if one.name == "intercept":
+    if one.is_intercept:
         return ""
     low, high = (None if limit is None else limit * one.scale for limit in (one.low, one.high))
     return charts.dot_with_interval(x, one.value * one.scale, low, high)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,20 @@ from linnet.estimators.linear.settings import LinearSettings
 from linnet.fit.solvers.problem import Floats, Problem, linear_output
 from linnet.fit.solvers.solution import Solution
 from linnet.heads import Head
-from linnet.inference.glm import Inference, infer
+from linnet.inference.glm import Inference, Term, infer
 from linnet.registry import need
 
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.graph import Tensor
+
+
+class ReportedOutput(NamedTuple):
+    """An output of a problem whose coefficients are reported."""
+
+    column: int  # among the problem's outputs
+    place: int  # of its class in `classes_`, or of its target among the columns of y
+    label: str  # before the names of its coefficients
 
 
 class LinearModel(Estimator):
@@ -173,34 +181,26 @@ class LinearModel(Estimator):
         problem = fitted._problem(columns, y, sample_weight, offset, exposure)
         weights, biases, problem, outputs = fitted._for_inference(problem)
         k = problem.outputs
-        order = self._encoder.order()
-        places, names = [], []
-        for output, label in outputs:
+        names, order, intercept = self._encoder.coefficient_names, self._encoder.order(), "intercept"
+        while intercept in names:
+            intercept = f"({intercept})"
+        terms = []
+        for output in outputs:
             if problem.intercept:
-                places.append(columns.count * k + output)
-                names.append(f"{label}intercept")
-            places += [int(place) * k + output for place in order]
-            names += [f"{label}{name}" for name in self._encoder.coefficient_names]
-        return infer(
-            problem,
-            problem.from_user(weights, biases),
-            names,
-            np.array(places, np.intp),
-            kind=covariance,
-            groups=groups,
-            level=level,
-        )
+                last = columns.count * k + output.column
+                terms.append(Term(f"{output.label}{intercept}", last, output.place, is_intercept=True))
+            terms += [
+                Term(f"{output.label}{name}", int(place) * k + output.column, output.place)
+                for name, place in zip(names, order, strict=True)
+            ]
+        return infer(problem, problem.from_user(weights, biases), terms, kind=covariance, groups=groups, level=level)
 
-    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list[tuple[int, str]]]:
-        """Weights, biases, the problem they belong to, and the outputs to report with their labels."""
+    def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list["ReportedOutput"]]:
+        """Weights, biases, the problem they belong to, and the outputs whose coefficients are reported."""
         weights, biases, problem = self._held_to(problem)
         single = problem.outputs == 1
-        return (
-            weights,
-            biases,
-            problem,
-            [(output, "" if single else f"{output}: ") for output in range(problem.outputs)],
-        )
+        outputs = [ReportedOutput(k, k, "" if single else f"{k}: ") for k in range(problem.outputs)]
+        return weights, biases, problem, outputs
 
     def _held_to(self, problem: Problem) -> tuple[Floats, Floats, Problem]:
         """Weights, biases and the problem; an intercept that a model without one was given by hand is an offset."""
