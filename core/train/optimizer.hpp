@@ -9,6 +9,7 @@
 //   rmsprop    s = rho s + (1 - rho) g^2;  w -= r g / sqrt(s + e)
 //   adam       m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;  w -= r_t m / (sqrt(v) + e),
 //              r_t = r sqrt(1 - b2^t) / (1 - b1^t)           adamw      w -= r decay w first (weights, never biases)
+//   amsgrad    adamw's m and v;  u = max(u, v);  w -= r_t m / (sqrt(u) + e)
 #pragma once
 
 #include <algorithm>
@@ -113,7 +114,8 @@ LINNET_INLINE void update_vector(Vec<T>& w, Vec<T>* s, Vec<T> g, const StepSize<
   } else {
     s[0] = s[0] + (g - s[0]) * (T(1) - step.beta1);
     s[1] = s[1] + (g * g - s[1]) * (T(1) - step.beta2);
-    w = w - step.rate * s[0] / (sqrt(s[1]) + step.epsilon);
+    if constexpr (rule == Rule::amsgrad) s[2] = max(s[2], s[1]);  // this order keeps a NaN a NaN
+    w = w - step.rate * s[0] / (sqrt(s[rule == Rule::amsgrad ? 2 : 1]) + step.epsilon);
   }
 }
 
