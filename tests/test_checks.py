@@ -40,6 +40,13 @@ def test_what_is_no_such_number_is_named(name: str, value: object) -> None:
         PLACES[name](value)
 
 
+@pytest.mark.parametrize("value", [0, 1, None, "yes"], ids=repr)
+def test_what_is_neither_true_nor_false_is_named(value: Any) -> None:
+    for optimizer in (linnet.Adam, linnet.AdamW):
+        with pytest.raises(ConfigError, match="amsgrad must be True or False, got "):
+            optimizer(amsgrad=value)
+
+
 def test_bounds() -> None:
     assert check_number(np.float32(0.5), "x", at_least=0, below=1) == 0.5
     assert check_number(0, "x", at_least=0) == 0

@@ -49,6 +49,7 @@ RULES: dict[str, Any] = {
     "Adagrad": Adagrad(0.05, epsilon=0.4),
     "RMSprop": RMSprop(0.05, rho=0.7, epsilon=0.4),
     "Adam": Adam(*ADAM),
+    "AMSGrad": Adam(*ADAM, amsgrad=True),
     "AdamW": AdamW(0.05, 0.3, *ADAM[1:]),
 }
 STEPS = {row[0]: row[1:] for row in table("optimizers.md", "name | remembers")}
@@ -81,7 +82,7 @@ def test_a_step_is_what_the_page_says(name: str) -> None:
         else []
     )
     first = 0.0 if name != "Adagrad" else float(re.findall(r"from ([\d.]+) on", STEPS[name][0])[0])
-    kept: dict[str, Any] = NAMES | {"v": 0.0, "m": 0.0, "s": first}
+    kept: dict[str, Any] = NAMES | {"v": 0.0, "m": 0.0, "u": 0.0, "s": first}
     inputs = np.hstack([x, np.ones((20, 1))])
     weights = np.array([True, True, True, False])
     for step in range(1, 7):

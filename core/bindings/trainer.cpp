@@ -134,14 +134,10 @@ void bind(nb::module_& m, const char* name) {
 
 void bind_trainer(nb::module_& m) {
   nb::enum_<Rule>(m, "Rule")
-      .value("sgd", Rule::sgd)
-      .value("momentum", Rule::momentum)
-      .value("nesterov", Rule::nesterov)
-      .value("adagrad", Rule::adagrad)
-      .value("rmsprop", Rule::rmsprop)
-      .value("adam", Rule::adam)
-      .value("adamw", Rule::adamw);
-
+#define LINNET_RULE(name, states, corrected, decays) .value(#name, Rule::name)
+#include "train/rules.def"
+#undef LINNET_RULE
+      ;
   nb::class_<OptimizerSpec>(m, "OptimizerSpec")
       .def(nb::init<>())
       .def_rw("rule", &OptimizerSpec::rule)

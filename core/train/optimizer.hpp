@@ -1,7 +1,7 @@
-// Optimizers as one vector update each: (g, w, s1, s2) -> (w, s1, s2), on any segment of the flat arrays. The same
-// function serves the fused step (g fresh from a register tile) and the plain one (g from a buffer), so both give the
-// same bytes. To add one: a name in `Rule`, its number of arrays in `states_of`, a branch in `update_vector`, a line in
-// `with_rule`.
+// Optimizers as one vector update each: (g, w, s) -> (w, s), where s are the vectors of the arrays that the rule keeps,
+// on any segment of the flat arrays. The same function serves the fused step (g fresh from a register tile) and the
+// plain one (g from a buffer), so both give the same bytes. To add one: a line in train/rules.def, a branch in
+// `update_vector`.
 //
 //   sgd        w -= r g
 //   momentum   v = m v - r g;  w += v                        nesterov   w += m v - r g
@@ -9,29 +9,46 @@
 //   rmsprop    s = rho s + (1 - rho) g^2;  w -= r g / sqrt(s + e)
 //   adam       m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;  w -= r_t m / (sqrt(v) + e),
 //              r_t = r sqrt(1 - b2^t) / (1 - b1^t)           adamw      w -= r decay w first (weights, never biases)
+//   amsgrad    adamw's m and v;  u = max(u, v);  w -= r_t m / (sqrt(u) + e)
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "network/network.hpp"
 
 namespace linnet::inline LINNET_ISA {
 
-enum class Rule { sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw };
+enum class Rule {
+#define LINNET_RULE(name, states, corrected, decays) name,
+#include "train/rules.def"
+#undef LINNET_RULE
+};
 
-// Arrays as long as theta that a rule keeps: none, s1, or s1 and s2.
-constexpr int states_of(Rule rule) {
+// The columns of train/rules.def.
+struct RuleTraits {
+  int states;
+  bool corrected, decays;
+};
+
+constexpr RuleTraits traits_of(Rule rule) {
   switch (rule) {
-    case Rule::sgd:
-      return 0;
-    case Rule::adam:
-    case Rule::adamw:
-      return 2;
-    default:
-      return 1;
+#define LINNET_RULE(name, states, corrected, decays) \
+  case Rule::name:                                   \
+    return {states, corrected, decays};
+#include "train/rules.def"
+#undef LINNET_RULE
   }
+  __builtin_unreachable();
 }
+
+constexpr int most_states = std::max({
+#define LINNET_RULE(name, states, corrected, decays) states,
+#include "train/rules.def"
+#undef LINNET_RULE
+});
 
 struct OptimizerSpec {
   Rule rule = Rule::sgd;
@@ -42,7 +59,17 @@ struct OptimizerSpec {
   double decay = 0;                  // adamw: decoupled weight decay
   double clip_norm = 0;              // 0: none; else the gradient is scaled down to this norm
 
-  int states() const { return states_of(rule); }
+  int states() const { return traits_of(rule).states; }
+
+  // What array k of the rule's begins with.
+  double initial_state(int k) const { return rule == Rule::adagrad && k == 0 ? initial_accumulator : 0; }
+};
+
+// The rule's arrays, which lie as the parameters do.
+template <class T>
+struct States {
+  int count = 0;
+  T* array[most_states] = {};
 };
 
 // b^n by repeated squaring: the same bits on every machine, unlike pow.
@@ -61,49 +88,44 @@ struct StepSize {
   StepSize(const OptimizerSpec& spec, double learning_rate, std::int64_t step, double gradient_scale)
       : scale(static_cast<T>(gradient_scale)),
         rate(static_cast<T>(learning_rate)),
-        decay(static_cast<T>(spec.rule == Rule::adamw ? learning_rate * spec.decay : 0)),
+        decay(static_cast<T>(traits_of(spec.rule).decays ? learning_rate * spec.decay : 0)),
         momentum(static_cast<T>(spec.momentum)),
         beta1(static_cast<T>(spec.beta1)),
         beta2(static_cast<T>(spec.beta2)),
         epsilon(static_cast<T>(spec.epsilon)) {
-    if (spec.rule == Rule::adam || spec.rule == Rule::adamw)
+    if (traits_of(spec.rule).corrected)
       rate = static_cast<T>(learning_rate * std::sqrt(1 - power(spec.beta2, step)) / (1 - power(spec.beta1, step)));
   }
 };
 
 template <class T, Rule rule>
-LINNET_INLINE void update_vector(Vec<T>& w, Vec<T>& s1, Vec<T>& s2, Vec<T> g, const StepSize<T>& step) {
+LINNET_INLINE void update_vector(Vec<T>& w, Vec<T>* s, Vec<T> g, const StepSize<T>& step) {
   if constexpr (rule == Rule::sgd) {
     w = w - step.rate * g;
   } else if constexpr (rule == Rule::momentum || rule == Rule::nesterov) {
-    s1 = step.momentum * s1 - step.rate * g;
-    w = rule == Rule::momentum ? w + s1 : w + (step.momentum * s1 - step.rate * g);
+    s[0] = step.momentum * s[0] - step.rate * g;
+    w = rule == Rule::momentum ? w + s[0] : w + (step.momentum * s[0] - step.rate * g);
   } else if constexpr (rule == Rule::adagrad) {
-    s1 = s1 + g * g;
-    w = w - step.rate * g / sqrt(s1 + step.epsilon);
+    s[0] = s[0] + g * g;
+    w = w - step.rate * g / sqrt(s[0] + step.epsilon);
   } else if constexpr (rule == Rule::rmsprop) {
-    s1 = step.momentum * s1 + (T(1) - step.momentum) * (g * g);
-    w = w - step.rate * g / sqrt(s1 + step.epsilon);
+    s[0] = step.momentum * s[0] + (T(1) - step.momentum) * (g * g);
+    w = w - step.rate * g / sqrt(s[0] + step.epsilon);
   } else {
-    s1 = s1 + (g - s1) * (T(1) - step.beta1);
-    s2 = s2 + (g * g - s2) * (T(1) - step.beta2);
-    w = w - step.rate * s1 / (sqrt(s2) + step.epsilon);
+    s[0] = s[0] + (g - s[0]) * (T(1) - step.beta1);
+    s[1] = s[1] + (g * g - s[1]) * (T(1) - step.beta2);
+    if constexpr (rule == Rule::amsgrad) s[2] = max(s[2], s[1]);  // this order keeps a NaN a NaN
+    w = w - step.rate * s[0] / (sqrt(s[rule == Rule::amsgrad ? 2 : 1]) + step.epsilon);
   }
 }
 
 template <class F>
 LINNET_INLINE void with_rule(Rule rule, F&& f) {
   switch (rule) {
-#define LINNET_RULE(name) \
-  case Rule::name:        \
+#define LINNET_RULE(name, states, corrected, decays) \
+  case Rule::name:                                   \
     return f(std::integral_constant<Rule, Rule::name>{});
-    LINNET_RULE(sgd)
-    LINNET_RULE(momentum)
-    LINNET_RULE(nesterov)
-    LINNET_RULE(adagrad)
-    LINNET_RULE(rmsprop)
-    LINNET_RULE(adam)
-    LINNET_RULE(adamw)
+#include "train/rules.def"
 #undef LINNET_RULE
   }
 }
@@ -117,27 +139,27 @@ LINNET_INLINE Vec<T> penalised(Vec<T> sum, Vec<T> w, T scale, T l1, T l2) {
   return g;
 }
 
-// Updates `count` parameters (a multiple of the vector length) from their gradient sums g. Biases come with a zero
-// penalty and `decayed` false.
+// Updates the `count` parameters (a multiple of the vector length) from place `at` on; g are their gradient sums.
+// Biases come with a zero penalty and `decayed` false.
 template <class T>
-void update(Rule rule, T* w, T* s1, T* s2, const T* g, std::ptrdiff_t count, const StepSize<T>& step, Penalty penalty,
-            bool decayed) {
+void update(Rule rule, T* w, const States<T>& states, std::ptrdiff_t at, const T* g, std::ptrdiff_t count,
+            const StepSize<T>& step, Penalty penalty, bool decayed) {
   constexpr int V = lanes<T>;
   const T l1 = static_cast<T>(penalty.l1), l2 = static_cast<T>(penalty.l2);
   const T keep = decayed ? T(1) - step.decay : T(1);
   with_rule(rule, [=](auto r) {  // by value: a reference would be read again after every store
     constexpr Rule known = decltype(r)::value;
-    constexpr int states = states_of(known);
+    constexpr int n = traits_of(known).states;
     for (std::ptrdiff_t i = 0; i < count; i += V) {
-      Vec<T> w_i = load(w + i), a{}, b{};
+      Vec<T> w_i = load(w + at + i), s[std::max(1, n)];
       const Vec<T> g_i = step.shrink * penalised(load(g + i), w_i, step.scale, l1, l2);
-      if constexpr (states > 0) a = load(s1 + i);
-      if constexpr (states > 1) b = load(s2 + i);
-      if constexpr (known == Rule::adamw) w_i = w_i * keep;
-      update_vector<T, known>(w_i, a, b, g_i, step);
-      store(w + i, w_i);
-      if constexpr (states > 0) store(s1 + i, a);
-      if constexpr (states > 1) store(s2 + i, b);
+#pragma GCC unroll 8
+      for (int k = 0; k < n; ++k) s[k] = load(states.array[k] + at + i);
+      if constexpr (traits_of(known).decays) w_i = w_i * keep;
+      update_vector<T, known>(w_i, s, g_i, step);
+      store(w + at + i, w_i);
+#pragma GCC unroll 8
+      for (int k = 0; k < n; ++k) store(states.array[k] + at + i, s[k]);
     }
   });
 }

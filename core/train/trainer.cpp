@@ -12,7 +12,8 @@ struct Apply : PlainSink {
   const Network& net;
   const OptimizerSpec& optimizer;
   const StepSize<T>& size;
-  T *w, *s1, *s2;
+  T* w;
+  const States<T>& states;
   bool plain, large;
   Interrupt* interrupt;
   int rank;
@@ -20,16 +21,14 @@ struct Apply : PlainSink {
   bool takes_row() const { return plain; }
   bool skips_zeros() const { return plain; }
   void operator()(std::size_t layer, std::ptrdiff_t at, const T* g, int count, bool bias) const {
-    update(optimizer.rule, w + at, s1 + at, s2 + at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty,
-           !bias);
+    update(optimizer.rule, w, states, at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty, !bias);
   }
   // The piece at `at` is next: parameters of a large network come from far away.
   LINNET_INLINE void prefetch(std::ptrdiff_t at, int count) const {
     if (!large) return;
     for (int i = 0; i < count; i += cache_line / static_cast<int>(sizeof(T))) {
       __builtin_prefetch(w + at + i, 1, 2);
-      if (optimizer.states() > 0) __builtin_prefetch(s1 + at + i, 1, 2);
-      if (optimizer.states() > 1) __builtin_prefetch(s2 + at + i, 1, 2);
+      for (int k = 0; k < states.count; ++k) __builtin_prefetch(states.array[k] + at + i, 1, 2);
     }
   }
   bool cut_short() const { return large && interrupt->cut_short(rank); }
@@ -108,13 +107,21 @@ Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::int
       most_threads_(net.most_threads(threads)),
       segments_(layout_.segments()) {
   for (int array = 0; array <= optimizer.states(); ++array) packed_[array] = Buffer<T>(layout_.size);
+  for (int k = 0; k < optimizer.states(); ++k)
+    if (const double initial = optimizer.initial_state(k); initial != 0)
+      std::fill_n(packed_[1 + k].get(), layout_.size, static_cast<T>(initial));
   for (const LayerSpec& layer : net.layers) {
     penalised_ = penalised_ || layer.penalty.l1 != 0 || layer.penalty.l2 != 0;
     dropping_ = dropping_ || layer.dropout > 0;
   }
   partial_.resize(segments_.size() * lanes<T>);
-  if (optimizer.rule == Rule::adagrad)
-    std::fill_n(packed_[1].get(), packed_[1].size(), static_cast<T>(optimizer.initial_accumulator));
+}
+
+template <class T>
+States<T> Trainer<T>::states() const {
+  States<T> states{optimizer_.states()};
+  for (int k = 0; k < states.count; ++k) states.array[k] = packed_[1 + k].get();
+  return states;
 }
 
 template <class T>
@@ -199,8 +206,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
   const std::uint64_t dropout_key = random_key(seed_, Purpose::dropout, epoch_);
   Pass<T>& pass = *pass_;
   T* const w = packed_[0].get();
-  T* const s1 = packed_[1].get();
-  T* const s2 = packed_[2].get();
+  const States<T> states = this->states();
   std::int64_t step = progress_.step;
   std::int64_t updates = updates_;
   std::int64_t chunk = chunk_;
@@ -273,7 +279,7 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
     if (chunks == 1 && blocks == 1 && optimizer_.clip_norm <= 0) {
       const bool large = layout_.size * sizeof(T) > 131072;
       const bool plain = optimizer_.rule == Rule::sgd && !penalised_;
-      gradient(Apply<T>{{}, net_, optimizer_, size, w, s1, s2, plain, large, &interrupt, rank});
+      gradient(Apply<T>{{}, net_, optimizer_, size, w, states, plain, large, &interrupt, rank});
     } else {
       if (blocks == 1) {
         gradient(add_to(0, chunk > 0));
@@ -334,9 +340,7 @@ void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, 
   for (const Segment& part : segments_) {
     if (part.bias && !net_.layers[part.layer].bias) continue;
     const std::ptrdiff_t at = std::max(first, part.start), count = std::min(end, part.start + part.count) - at;
-    if (count > 0)
-      update(optimizer_.rule, w + at, packed_[1].get() + at, packed_[2].get() + at, sums + at, count, size,
-             penalty_on(part), !part.bias);
+    if (count > 0) update(optimizer_.rule, w, states(), at, sums + at, count, size, penalty_on(part), !part.bias);
   }
 }
 

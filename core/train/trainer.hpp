@@ -25,7 +25,7 @@ class Trainer {
 
   const Network& network() const { return net_; }
 
-  // Parameters and optimizer state (0: theta, 1 and 2: the rule's arrays) in the user's order.
+  // Parameters and optimizer state (0: theta, from 1 on: the rule's arrays) in the user's order.
   void read(int array, T* out) const;
   void write(int array, const T* in);
   bool finite() const;  // are all parameters?
@@ -50,6 +50,7 @@ class Trainer {
 
  private:
   Penalty penalty_on(const Segment& s) const { return s.bias ? Penalty{} : net_.layers[s.layer].penalty; }
+  States<T> states() const;
   void member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt);
   void apply_sums(Team& team, int rank, StepSize<T> size, int blocks, bool one_chunk, double scale);
 
@@ -59,8 +60,8 @@ class Trainer {
   const std::int64_t batch_rows_;
   const std::uint64_t seed_;
   const int most_threads_;
-  Buffer<T> packed_[3];  // theta and the rule's arrays
-  Buffer<T> sums_;       // gradient sums of a batch that cannot be applied tile by tile
+  Buffer<T> packed_[1 + most_states];  // theta and the rule's arrays
+  Buffer<T> sums_;                     // gradient sums of a batch that cannot be applied tile by tile
   std::vector<Segment> segments_;
   std::vector<double> partial_;  // by output of each segment: penalties or squared norms, summed in order
   std::vector<double> block_losses_;

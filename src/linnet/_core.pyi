@@ -153,6 +153,7 @@ class Rule:
     rmsprop: Rule
     adam: Rule
     adamw: Rule
+    amsgrad: Rule
 
 class LayerSpec:
     def __init__(

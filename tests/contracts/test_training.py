@@ -39,6 +39,10 @@ OPTIMIZERS: dict[str, Callable[[float | None], Optimizer]] = {
     "rmsprop": lambda clip: RMSprop(0.01, rho=0.8, epsilon=1e-3, clip_norm=clip),
     "adam": lambda clip: Adam(0.02, beta_1=0.8, beta_2=0.95, epsilon=1e-3, clip_norm=clip),
     "adamw": lambda clip: AdamW(0.02, weight_decay=0.3, beta_1=0.8, beta_2=0.95, epsilon=1e-3, clip_norm=clip),
+    "amsgrad": lambda clip: Adam(0.02, beta_1=0.8, beta_2=0.9, epsilon=1e-3, amsgrad=True, clip_norm=clip),
+    "amsgrad, decay": lambda clip: AdamW(
+        0.02, weight_decay=0.3, beta_1=0.8, beta_2=0.9, epsilon=1e-3, amsgrad=True, clip_norm=clip
+    ),
 }
 # After up to a hundred steps; every step carries the rounding of all before it.
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
@@ -228,6 +232,33 @@ def test_weight_decay_is_apart_from_the_gradient(dtype: str) -> None:
     trained, _ = run(network, theta, rows, Plan(AdamW(0.1, weight_decay=0.2), epochs=5), dtype)
     assert_close(trained[:-3], theta[:-3] * 0.98**5, 1e-6 if dtype == "float32" else 1e-15)
     np.testing.assert_array_equal(trained[-3:], theta[-3:])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_largest_mean_square_is_kept(dtype: str) -> None:
+    """AMSGrad's third array rises only, and with it its steps become others than Adam's; without decay AdamW's."""
+    network = make_network(HEADS[0], 5, (6,))
+    rows, theta = make_rows(HEADS[0], 5, 40, dtype, 32), make_theta(network, 33)
+    ends, squares = [], []
+    for optimizer in (
+        Adam(0.1, beta_2=0.8),
+        Adam(0.1, beta_2=0.8, amsgrad=True),
+        AdamW(0.1, 0, beta_2=0.8, amsgrad=True),
+    ):
+        training = Training(network, theta.astype(dtype), rows, Plan(optimizer, epochs=20, batch_size=10, seed=1))
+        largest = np.zeros(network.size)
+        for _ in training:
+            _, v, *u = training.state().arrays
+            assert len(u) == optimizer.amsgrad
+            for array in u:
+                assert (array >= v).all()
+                assert (array >= largest).all()
+                largest = array.copy()
+                squares.append((array > v).any())
+        ends.append(training.theta)
+    assert any(squares)
+    assert np.abs(ends[1] - ends[0]).max() > 1e-3
+    np.testing.assert_array_equal(ends[1], ends[2])
 
 
 @pytest.mark.parametrize("batch", [8, 600])

@@ -85,7 +85,12 @@ def plain_optimizer(given: Optimizer, is_weight: NDArray[np.bool_]) -> Any:
         case RMSprop():
             return optimizers.RMSprop(rho=given.rho, epsilon=given.epsilon)
     assert isinstance(given, Adam)
-    adam = {"beta_1": given.beta_1, "beta_2": given.beta_2, "epsilon": given.epsilon}
+    adam: dict[str, Any] = {
+        "beta_1": given.beta_1,
+        "beta_2": given.beta_2,
+        "epsilon": given.epsilon,
+        "amsgrad": given.amsgrad,
+    }
     if isinstance(given, AdamW):
         return optimizers.AdamW(decay=given.weight_decay, decayed=is_weight, **adam)
     return optimizers.Adam(**adam)

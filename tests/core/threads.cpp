@@ -222,7 +222,7 @@ void trainings() {
                      s.batch, threads);
     });
   }
-  for (const Rule rule : {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adagrad, Rule::rmsprop}) {
+  for (const Rule rule : {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adagrad, Rule::rmsprop, Rule::amsgrad}) {
     for (const std::size_t shape : {0, 1, 4, 7}) {
       const Shape& s = shapes[shape];
       const Data<T> data(s.kind, s.rows, s.inputs, s.outputs, 8);

@@ -173,6 +173,8 @@ OPTIMIZERS: dict[str, tuple[str, dict[str, Any]]] = {
     "rmsprop": ("RMSprop", {"learning_rate": 0.005}),
     "adam": ("Adam", {"learning_rate": 0.01}),
     "adamw": ("AdamW", {"learning_rate": 0.01, "weight_decay": 0.1}),
+    "amsgrad": ("Adam", {"learning_rate": 0.05, "beta_2": 0.8, "amsgrad": True}),
+    "adamw_amsgrad": ("AdamW", {"learning_rate": 0.05, "weight_decay": 0.1, "beta_2": 0.8, "amsgrad": True}),
 }
 
 

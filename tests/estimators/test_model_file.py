@@ -80,7 +80,7 @@ MODELS: dict[str, tuple[Any, Any, Any]] = {
             (8, 4),
             activation=["tanh", linnet.LeakyReLU(0.2)],
             dropout=[0.1, 0.2],
-            solver=AdamW(learning_rate=Cosine(0.01)),
+            solver=AdamW(learning_rate=Cosine(0.01), amsgrad=True),
             max_iter=3,
             random_state=np.random.RandomState(3),
         ),

@@ -28,6 +28,7 @@ PLANS = {
     "rmsprop": replace(BASE, optimizer=RMSprop(0.01)),
     "adam": BASE,
     "adamw": replace(BASE, optimizer=AdamW(0.02), shuffle=False),
+    "amsgrad": replace(BASE, optimizer=Adam(0.02, amsgrad=True)),
     "schedule": replace(BASE, optimizer=Adam(Cosine(0.05, epochs=10, warmup=3))),
     "patience": replace(BASE, optimizer=Adam(0.05), epochs=50, stopping=STOPPING),
     "patience, last kept": replace(BASE, epochs=50, stopping=replace(STOPPING, restore_best_weights=False)),

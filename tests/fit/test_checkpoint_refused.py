@@ -30,6 +30,7 @@ from .runs import BASE, HELD, NETWORK, PLANS, ROWS, STOPPING, leave_after, start
         ({"shuffle": False}, "shuffle was True, now False"),
         ({"optimizer": Adam(0.01)}, "optimizer.schedule.learning_rate was 0.02, now 0.01"),
         ({"optimizer": Adam(0.02, beta_1=0.8)}, "optimizer.beta_1 was 0.9, now 0.8"),
+        ({"optimizer": Adam(0.02, amsgrad=True)}, "optimizer.amsgrad was None, now True"),
         ({"optimizer": SGD(0.02)}, "optimizer was Adam, now SGD"),
         ({"stopping": STOPPING}, "stopping was None, now EarlyStopping"),
         ({"tolerance": 1e-3, "seed": 3}, "seed was 4, now 3; tolerance was None, now 0.001"),

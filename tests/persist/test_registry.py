@@ -84,4 +84,5 @@ def test_checkpoints_hold_settings_alone() -> None:
     assert given is not None
     assert given.keys() == {"learning_rate", "beta_1", "beta_2", "epsilon", "clip_norm"}
     assert repr(linnet.Adam(**given)) == repr(adam)
+    assert (arguments_of(linnet.Adam(amsgrad=True)) or {}).keys() == {*given, "amsgrad"}
     assert arguments_of(linnet.Ridge()) is None

@@ -207,6 +207,7 @@ RULES: dict[str, Any] = {
     "adagrad": lambda: optimizers.Adagrad(1.0),
     "rmsprop": lambda: optimizers.RMSprop(0.02),
     "adam": lambda: optimizers.Adam(0.1),
+    "amsgrad": lambda: optimizers.Adam(0.1, amsgrad=True),
     "adamw": lambda: optimizers.AdamW(0.1, decay=0.0),
 }
 

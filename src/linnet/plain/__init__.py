@@ -21,7 +21,7 @@ programs, to rounding, by the tests.
 | initialisation | first weights |
 | one_hidden_layer | a network with one hidden layer, every step written out |
 | mlp | the multilayer perceptron of any depth: forward, backward, dropout, penalties, training |
-| optimizers | SGD, momentum, Nesterov, Adagrad, RMSprop, Adam, AdamW |
+| optimizers | SGD, momentum, Nesterov, Adagrad, RMSprop, Adam, AMSGrad, AdamW |
 | numeric_gradient | the gradient by differences, as a check |
 | graph | reverse-mode differentiation of a graph of operations |
 | one_vs_rest, one_vs_one, output_code, label_tree | many classes from binary classifiers |

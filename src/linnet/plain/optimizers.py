@@ -67,26 +67,38 @@ class RMSprop:
 
 
 class Adam:
-    """Momentum and RMSprop: running means m of g and v of g^2. Both start at 0, for which step k is corrected."""
+    """Momentum and RMSprop: running means m of g and v of g^2. Both start at 0, for which step k is corrected.
 
-    def __init__(self, eta: float = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7) -> None:
-        self.eta, self.beta_1, self.beta_2, self.epsilon = eta, beta_1, beta_2, epsilon
+    AMSGrad divides by the largest v so far, u: where gradients become small, steps do not grow again.
+    """
+
+    def __init__(
+        self,
+        eta: float = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+    ) -> None:
+        self.eta, self.beta_1, self.beta_2, self.epsilon, self.amsgrad = eta, beta_1, beta_2, epsilon, amsgrad
         self.m: Any = 0.0
         self.v: Any = 0.0
+        self.u: Any = 0.0
         self.k = 0
 
     def step(self, theta: Array, g: Array) -> Array:
         self.k += 1
         self.m = self.beta_1 * self.m + (1 - self.beta_1) * g
         self.v = self.beta_2 * self.v + (1 - self.beta_2) * g**2
+        self.u = np.maximum(self.u, self.v) if self.amsgrad else self.v
         eta_k = self.eta * np.sqrt(1 - self.beta_2**self.k) / (1 - self.beta_1**self.k)
-        return theta - eta_k * self.m / (np.sqrt(self.v) + self.epsilon)
+        return theta - eta_k * self.m / (np.sqrt(self.u) + self.epsilon)
 
 
 class AdamW(Adam):
     """Adam, before whose step all `decayed` parameters (True for weights, False for biases) shrink a little."""
 
-    def __init__(self, eta: float = 0.001, decay: float = 0.004, decayed: Any = True, **adam: float) -> None:
+    def __init__(self, eta: float = 0.001, decay: float = 0.004, decayed: Any = True, **adam: Any) -> None:
         super().__init__(eta, **adam)
         self.decay, self.decayed = decay, decayed
 

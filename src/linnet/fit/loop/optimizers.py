@@ -9,6 +9,7 @@ rate.
 | Adagrad | s += g²; w -= r g / sqrt(s + e) |
 | RMSprop | s = rho s + (1 - rho) g²; w -= r g / sqrt(s + e) |
 | Adam | m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; w -= r sqrt(1 - b2^t) / (1 - b1^t) · m / (sqrt(v) + e) |
+| Adam(amsgrad=True) | Adam's m and v; u = max(u, v), the largest v so far; Adam's step with u in place of v |
 | AdamW | w -= r decay w (weights, never biases), then Adam's step |
 
 Names, defaults and the place of e are Keras', but for `clip_norm`, its global_clipnorm: it scales the whole gradient
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linnet._native import core
-from linnet.checks import check_number
+from linnet.checks import check_flag, check_number
 from linnet.errors import ConfigError, unknown_name
 from linnet.fit.loop.schedules import Schedule, as_schedule
 from linnet.registry import need, setting
@@ -70,8 +71,8 @@ class Optimizer:
         raise AssertionError("every optimizer has its own")
 
     def _arguments(self) -> dict[str, object]:
-        names = [name for name in signature(type(self)).parameters if name != "lr"]
-        return {name: self.schedule if name == "learning_rate" else getattr(self, name) for name in names}
+        given = {**vars(self), "learning_rate": self.schedule}
+        return {name: given[name] for name in signature(type(self)).parameters if name in given}
 
     def _check_file(self) -> None:
         again = type(self)(**self._arguments())  # type: ignore[arg-type]  # which checks them
@@ -159,7 +160,13 @@ class RMSprop(Optimizer):
 
 @setting
 class Adam(Optimizer):
-    """Running means of the gradient and of its square, both corrected for their start at zero."""
+    """Running means of the gradient and of its square, both corrected for their start at zero.
+
+    `amsgrad`: divide by the root of the largest mean square so far, so that steps never grow again where gradients
+    have become small.
+    """
+
+    amsgrad = False  # set on the object only if True, so that models and checkpoints written before it existed agree
 
     def __init__(
         self,
@@ -167,6 +174,7 @@ class Adam(Optimizer):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
+        amsgrad: bool = False,
         *,
         lr: float | Schedule | None = None,
         clip_norm: float | None = None,
@@ -176,9 +184,12 @@ class Adam(Optimizer):
         self.beta_1 = check_number(beta_1, "beta_1", at_least=0, below=1)
         self.beta_2 = check_number(beta_2, "beta_2", at_least=0, below=1)
         self.epsilon = epsilon
+        if check_flag(amsgrad, "amsgrad"):
+            self.amsgrad = True
 
     def _settings(self) -> dict[str, object]:
-        return {"rule": core.Rule.adam, "beta1": self.beta_1, "beta2": self.beta_2, "epsilon": self.epsilon}
+        rule = core.Rule.amsgrad if self.amsgrad else core.Rule.adam
+        return {"rule": rule, "beta1": self.beta_1, "beta2": self.beta_2, "epsilon": self.epsilon}
 
 
 @setting
@@ -192,15 +203,17 @@ class AdamW(Adam):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
+        amsgrad: bool = False,
         *,
         lr: float | Schedule | None = None,
         clip_norm: float | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, lr=lr, clip_norm=clip_norm)
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, lr=lr, clip_norm=clip_norm)
         self.weight_decay = check_number(weight_decay, "weight_decay", at_least=0)
 
     def _settings(self) -> dict[str, object]:
-        return {**super()._settings(), "rule": core.Rule.adamw, "decay": self.weight_decay}
+        rule = core.Rule.amsgrad if self.amsgrad else core.Rule.adamw
+        return {**super()._settings(), "rule": rule, "decay": self.weight_decay}
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name that stands for one with its defaults
