@@ -207,7 +207,7 @@ class NetworkEstimator(NetworkParameters):
         like = object.__new__(type(self)) if fresh else self  # which knows the columns: fit may fail, and self stays
         encoder: Encoder | Preparer
         if fresh:
-            encoder, columns = Preparer.learn(X) if tabular else Encoder.learn(X, gaps="fill")
+            encoder, columns = Preparer.learn(X, weights=sample_weight) if tabular else Encoder.learn(X, gaps="fill")
             check_form(like, X, reset=True)
         else:
             encoder, columns = self._encoder, self._encode(X)
