@@ -28,7 +28,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
 
 def real_path(path: str | os.PathLike[str]) -> Path:
     """The path without links, by which two names of one file are known; links that lead nowhere stay as they are."""
-    return Path(os.path.realpath(path))  # where Path.resolve raises a RuntimeError for links in a circle
+    return Path(os.path.realpath(check_path(path)))  # where Path.resolve raises a RuntimeError for links in a circle
 
 
 def is_stream(path: Path) -> bool:

@@ -152,3 +152,41 @@ def test_the_first_one_is_found_wherever_it_is() -> None:
     for place in (0, 65_535, 65_536, 199_999):
         assert first_broken([*values[:place], "\udfff", *values[place:], None, 1.5]) == place
     assert first_broken(["😀", None, float("nan"), 3, "\ud83d"]) == 4
+
+
+def test_columns_and_rows_by_name() -> None:
+    rows = X.assign(y=Y).to_dict("records")
+    model = linnet.train(rows, "y", model="constant")
+    broken: dict[str, tuple[Any, str]] = {
+        "a name in rows": ([{**row, HALF: 1} for row in rows], r"column 3 of the table has as its name"),
+        "a name of columns": ({"x": [1.0], "level": ["u"], HALF: [2]}, r"column 2 of the table has as its name"),
+        "a cell of a row": (
+            [rows[0], {**rows[1], "level": HALF}],
+            r"column 'level' of the table has in row 1 the text",
+        ),
+        "a cell of a column": ({"x": [1.0, 2], "level": ["u", HALF]}, r"column 'level' of the table has in row 1"),
+    }
+    for data, where in broken.values():
+        for call in (
+            model.predict,
+            lambda data: linnet.train(data, "y"),
+            lambda data: linnet.train(X, "x", valid=data),
+        ):
+            with pytest.raises(DataError, match=where):
+                call(data)
+    with pytest.raises(DataError, match="several columns called '1'"):
+        model.predict({1: [2.0], "1": [3.0]})
+
+
+def test_names_of_tables() -> None:
+    for call in (
+        lambda: linnet.train(HALF, "y"),
+        lambda: linnet.train([HALF, "table.csv"], "y"),
+        lambda: linnet.train(X.assign(y=Y), "y", valid=HALF),
+        lambda: open_source([HALF]),
+    ):
+        with pytest.raises(ConfigError, match=r"no file can be called 'a\\ud800b'"):
+            call()
+    for metric in (HALF, [HALF], {HALF: 1}):
+        with pytest.raises(ConfigError, match="unknown metric"):
+            linnet.train(X.assign(y=Y), "y", metric=metric)  # type: ignore[arg-type]

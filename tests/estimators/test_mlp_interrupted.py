@@ -18,8 +18,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the 
 
 def strike(kind, name, time):  # after the call of that number
     original, calls = getattr(kind, name), iter(range(10**6))
-    def then(self, *given):
-        result = original(self, *given)
+    def then(self, *given, **named):
+        result = original(self, *given, **named)
         if next(calls) == time:
             os.kill(os.getpid(), signal.SIGINT)
         return result

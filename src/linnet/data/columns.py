@@ -20,6 +20,7 @@ Codes = NDArray[np.signedinteger[Any]]  # int8, int16 or int32
 Sparse = tuple[Array, Array, Array]  # starts of rows, columns, values
 _LOOKED_AT = 1_000_000  # numbers of a table at a time
 _TOGETHER = 1024  # columns of a data frame
+_ROWS_LOOKED_AT = 512
 _FAR_OUT = 1000.0  # times the width of the middle half of a column
 
 
@@ -103,6 +104,17 @@ class Columns:
             np.maximum.at(parts[-1], indices, np.abs(values))
         return np.concatenate([*parts, np.empty(0)])
 
+    def far_from_zero(self, most: float) -> NDArray[np.intp]:
+        """Sparse columns with an entry in every row, further from 0 than so many times the width they spread over."""
+        if self.sparse is None:
+            return np.empty(0, np.intp)
+        starts, indices, values = self.sparse
+        rows = range(0, self.rows, max(1, self.rows // _ROWS_LOOKED_AT))
+        some = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+        places = np.unique(indices[: starts[1]])  # a column without zeros is in the first row
+        places = _far_from_zero(places, indices[some], values[some], len(rows), most)
+        return _far_from_zero(places, indices, values, self.rows, most) if len(places) else places
+
     def ends(self, group: NDArray[np.intp], groups: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The smallest and the largest number of each column among the rows of each group, groups x columns; infinite
         where a group has no rows. A group below 0: the row does not count.
@@ -165,19 +177,28 @@ class Columns:
             start += count
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
-    def middle(self) -> NDArray[np.float64]:
+    def middle(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Roughly where the dense columns lie: the mean of some rows, or their median where a few numbers are so large
-        that the mean is far from all the others, whose digits would be lost.
+        that the mean is far from all the others, whose digits would be lost. Rows without weight may hold anything.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            means = [_middle(some.astype(np.float64, copy=False)) for some in self._some_rows(512)]
+            some_rows = self._weighted(weights, _ROWS_LOOKED_AT)._some_rows(_ROWS_LOOKED_AT)
+            means = [_middle(some.astype(np.float64, copy=False)) for some in some_rows]
         return np.concatenate([*(np.where(np.isfinite(mean), mean, 0.0) for mean in means), np.empty(0)])
 
-    def spread(self) -> NDArray[np.float64]:
+    def spread(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Roughly how far they spread: the standard deviation of more of them, for the sake of rare values."""
         with np.errstate(over="ignore", invalid="ignore"):  # infinite where squares are no numbers
-            spreads = [np.std(some, axis=0, dtype=np.float64) for some in self._some_rows(4096)]
+            some_rows = self._weighted(weights, 4096)._some_rows(4096)
+            spreads = [np.std(some, axis=0, dtype=np.float64) for some in some_rows]
         return np.concatenate([*spreads, np.empty(0)])
+
+    def _weighted(self, weights: NDArray[np.float64] | None, most: int) -> "Columns":
+        """About so many of the rows that have a weight; all rows if each has one."""
+        if weights is None or weights.all():
+            return self
+        kept = np.flatnonzero(weights)
+        return replace(self, sparse=None, codes=())[kept[:: max(1, len(kept) // most)]]
 
     def _some_rows(self, most: int) -> Iterator[Array]:
         """Some rows of the dense columns; the columns of a data frame many at a time, as each call takes time."""
@@ -193,6 +214,22 @@ def _middle(some: NDArray[np.float64]) -> NDArray[np.float64]:
     low, median, high = np.quantile(some, [0.25, 0.5, 0.75], axis=0)
     mean = some.mean(axis=0)
     return np.asarray(np.where((high > low) & ~(np.abs(mean - median) <= _FAR_OUT * (high - low)), median, mean))
+
+
+def _far_from_zero(places: Array, indices: Array, values: Array, rows: int, most: float) -> NDArray[np.intp]:
+    """Those of some columns with as many entries as rows, and far from 0: see `Columns.far_from_zero`."""
+    if not len(places):
+        return np.empty(0, np.intp)
+    at = np.minimum(np.searchsorted(places, indices), len(places) - 1)
+    there = places[at] == indices
+    at, values = at[there], values[there].astype(np.float64)
+    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
+    np.minimum.at(low, at, values)
+    np.maximum.at(high, at, values)
+    full = np.bincount(at, minlength=len(places)) == rows
+    with np.errstate(over="ignore"):
+        far = np.minimum(np.abs(low), np.abs(high)) > most * (high - low)
+    return np.asarray(places[full & (high > low) & far], np.intp)
 
 
 def code_type(levels: int) -> "np.dtype[np.signedinteger[Any]]":

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from linnet.data.columns import Codes, Columns, code_type
 from linnet.data.encoder import Encoded, Encoder
 from linnet.data.table import Array
+from linnet.data.targets import as_weights
 from linnet.errors import DataError
 from linnet.registry import need, saved
 
@@ -131,19 +132,27 @@ class TabularEncoder:
     largest: Array | None = None  # of the sparse columns
 
     @classmethod
-    def learn(cls, x: object, name: str = "X", *, bins: int | None = None) -> tuple[Self, Columns]:
-        """Return the preparer of tables like this one, and its columns, prepared."""
+    def learn(
+        cls, x: object, name: str = "X", *, bins: int | None = None, weights: object = None
+    ) -> tuple[Self, Columns]:
+        """Return the preparer of tables like this one, and its columns, prepared. Nothing is learned of rows of weight
+        0, which may hold anything.
+        """
         encoder, columns = Encoder.learn(x, name, gaps="keep")
+        counted: slice | NDArray[np.intp] = slice(None)
+        if weights is not None:
+            counted = np.flatnonzero(as_weights(weights, np.float64, rows=columns.rows, table=name))
+        learned = columns[counted]
         numbers = largest = None
         if columns.tables:
-            table = _joined(columns.tables, name)
+            table = _joined(columns.tables, name)[counted]
             numbers = learn_numbers(table, bins_for(*table.shape) if bins is None else bins)
-        if columns.sparse is not None:
-            _, indices, values = columns.sparse
-            largest = np.zeros(columns.sparse_columns)
+        if learned.sparse is not None:
+            _, indices, values = learned.sparse
+            largest = np.zeros(learned.sparse_columns)
             np.maximum.at(largest, indices, np.abs(values))
             largest[largest == 0] = 1.0
-        codes = tuple(_common(codes, levels) for codes, levels in zip(columns.codes, columns.levels, strict=True))
+        codes = tuple(_common(codes, levels) for codes, levels in zip(learned.codes, learned.levels, strict=True))
         preparer = cls(bins, encoder, numbers, codes, largest)
         return preparer, preparer._prepare(columns, name)
 

@@ -12,6 +12,7 @@ from linnet.data.table import Array, check_finite, check_fits_float32, check_unm
 from linnet.errors import ConfigError, DataError
 
 Labels = NDArray[np.int32]
+MAX_SQUARABLE = 1e150  # squares of larger numbers, summed over rows, may overflow, and those of 1 over it underflow
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,16 @@ def check_values(values: Array, good: Array, name: str, what: str) -> None:
         raise DataError(f"{name} contains {values[row, column]:g} in {where}: {what}")
 
 
+def check_squarable(values: Array, name: str) -> None:
+    """Raise a DataError for numbers whose squares overflow, or whose squares are all 0 though they are not."""
+    largest = float(max(values.max(), -values.min()))
+    if largest > MAX_SQUARABLE or 0 < largest < 1 / MAX_SQUARABLE:
+        size = "large" if largest > 1 else "small"
+        raise DataError(
+            f"{name} has numbers of about {largest:.3g}, too {size} for their squares to be computed: scale {name}"
+        )
+
+
 def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight", table: str = "x") -> Array:
     """Return one finite weight of at least 0 a row, not all of them 0."""
     column = _numbers(_one_column(as_array(weights, name), rows, name, table), name)
@@ -92,6 +103,11 @@ def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_we
         raise DataError(f"{name} contains {column[row]:g} in row {row}: weights must be at least 0")
     if not column.any():
         raise DataError(f"{name} is zero for every row: nothing is left to learn from")
+    with np.errstate(over="ignore"):
+        total = float(column.sum(dtype=np.float64))
+    if not np.isfinite(total):
+        row = int(column.argmax())
+        raise DataError(f"{name} contains {column[row]:g} in row {row}, too large for sums over rows: scale {name}")
     return column
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -218,14 +218,17 @@ class ThresholdClassifier(Classifier):
     def _by_cost(self) -> bool:
         return isinstance(self.objective_, Cost) and len(self.classes_) > 2
 
-    def _splits(self, X: Any, y: Array, params: dict[str, Any]) -> Any:
+    def _splits(self, X: Any, y: Array, params: dict[str, Any]) -> Iterator[tuple[Array, Array]]:
         from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
         if isinstance(self.cv, float) and 0 < self.cv < 1:
             splitter = StratifiedShuffleSplit(1, test_size=self.cv, random_state=check_random(self.random_state))
         else:
             splitter = check_cv(self.cv, y=y, classifier=True)
-        return splitter.split(X, y, **params)
+        try:
+            yield from splitter.split(X, y, **params)
+        except ValueError as error:  # such as a class with fewer rows than folds
+            raise DataError(f"the rows cannot be split by cv={self.cv!r}: {error}") from None
 
     def _trained(self, X: Any, y: Array, params: dict[str, Any]) -> Any:
         from sklearn.base import clone

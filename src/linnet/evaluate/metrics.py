@@ -33,6 +33,8 @@ _LEAST_MEAN = 1e-12
 
 def metric_named(name: str) -> Metric:
     """The metric of a name, such as f2 or f0.5 for any F-beta."""
+    if not isinstance(name, str):
+        raise unknown_name("metric", name, (*METRICS, *ALIASES))
     found = METRICS.get(ALIASES.get(name, name))
     if found is not None:
         return found

@@ -15,6 +15,7 @@ from linnet.heads.power_variance import half_deviance, largest_poisson
 
 LEAST_ALPHA = 1e-8  # below it the distribution is Poisson's in every digit that counts
 _MOST_ALPHA = 1e8
+_MOST_MEAN = 1e150  # the square of a larger one may overflow
 
 
 @registered
@@ -173,7 +174,7 @@ def best_alpha(mean: Floats, t: Floats, weights: Floats) -> float:
     With r = 1 / α it is where Σ w (ψ(t + r) - ψ(r) - log(1 + m / r) + (m - t) / (m + r)) = 0, found on a scale of log
     r; as α goes to 0 the likelihood rises with α if Σ w ((t - m)² - t) > 0.
     """
-    mean = np.maximum(mean, np.finfo(np.float64).tiny)
+    mean = np.clip(mean, np.finfo(np.float64).tiny, _MOST_MEAN)  # a row without weight may have any mean
     if weighted_sum(weights, ((t - mean) ** 2 - t).sum(axis=1)) <= 0:
         return LEAST_ALPHA
 

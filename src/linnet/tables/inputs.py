@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from linnet.data.characters import broken, check_names, first_broken
 from linnet.errors import DataError
 
 if TYPE_CHECKING:
@@ -115,8 +116,11 @@ def _of_columns(columns: Mapping[Any, Any]) -> "pa.Table":
     """A table of columns by name."""
     import pyarrow as pa
 
+    check_names(list(map(str, columns)), "the table")
     made: dict[str, Any] = {}
     for name, values in columns.items():
+        if str(name) in made:
+            raise DataError(f"the table has several columns called {str(name)!r}: give each a name of its own")
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise DataError(f"column {str(name)!r} must be a list of values, one per row, got {values!r:.60}")
         if hasattr(values, "to_arrow"):  # a column of polars
@@ -124,6 +128,8 @@ def _of_columns(columns: Mapping[Any, Any]) -> "pa.Table":
         try:
             made[str(name)] = values if isinstance(values, pa.ChunkedArray) else pa.array(values, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError) as error:
+            if isinstance(error, UnicodeError) and (place := first_broken(list(values))) >= 0:
+                raise broken(list(values)[place], f"column {str(name)!r} of the table has in row {place}") from None
             raise DataError(f"column {str(name)!r} cannot be read: {error}") from None
     lengths = {name: len(column) for name, column in made.items()}
     if len({*lengths.values()}) > 1:

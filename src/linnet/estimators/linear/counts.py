@@ -118,6 +118,8 @@ class NegativeBinomialRegressor(CountRegressor):
         for _ in range(_MAX_DISPERSION_ROUNDS):
             solution = self._settings.solve(problem, start)
             start, iterations = solution.theta, iterations + solution.iterations
+            if not np.isfinite(start).all():
+                return self._accept(problem, solution)  # which says what is wrong
             fitted = head.with_estimate(problem.head.mean(problem.z(start)), values, problem.weights)
             if abs(fitted.alpha - known) <= _DISPERSION_TOLERANCE * fitted.alpha:
                 break

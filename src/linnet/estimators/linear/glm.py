@@ -10,7 +10,7 @@ import numpy as np
 from linnet._sklearn import Regressor
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_values, check_values
+from linnet.data.targets import as_values, check_squarable, check_values
 from linnet.errors import DataWarning, known_as, unknown_name, warn
 from linnet.estimators.inputs import one_target, row_weights
 from linnet.estimators.linear.model import LinearModel
@@ -81,6 +81,8 @@ class PenalisedRegressor(Regressor, LinearModel):
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
         check_values(values, self._head().is_valid(values), "y", self._head().wanted)
+        if self._head().quadratic:
+            check_squarable(values, "y")
         weights = row_weights(sample_weight, columns.rows)
         total = float(columns.rows) if weights is None else float(weights.sum())
         return self._make(

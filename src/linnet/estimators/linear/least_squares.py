@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from linnet._sklearn import Regressor, r_squared
 from linnet.checks import check_number
 from linnet.data.columns import Columns
-from linnet.data.targets import as_array, as_values
+from linnet.data.targets import as_array, as_values, check_squarable
 from linnet.errors import ConfigError
 from linnet.estimators.inputs import row_weights
 from linnet.estimators.linear.model import LinearModel
@@ -73,11 +73,13 @@ class Ridge(Regressor, LinearModel):
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
         target = as_array(y, "y")
         outputs = target.shape[1] if target.ndim == 2 else 1
+        values = as_values(target, outputs, np.float64, rows=columns.rows, table="X")
+        check_squarable(values, "y")
         return self._make(
             columns,
             Normal(),
             outputs,
-            values=as_values(target, outputs, np.float64, rows=columns.rows, table="X"),
+            values=values,
             weights=row_weights(sample_weight, columns.rows),
             offset=self._shift(offset, exposure, columns.rows, outputs),
             l2=self._alpha(outputs),

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.encoder import Encoder
-from linnet.errors import DataError, FitWarning, SeparationWarning, warn
+from linnet.data.targets import MAX_SQUARABLE
+from linnet.errors import DataError, FitError, FitWarning, SeparationWarning, warn
 from linnet.fit.solvers.coordinate import lasso
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Aliasing, Solution
@@ -17,7 +18,7 @@ from linnet.inference.separation.detect import Separation, separation
 _MAX_LEVELS_NAMED = 5  # of a column; more are counted
 _MAX_NAMES = 10
 _BOUNDARY_MEAN = 1e-9  # of the largest mean: a smaller one has reached 0
-_MAX_SQUARABLE = 1e150  # squares of larger numbers, summed over rows, may overflow
+_MAX_OFFSET, _MAX_L1_OFFSET = 1e13, 1e6  # of a sparse column: its mean, in spreads
 _ADVICE_TO_CENTER = "(year - 2000 instead of year)"
 
 
@@ -43,6 +44,7 @@ class FitMessages:
             return
         if solution.aliasing is not None:
             self._warn_of_aliasing(solution.aliasing)
+        self._warn_of_offsets(problem)
         if solution.converged:
             return
         way = "raise max_iter, or add a penalty if the coefficients diverge"
@@ -78,25 +80,48 @@ class FitMessages:
                 FitWarning,
             )
 
+    def _warn_of_offsets(self, problem: Problem) -> None:
+        """Warn of sparse columns far from 0, which are not centered: what their numbers differ by is lost."""
+        if problem.columns.sparse is None or not problem.intercept:
+            return
+        most = _MAX_OFFSET if problem.l1 is None else _MAX_L1_OFFSET
+        if len(far := problem.columns.far_from_zero(most)):
+            warn(
+                f"{self.names((problem.columns.dense + far).tolist())}: large numbers that hardly differ, in a sparse "
+                "matrix, where columns are not centered: their coefficients lose digits; subtract a column's mean, or "
+                "use a dense table",
+                FitWarning,
+            )
+
     def check_scales(self, problem: Problem, solution: Solution, weights: Floats) -> None:
-        """Raise a DataError for a column whose squares overflow or underflow: its coefficient could not be found."""
+        """Raise a DataError for a column whose squares, times the rows' weights, overflow or underflow: its coefficient
+        could not be found; a FitError where coefficients are not finite for any other reason.
+        """
         numbers = problem.columns.dense + problem.columns.sparse_columns
         weights = weights[:numbers]
         suspect = np.asarray(solution.aliased.reshape(-1, problem.outputs)[:numbers].any(axis=1))
         suspect |= ~(np.isfinite(weights).all(axis=1) & weights.any(axis=1))
-        if not suspect.any():
+        finite = bool(np.isfinite(solution.theta).all())
+        if finite and not suspect.any():
             return
         sizes = problem.columns.largest()
         bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
-        small = (sizes > 0) & (sizes < 1 / _MAX_SQUARABLE) & bare & suspect
-        wrong = (sizes > _MAX_SQUARABLE) | small
+        heaviest = 1.0 if problem.weights is None else max(1.0, float(problem.weights.max()))
+        small = (sizes > 0) & (sizes < 1 / MAX_SQUARABLE) & bare & suspect
+        wrong = (sizes > MAX_SQUARABLE / heaviest**0.5) | small
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
             name = self.encoder.coefficient_names[int(np.flatnonzero(self.encoder.order() == place)[0])]
-            size = "large" if sizes[place] > 1 else "small"
+            found = f"numbers of about {sizes[place]:.3g}"
+            if sizes[place] <= MAX_SQUARABLE and not small[place]:
+                found += f" and weights of up to {heaviest:.3g}"
             raise DataError(
-                f"column {name!r} of X has numbers of about {sizes[place]:.3g}, too {size} for their squares to be "
+                f"column {name!r} of X has {found}, too {'small' if small[place] else 'large'} for their squares to be "
                 "computed: scale the column"
+            )
+        if not finite:
+            raise FitError(
+                "the coefficients found are not finite numbers: scale the columns and sample_weight, or add a penalty"
             )
 
     def names(self, columns: Iterable[int]) -> str:

@@ -199,7 +199,7 @@ class NetworkEstimator(NetworkParameters):
         like = object.__new__(type(self)) if fresh else self  # which knows the columns: fit may fail, and self stays
         encoder: Encoder | TabularEncoder
         if fresh:
-            encoder, columns = recipe.learn_encoder(X)
+            encoder, columns = recipe.learn_encoder(X, sample_weight)
             check_form(like, X, reset=True)
         else:
             encoder, columns = self._encoder, self._encode(X)
@@ -438,7 +438,7 @@ class NetworkEstimator(NetworkParameters):
 
 
 ONE_NETWORK = Recipe(
-    learn_encoder=lambda X: Encoder.learn(X, gaps="fill"),
+    learn_encoder=lambda X, weights: Encoder.learn(X, gaps="fill"),
     fitter=lambda problem, once: NetworkFitter(problem, once=once),
     ensemble=False,
     allows_missing=False,

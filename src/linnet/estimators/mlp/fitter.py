@@ -78,7 +78,7 @@ class Fitted:
 class Recipe:
     """How a kind of network estimator encodes tables and trains."""
 
-    learn_encoder: Callable[[object], tuple[Encoder | TabularEncoder, Columns]]
+    learn_encoder: Callable[[object, object], tuple[Encoder | TabularEncoder, Columns]]  # of a table, its weights
     fitter: "Callable[[Problem, bool], Fitter]"  # of a problem, for one epoch or for all
     ensemble: bool  # several networks train by epochs, each of which holds out rows of its own
     allows_missing: bool  # in columns of numbers of arrays

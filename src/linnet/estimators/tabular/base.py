@@ -11,7 +11,7 @@ from linnet.estimators.mlp.settings import CHOSEN, resolve
 from linnet.estimators.tabular.fitter import TabularFitter
 
 TABULAR = Recipe(
-    learn_encoder=TabularEncoder.learn,
+    learn_encoder=lambda X, weights: TabularEncoder.learn(X, weights=weights),
     fitter=lambda problem, once: TabularFitter(problem),
     ensemble=True,
     allows_missing=True,

@@ -6,12 +6,13 @@ import numpy as np
 
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import DataError
+from linnet.data.targets import check_squarable
 from linnet.evaluate.metric import NamedMetric
 from linnet.heads import Floats, Head
 from linnet.model.network import Network, Theta
 
 _FAR_FROM_ZERO = 1000.0  # spreads between a centre and 0
+_FLOAT32_ROOM = 1e30  # float32 holds numbers of this size, and one over it, times those of a network
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,9 @@ class TargetScaler:
 
     def undo(self, network: Network, theta: Theta, factor: float = 1.0) -> Theta:
         """The parameters that predict in the target's own unit, times a factor."""
-        fine = (np.abs(self.centre) > _FAR_FROM_ZERO * self.spread).any()  # float32 would lose the spread in the centre
-        theta = theta.astype(np.float64) if fine else theta.copy()
+        far = np.abs(self.centre) > _FAR_FROM_ZERO * self.spread  # float32 would lose the spread in the centre
+        fits = (self.spread * factor > 1 / _FLOAT32_ROOM) & (self.spread * factor < _FLOAT32_ROOM)
+        theta = theta.astype(np.float64) if (far | ~fits).any() else theta.copy()
         weights, biases = network.blocks(theta)[-1]
         weights *= (self.spread * factor).astype(theta.dtype)
         biases[:] = (biases * self.spread + self.centre) * factor
@@ -56,12 +58,7 @@ class TargetScaler:
         """Mean and deviation of the targets, 0 and 1 where their unit has a meaning to the head."""
         if not head.any_unit or rows.values is None:
             return cls(np.zeros(outputs), np.ones(outputs))
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = np.average(rows.values, axis=0, weights=rows.weights)
-            spread = np.sqrt(np.average(np.square(rows.values - centre), axis=0, weights=rows.weights))
-        if not np.isfinite(spread).all():
-            largest = np.abs(rows.values).max()
-            raise DataError(
-                f"y has numbers of about {largest:.3g}, too large for their squares to be computed: scale it"
-            )
+        check_squarable(rows.values, "y")
+        centre = np.average(rows.values, axis=0, weights=rows.weights)
+        spread = np.sqrt(np.average(np.square(rows.values - centre), axis=0, weights=rows.weights))
         return cls(centre, np.where(spread > 0, spread, 1.0))

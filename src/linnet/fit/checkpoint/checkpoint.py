@@ -113,7 +113,7 @@ def checkpointed(
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
     """Read the newest checkpoint. Damage is a warning where the previous one is whole, and else a FormatError."""
-    path = real_path(check_path(path))
+    path = real_path(path)
     content = generations.read(path, _KIND)
     try:
         return _unpacked(content)

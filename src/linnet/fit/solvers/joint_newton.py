@@ -81,7 +81,7 @@ class JointNewton:
     def minimise(self, max_iter: int = 100) -> JointSolution:
         """Minimise all problems, in no more than `max_iter` iterations each."""
         size, problems = self.columns.count + 1, self.codes.problems
-        center = self.columns.middle() if self.intercept else np.zeros(self.columns.count)
+        center = self.columns.middle(self.weights) if self.intercept else np.zeros(self.columns.count)
         sums = core.Binaries(self.columns.to_core(), center, self.threads)
         theta, done = np.zeros((problems, size)), np.zeros(problems, np.bool_)
         iterations = np.zeros(problems, np.intp)

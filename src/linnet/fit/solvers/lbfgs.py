@@ -108,7 +108,7 @@ def lbfgs(
         if small > 0 and (iteration - since >= _MAX_STALLED_ITERATIONS or not gain > 0):
             finished = True  # at the limit of rounding
         if finished or iteration == max_iter or not gain > 0:
-            converged = finished or norm == 0
+            converged = (finished or norm == 0) and np.isfinite(point.value)
             return Solution(point.theta, point.value, norm, iteration, converged, suboptimality, aliased)
         following = _search(problem, point, step, gain)
         if following is None:

@@ -230,7 +230,7 @@ def newton(
         if (
             short
             and exact
-            and before < np.inf
+            and gain <= before < np.inf
             and (gain / before) ** 4 * gain <= 0.1 * _MAX_SUBOPTIMALITY * abs(point.value)
         ):
             trial = problem.at(point.theta + step, row_stride=row_stride)

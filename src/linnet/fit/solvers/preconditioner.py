@@ -73,6 +73,8 @@ class Preconditioner:
         k, size = problem.outputs, problem.columns.count + 1
         curved = self._curvature(theta)
         np.maximum(curved, _MIN_RELATIVE_CURVATURE * curved.max(axis=0), out=curved)
+        if problem.weights is not None:
+            curved[problem.weights == 0] = 0  # these rows may hold numbers of any size
         if problem.columns.count > _MAX_MATRIX_COLUMNS:
             solve = self._by_diagonal(curved)
         elif first or k * size * size > _MAX_MATRIX_ENTRIES or k == 1:

@@ -90,7 +90,7 @@ class Problem:
         """What is subtracted from each dense column: about its mean, or zero without an intercept to make up for it."""
         if not self.intercept:
             return np.zeros(self.columns.dense)
-        return self.columns.middle()
+        return self.columns.middle(self.weights)
 
     @cached_property
     def sums(self) -> RowSums:

@@ -149,7 +149,10 @@ def solve(
         solution = each.solve(task)
         if solution is not None and (each.last or solution.converged):
             return solution
-        task = task if solution is None else replace(task, before=solution)
+        if solution is not None:
+            if not _better_than_none(problem, solution.theta):  # lost in overflow
+                solution = replace(solution, theta=task.null_start)
+            task = replace(task, before=solution)
     raise AssertionError("the last solver suits every problem")
 
 

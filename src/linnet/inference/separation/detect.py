@@ -269,5 +269,5 @@ def _counted(problem: Problem, gains: tuple[Floats, Floats]) -> tuple[Floats, Fl
 def _spread(problem: Problem) -> Floats:
     """The range of each dense column, by which coefficients can be compared; 1 for other columns and the intercept."""
     spread = np.ones(problem.columns.count + 1)
-    spread[: problem.columns.dense] = np.maximum(problem.columns.spread(), 1e-300)
+    spread[: problem.columns.dense] = np.maximum(problem.columns.spread(problem.weights), 1e-300)
     return spread

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from linnet.errors import DataError
-from linnet.files import real_path
+from linnet.files import check_path, real_path
 from linnet.tables.io.binary_files import open_binary
 from linnet.tables.io.partitions import folder_values, partitioned
 from linnet.tables.io.sampling import Sample, TableSample
@@ -193,7 +193,7 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
             spools.append(_Spool("-", partial(_copy, sys.stdin.buffer)))
             parts.append(_open("standard input", spools[-1].path, delimiter, notice))
             continue
-        for file in _files_of(Path(given)):
+        for file in _files_of(check_path(given)):
             if real_path(file) in seen:
                 raise DataError(f"{file} is given twice, and its rows would count twice: name it once")
             seen.add(real_path(file))
