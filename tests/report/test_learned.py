@@ -85,6 +85,8 @@ def test_a_perceptron_has_coefficients_and_its_mistakes() -> None:
     assert found.coefficients is not None
     assert "no statistical model" in found.coefficients.notes[0]
     assert "mistakes" in found.history
+    assert found.coefficients.link == "identity"
+    assert "Odds ratio" not in page(found)
 
 
 @pytest.mark.parametrize("task", ["two classes", "many classes", "counts", "a number"])

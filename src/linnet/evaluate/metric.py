@@ -136,7 +136,9 @@ class Metric:
     of_positive: bool = False  # of two classes it is that of the positive one alone
     averaged: bool = False  # of several classes or labels it is the mean over them ("macro")
     reported: Reported = Reported.NEVER  # the first metric that a kind of targets is reported with chooses models
+    headline: Reported = Reported.NEVER  # the kinds of targets whose reports have it at the top
     title: str = ""  # what people call it, if it is not its name
+    is_proper_name: bool = False  # whether that keeps its capital inside a sentence
     meaning: str = ""  # what it says, in a few words
     share: bool = False  # whether it is between 0 and 1, with 1 the best
     objective: "Callable[[float], Objective] | None" = None  # of thresholds tuned for it, by the share of positive rows
@@ -168,6 +170,12 @@ class Metric:
     def in_words(self) -> str:
         """What people call it."""
         return self.title or self.name.replace("_", " ").capitalize()
+
+    def in_text(self) -> str:
+        """What people call it inside a sentence."""
+        words = self.in_words()
+        lower = words[1:2].islower() and not self.is_proper_name  # ROC AUC and R² keep their capitals
+        return words[0].lower() + words[1:] if lower else words
 
     def measure(self, rows: Compared) -> "Measure":
         """The metric prepared for rows: its value on resampled rows, and its limits in closed form."""

@@ -226,6 +226,7 @@ _add(
     _RIGHT,
     "accuracy",
     reported=_CLASSES,
+    headline=_CLASSES,
     meaning="share of rows classified correctly",
     accumulator="ConfusionAccumulator",
     aliases=["acc"],
@@ -244,6 +245,7 @@ _add(
     _f_beta("f1", 1.0),
     "f1",
     reported=_CLASSES,
+    headline=Reported.MANY_CLASSES,
     meaning="harmonic mean of precision and recall",
     aliases=["harmonic_mean"],
 )
@@ -253,6 +255,7 @@ _add(
     _area("roc_auc_score"),
     prepare=_of_scores("RocArea"),
     reported=_CLASSES,
+    headline=_CLASSES,
     title="ROC AUC",
     meaning="how often the likelier of two rows is the right one; 0.5 is chance",
 )
@@ -281,6 +284,7 @@ _add(
     _area("average_precision_score"),
     prepare=_of_scores("AveragePrecision"),
     reported=_TWO,
+    headline=_TWO,
     meaning="mean precision over all recalls",
 )
 _add(_AREA, "pr_auc", _area("pr_auc_score"), prepare=_of_scores("PrecisionRecallArea"))
@@ -372,12 +376,15 @@ def r2(rows: Compared) -> float:
     return float((1 - ratio).mean())
 
 
-_ERROR = Metric("", None, False, Needs.NUMBERS, reported=Reported.COUNTS | Reported.NUMBER)
+_NUMBERS = Reported.COUNTS | Reported.NUMBER
+_ERROR = Metric("", None, False, Needs.NUMBERS, reported=_NUMBERS, headline=_NUMBERS)
 _add(
     _ERROR,
     "poisson_deviance",
     poisson_deviance,
     reported=Reported.COUNTS,
+    headline=Reported.NEVER,
+    is_proper_name=True,
     meaning="mean distance of counts from their predicted means; 0 is perfect",
 )
 _add(
@@ -396,7 +403,9 @@ _add(
     aliases=["mean_absolute_error"],
 )
 _add(_ERROR, "r2", r2, greater_is_better=True, title="R²", meaning="share of the variance that is explained")
-_add(_ERROR, "mse", mean_squared_error, reported=Reported.NEVER, aliases=["mean_squared_error"])
+_add(
+    _ERROR, "mse", mean_squared_error, reported=Reported.NEVER, headline=Reported.NEVER, aliases=["mean_squared_error"]
+)
 
 # ---- of a training ----
 

@@ -1,37 +1,54 @@
-"""The parts of the page for classes."""
+"""The section of the page for classes."""
 
 import json
 import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from linnet.evaluate import Rates
 from linnet.report import charts
-from linnet.report.class_facts import ClassFacts, ClassRow, Curve
+from linnet.report.class_facts import ClassFacts, ClassRow, Curve, class_facts
 from linnet.report.facts import Facts
 from linnet.report.markup import Safe, count, cut, fixed, join, name, number, percent, several, table, tag
-from linnet.report.sections import section
+from linnet.report.section import Section, Shown, Subject
+from linnet.tables.model import TableModel
 
 _BETAS = ("0.5", "1", "2", "3", "5")
 
 
-def class_sections(facts: Facts, found: ClassFacts) -> list[tuple[str, str, Safe]]:
-    """Threshold, confusion and classes, calibration."""
-    out = []
-    if found.curves:
-        out.append(_threshold(facts, found))
-    out.append(_classes(found))
-    if found.calibration:
-        figures = [charts.calibration(found.calibration, found.calibration_error, found.calibration_of)]
-        if found.gain[0]:
-            figures.append(charts.gain(*found.gain, facts.classes[1]))
-        title = "Probabilities and gain" if found.gain[0] else "Probabilities"
-        out.append(section("calibration", title, tag("div", *figures, class_="charts")))
-    return out
+class Classes(Section):
+    """Threshold, confusion, every class, calibration and gain."""
+
+    empty: ClassVar[Mapping[str, Any]] = {"of_classes": None}
+
+    def applies(self, model: TableModel) -> bool:
+        """Whether it predicts classes."""
+        return model.classes is not None
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        """Confusion, classes, cut-offs, calibration and gain."""
+        return {"of_classes": class_facts(subject.evaluation)}
+
+    def show(self, facts: Facts) -> list[Shown]:
+        """Threshold, classes, probabilities."""
+        found: ClassFacts | None = facts.of_classes
+        if found is None:
+            return []
+        out = [_threshold(facts, found)] if found.curves else []
+        out.append(_classes(found))
+        if found.calibration:
+            figures = [charts.calibration(found.calibration, found.calibration_error, found.calibration_of)]
+            if found.gain[0]:
+                figures.append(charts.gain(*found.gain, facts.classes[1]))
+            title = "Probabilities and gain" if found.gain[0] else "Probabilities"
+            out.append(Shown.of("calibration", title, tag("div", *figures, class_="charts")))
+        return out
 
 
 # ---- the threshold ----
 
 
-def _threshold(facts: Facts, found: ClassFacts) -> tuple[str, str, Safe]:
+def _threshold(facts: Facts, found: ClassFacts) -> Shown:
     curve, two = found.curves[0], len(facts.classes) == 2
     if two:
         text: object = join(
@@ -49,7 +66,7 @@ def _threshold(facts: Facts, found: ClassFacts) -> tuple[str, str, Safe]:
     figures.insert(
         0, tag("figure", tag("figcaption", tag("strong", "Confusion at this threshold")), _two_by_two(facts, curve))
     )
-    return section(
+    return Shown.of(
         "decision",
         "Threshold" if two else "Class by class",
         tag("p", text, class_="quiet"),
@@ -160,7 +177,7 @@ def _short(value: float) -> float:
 # ---- all classes ----
 
 
-def _classes(found: ClassFacts) -> tuple[str, str, Safe]:
+def _classes(found: ClassFacts) -> Shown:
     with_areas = any(row.roc_auc is not None for row in found.rows)
     head = ("Class", "Precision", "Recall", "F1", "Rows", *(("ROC AUC", "Average precision") if with_areas else ()))
     rows = [_row(row, name(row.name, 60), with_areas) for row in found.rows]
@@ -178,7 +195,7 @@ def _classes(found: ClassFacts) -> tuple[str, str, Safe]:
     parts.append(table(head, rows, "l" + "r" * (len(head) - 1), caption="By class" if parts else ""))
     if more > 0:
         parts.append(tag("p", f"And {several(more, 'more class', 'more classes')} with fewer rows.", class_="note"))
-    return section("classes", "Classes", *parts)
+    return Shown.of("classes", "Classes", *parts)
 
 
 def _row(row: ClassRow, label: Safe, areas: bool) -> tuple[object, ...]:

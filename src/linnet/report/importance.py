@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linnet.estimators.mlp.base import predictor_of
 from linnet.evaluate.metric import Compared
 from linnet.fit.objective import Objective
 from linnet.model.network import Network
@@ -32,8 +33,6 @@ _STEPS = 20
 _MOST_LEVELS = 8
 _MOST_CLASSES = 4
 
-Told = Callable[[float], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Importance:
@@ -57,7 +56,7 @@ class Dependence:
 
 
 def importances(
-    evaluation: Evaluation, seed: int, progress: Told = lambda done: None
+    evaluation: Evaluation, seed: int, progress: Callable[[float], None] = lambda share: None
 ) -> tuple[str, tuple[Importance, ...]]:
     """The metric that rises, and the columns, the most important first. The same seed, the same shuffles.
 
@@ -100,7 +99,7 @@ def heaviest(model: TableModel, rows: AppliedRows, random: np.random.Generator) 
 
     Only what is above the first layer's sums is computed again: they change by (x' - x) W of the column alone.
     """
-    predictor = model.estimator._predictor
+    predictor = predictor_of(model.estimator)
     network = predictor.network
     columns = predictor.encoder.encode(model.read(rows).x)
     parts = [*columns.tables, *([columns.entries().toarray()] if columns.codes or columns.sparse is not None else [])]

@@ -1,7 +1,7 @@
 """What estimators around networks share: fitting, which has a fitter, and predicting, which has a predictor."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any, ClassVar, Self
 
@@ -429,6 +429,9 @@ class NetworkEstimator(NetworkParameters):
         encoder = self.__dict__.get("_encoder")
         return encoder.encoder if isinstance(encoder, Preparer) else encoder
 
+    def _by_epoch(self) -> Mapping[str, Sequence[float]]:
+        return self.history_
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_predictor" in self.__dict__
 
@@ -438,6 +441,11 @@ class NetworkEstimator(NetworkParameters):
         tags.input_tags.allow_nan = self._is_tabular
         tags.non_deterministic = False
         return tags
+
+
+def predictor_of(model: NetworkEstimator) -> Predictor:
+    """The networks inside a fitted model: their layout, parameters, and the encoder of their inputs."""
+    return model._current()
 
 
 _NOT_KEPT = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from what is

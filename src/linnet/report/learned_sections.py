@@ -1,75 +1,111 @@
-"""The parts of the page for numbers and counts, and for what the model has learned."""
+"""The sections of the page for what a model has learned: coefficients, which columns matter, learning curves."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
+from linnet.estimators.linear.coefficients import HasCoefficients
+from linnet.estimators.mlp.base import NetworkEstimator
 from linnet.report import charts
-from linnet.report.coefficients import Coefficient, Coefficients
+from linnet.report.coefficients import Coefficient, Coefficients, coefficients, weight_images
 from linnet.report.facts import Facts
+from linnet.report.importance import dependences, importances
 from linnet.report.markup import Safe, cut, name, number, several, table, tag
-from linnet.report.number_facts import CountFacts, NumberFacts
-from linnet.report.sections import as_metric, in_text, section
+from linnet.report.names import as_metric
+from linnet.report.section import Section, Shown, Subject
 from linnet.report.svg import widened
+from linnet.tables.model import TableModel
 
 _IN_TABLE = 30
+_NO_CURVES = ("seconds", "learning_rate")
 
 
-def number_sections(facts: Facts, found: NumberFacts) -> list[tuple[str, str, Safe]]:
-    """Predicted against actual, residuals, and counts."""
-    target = facts.target.name
-    out = []
-    figures = [
-        charts.cloud(
-            "Predicted and actual", found.actual, x_label="predicted", y_label="actual", diagonal=found.counts is None
-        ),
-        charts.groups(found.groups, rate=found.per_exposure),
-    ]
-    if found.counts is not None:
-        figures[0] = charts.rootogram(found.counts)
-        spread = tag("p", _spread(found.counts), class_="quiet")
-        out.append(section("fit", "Counts", spread, tag("div", *figures, class_="charts")))
-    else:
-        out.append(section("fit", "Predictions", tag("div", *figures, class_="charts")))
-    residual = "actual − predicted"
-    figures = [
-        charts.histogram("How far off", found.residuals, x_label=residual),
-        charts.cloud("Residuals", found.residual, x_label="predicted", y_label=residual, diagonal=False),
-    ]
-    text = f"The mean of actual − predicted is {number(found.mean_residual, 3)}, in units of {cut(target, 60)}."
-    out.append(section("residuals", "Residuals", tag("p", text, class_="quiet"), tag("div", *figures, class_="charts")))
-    return out
+class CoefficientTable(Section):
+    """The coefficients of a linear model, with intervals."""
+
+    empty: ClassVar[Mapping[str, Any]] = {"coefficients": None}
+
+    def applies(self, model: TableModel) -> bool:
+        """Whether it has coefficients."""
+        return isinstance(model.estimator, HasCoefficients)
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        """Coefficients with intervals."""
+        return {"coefficients": coefficients(subject.evaluation, subject.training)}
+
+    def show(self, facts: Facts) -> list[Shown]:
+        """A table of them."""
+        return [] if facts.coefficients is None else [_coefficients(facts.coefficients)]
 
 
-def _spread(counts: CountFacts) -> str:
-    """How far counts vary around their means, and whether the predicted distribution does as well."""
-    law, ratio = counts.distribution, counts.dispersion
-    text = f"The predicted distribution is {law}"
-    if counts.parameter is not None:
-        shown = number(counts.parameter, 3)
-        text += f", with a dispersion of {shown}: the variance is mean + {shown} × mean²"
-    verdict = "as much as"
-    if not 0.8 <= ratio <= 1.25:
-        verdict = "more than" if ratio > 1 else "less than"
-    return (
-        f"{text}. Around the predicted means the squared residuals are {number(ratio, 3)} times that variance on "
-        f"average: the counts vary {verdict} predicted."
-    )
+class WeightImages(Section):
+    """The weights of a linear model of the pixels of an image, as images."""
 
+    empty: ClassVar[Mapping[str, Any]] = {"images": ()}
 
-def learned(facts: Facts) -> list[tuple[str, str, Safe]]:
-    """Coefficients, weight images, importance and dependence: those there are."""
-    out = []
-    if facts.coefficients is not None:
-        out.append(_coefficients(facts.coefficients))
-    if facts.images:
+    def applies(self, model: TableModel) -> bool:
+        """Whether it has coefficients."""
+        return isinstance(model.estimator, HasCoefficients)
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        """An image per class or number, if columns are pixels."""
+        return {"images": weight_images(subject.model)}
+
+    def show(self, facts: Facts) -> list[Shown]:
+        """The images side by side."""
+        if not facts.images:
+            return []
         text = "Weights at their pixels: blue speaks for the class, orange against it."
         images = tag("div", *(charts.image(one) for one in facts.images), class_="images")
-        out.append(section("images", "Weights as images", tag("p", text, class_="quiet"), images))
-    if facts.importance:
-        out.append(_importance(facts))
-    return out
+        return [Shown.of("images", "Weights as images", tag("p", text, class_="quiet"), images)]
 
 
-def _coefficients(found: Coefficients) -> tuple[str, str, Safe]:
+class ColumnImportance(Section):
+    """Which columns matter to a network, and how its prediction moves with them."""
+
+    empty: ClassVar[Mapping[str, Any]] = {"importance": (), "importance_metric": "", "dependence": ()}
+
+    def applies(self, model: TableModel) -> bool:
+        """Whether it is a network."""
+        return isinstance(model.estimator, NetworkEstimator)
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        """Importance by shuffling, and partial dependence."""
+        metric, found = importances(subject.evaluation, subject.seed, subject.progress)
+        dependence = dependences(subject.evaluation, found, subject.seed)
+        return {"importance": found, "importance_metric": metric, "dependence": dependence}
+
+    def notices(self, facts: Mapping[str, Any], model: TableModel) -> Sequence[str]:
+        """Which columns were left out."""
+        shuffled, used = len(facts["importance"]), len(model.schema.used)
+        if shuffled == used:
+            return ()
+        which = f"the {shuffled:,} that move the network most were shuffled to see how much each matters"
+        return (f"of {used:,} columns {which}",)
+
+    def show(self, facts: Facts) -> list[Shown]:
+        """A table and charts."""
+        return [_importance(facts)] if facts.importance else []
+
+
+class LearningCurves(Section):
+    """Loss and metrics by epoch."""
+
+    empty: ClassVar[Mapping[str, Any]] = {"history": {}}
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        """Numbers by epoch."""
+        known = subject.model.history.items()
+        return {"history": {key: tuple(map(float, values)) for key, values in known if key not in _NO_CURVES}}
+
+    def show(self, facts: Facts) -> list[Shown]:
+        """A chart of each."""
+        names = [key for key, values in facts.history.items() if not key.startswith("val_") and len(values) > 1]
+        figures = [charts.learning(key, facts.history) for key in names[:4]]
+        return [Shown.of("learning", "Learning curves", tag("div", *figures, class_="charts"))] if names else []
+
+
+def _coefficients(found: Coefficients) -> Shown:
     """A row each: name, effect as a picture, numbers."""
     shown = found.rows[:_IN_TABLE]
     ratio = {"logit": "Odds ratio", "log": "Rate ratio"}.get(found.link)
@@ -95,7 +131,7 @@ def _coefficients(found: Coefficients) -> tuple[str, str, Safe]:
         "coefficient, what one unit adds."
     )
     notes = [tag("p", note, class_="note") for note in (*_fit(found), *found.notes)]
-    return section("coefficients", "Coefficients", tag("p", text, class_="quiet"), listed, rest, *notes)
+    return Shown.of("coefficients", "Coefficients", tag("p", text, class_="quiet"), listed, rest, *notes)
 
 
 def _fit(found: Coefficients) -> list[str]:
@@ -133,14 +169,14 @@ def _p(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _importance(facts: Facts) -> tuple[str, str, Safe]:
+def _importance(facts: Facts) -> Shown:
     shown = facts.importance[:_IN_TABLE]
     x = widened([v for one in shown for v in (one.low, one.high)], zero=True)
     rows = [
         (name(one.name), charts.dot_with_interval(x, one.rise, one.low, one.high), number(one.rise, 3)) for one in shown
     ]
-    falls = as_metric(facts.importance_metric).greater_is_better
-    moved = f"{'Fall' if falls else 'Rise'} of {in_text(facts.importance_metric)}"
+    metric = as_metric(facts.importance_metric)
+    moved = f"{'Fall' if metric.greater_is_better else 'Rise'} of {metric.in_text()}"
     listed = table(("Column", charts.axis_of_cells(x), moved), rows, "llr")
     more = len(facts.importance) - len(shown)
     rest = tag("p", f"And {several(more, 'column')} that matter less.", class_="note") if more > 0 else ""
@@ -155,4 +191,4 @@ def _importance(facts: Facts) -> tuple[str, str, Safe]:
         said = "The mean prediction if all rows had this value, the other columns being as they are."
         parts += [tag("h3", "How the answer moves with a column"), tag("p", said, class_="quiet")]
         parts.append(tag("div", *figures, class_="charts"))
-    return section("importance", "Which columns matter", *parts)
+    return Shown.of("importance", "Which columns matter", *parts)
