@@ -217,7 +217,7 @@ _add(
     "log_loss",
     _mean_surprise,
     prepare=_of_losses("log_loss_measure"),
-    reported=_CLASSES | Reported.COUNTS,  # means alone do not tell how far counts spread around them
+    reported=_CLASSES | Reported.COUNTS,  # means alone do not show how far counts spread around them
     of_distribution=True,
     meaning="surprise at the actual class or count, −log of its predicted probability; 0 is perfect",
     accumulator="ProbabilityAccumulator",
@@ -257,7 +257,7 @@ _add(
     reported=_CLASSES,
     headline=_CLASSES,
     title="ROC AUC",
-    meaning="how often the likelier of two rows is the right one; 0.5 is chance",
+    meaning="how often a positive row has a higher score than a negative one; 0.5 is chance",
 )
 _add(
     _OF_CLASS,
@@ -421,8 +421,8 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
     """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
 
     A function is taken to be better the greater it is, unless its name ends in error, loss, deviance or the like, as
-    scikit-learn's do; a name that says neither gets a warning where it decides. `NamedMetric` says what is better. The
-    metrics by name heed the weights of rows.
+    scikit-learn's do; a name with neither ending gets a warning where it decides. `NamedMetric` states the direction.
+    Metrics by name take the weights of rows into account.
     """
     if isinstance(metric, NamedMetric):
         return metric
@@ -437,7 +437,7 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
 
 
 def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
-    """A function of (targets, means) with the direction that its name tells."""
+    """A function of (targets, means) with the direction that its name implies."""
     named: Any = function
     while isinstance(named, partial):  # with some arguments filled in it is still the same metric
         named = named.func
@@ -451,7 +451,7 @@ def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
         except (TypeError, ValueError) as error:
             raise ConfigError(
                 f"the metric {name} cannot take the targets and the predicted means, probabilities for classes: "
-                f"{error}; metrics of the classes said go by name, such as 'accuracy' or 'f1'"
+                f"{error}; metrics of predicted classes are given by name, such as 'accuracy' or 'f1'"
             ) from error
 
     return NamedMetric(name, compute, not falls, guessed)

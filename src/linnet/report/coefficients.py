@@ -19,10 +19,10 @@ from linnet.tables.rows import Examples, Floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_KEPT = 200
-_MOST_INFERRED = 1500  # parameters
+_MAX_KEPT = 200
+_MAX_INFERRED = 1500  # coefficients whose intervals are computed
 _SIDES = {64: 8, 784: 28}  # of square images, by the number of columns
-_MOST_IMAGES = 26
+_MAX_IMAGES = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Coefficients:
     link: str  # "logit", "log" or "identity"
     level: float | None  # of the intervals, if there are any
     notes: tuple[str, ...] = ()
-    fit: Mapping[str, float] | None = None  # deviance and likelihood on the rows of the training, if they are given
+    fit: Mapping[str, float] | None = None  # deviance and likelihood on the training rows, if they are given
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
         rows.append(Coefficient("intercept", float(intercepts[k]), None, None, None, 1.0, output, is_intercept=True))
         for name, value, scale in zip(names, values[k], scales, strict=True):
             rows.append(Coefficient(name, float(value), None, None, None, scale, output))
-    level, notes, fit = None, ["Intervals need the rows of the training."], None
+    level, notes, fit = None, ["Intervals need the training rows."], None
     order = -np.abs([row.value * row.scale for row in rows])
-    if training is not None and len(rows) > _MOST_INFERRED:
+    if training is not None and len(rows) > _MAX_INFERRED:
         notes = [f"Intervals are left out: there are {len(rows):,} coefficients."]
     elif training is not None:
         inferred = _infer(model, training, rows, 1 + len(names))
@@ -84,7 +84,7 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
     first = [row for row in ranked if row.is_intercept]
     others = [row for row in ranked if not row.is_intercept]
     kept = [*first, *others] if len(first) == 1 else [*others, *first]
-    return Coefficients(tuple(kept[:_MOST_KEPT]), len(rows), estimator.link_, level, tuple(notes), fit)
+    return Coefficients(tuple(kept[:_MAX_KEPT]), len(rows), estimator.link_, level, tuple(notes), fit)
 
 
 def _infer(
@@ -95,7 +95,7 @@ def _infer(
     `known`: all of them, for each output the intercept and then the columns, `per_output` in all.
     """
     if not isinstance(model.estimator, LinearModel):
-        return f"{type(model.estimator).__name__} is no statistical model: its coefficients have no intervals."
+        return f"{type(model.estimator).__name__} is not a statistical model: its coefficients have no intervals."
     given: dict[str, Any] = training.given
     try:
         with hearing():  # what it warns of was reported when the model was fitted
@@ -146,7 +146,7 @@ def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
     places = {column.name: place for place, column in enumerate(columns)}
     out = []
-    for row, of in zip(values[:_MOST_IMAGES], _outputs(model, len(values)), strict=False):
+    for row, of in zip(values[:_MAX_IMAGES], _outputs(model, len(values)), strict=False):
         image = np.zeros(side * side)
         image[[places[name] for name in encoder.sources]] = row
         out.append(WeightImage(of or str(model.roles.target), tuple(image.tolist())))

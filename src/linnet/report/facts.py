@@ -1,4 +1,4 @@
-"""All that a report says, as plain values: what the page shows, and what programs get as JSON."""
+"""All facts of a report as plain values: what the page shows, and what programs get as JSON."""
 
 import dataclasses
 import math

@@ -14,8 +14,8 @@ from linnet.report.section import Section, Shown, Subject
 from linnet.tables.kinds import Column
 from linnet.tables.task import Task
 
-_MOST_COLUMNS = 60
-_MOST_NOTICES = 12
+_MAX_COLUMNS = 60
+_MAX_NOTICES = 12
 _TILES = 4
 
 
@@ -25,7 +25,7 @@ def header(facts: Facts) -> Safe:
     rows = f"trained on {several(facts.rows, 'row')}" if facts.rows is not None else "trained"
     lead = join(
         [
-            f"{_article(facts.what or facts.model)}, {rows} and judged on ",
+            f"{_article(facts.what or facts.model)}, {rows} and tested on ",
             f"{several(facts.held_out, 'row')} that it has not seen.",
         ]
     )
@@ -47,7 +47,7 @@ def _article(what: str) -> str:
 
 
 def _headline(facts: Facts) -> list[Interval]:
-    """The metric that chose, and those that people ask for first."""
+    """The metric that chose the model, and those that people ask for first."""
     first, *others = facts.metrics
     kind = Reported[facts.task.name]
     return [first, *sorted(others, key=lambda one: kind not in as_metric(one.metric).headline)][:_TILES]
@@ -74,7 +74,7 @@ class Summary(Section):
             more = f" and {len(facts.files) - 5} more" if len(facts.files) > 5 else ""
             items.append(("Data", join([*(join([name(file, 120), tag("br")]) for file in facts.files[:5]), more])))
         if facts.rows is not None:
-            items.append(("Rows", f"{facts.rows:,} to train on, {facts.held_out:,} held out"))
+            items.append(("Rows", f"{facts.rows:,} for training, {facts.held_out:,} for testing"))
         items.append(("Target", name(facts.target.name)))
         items.append(("Task", join([facts.task, ": ", cut(facts.reason, 300)])))
         if len(facts.classes) == 2:
@@ -98,9 +98,9 @@ def _definitions(items: list[tuple[str, object]]) -> Safe:
 def _notices(facts: Facts) -> Safe:
     if not facts.notices:
         return Safe("")
-    shown = [tag("li", cut(text, 400)) for text in facts.notices[:_MOST_NOTICES]]
-    if len(facts.notices) > _MOST_NOTICES:
-        shown.append(tag("li", f"{len(facts.notices) - _MOST_NOTICES:,} more: see the columns."))
+    shown = [tag("li", cut(text, 400)) for text in facts.notices[:_MAX_NOTICES]]
+    if len(facts.notices) > _MAX_NOTICES:
+        shown.append(tag("li", f"{len(facts.notices) - _MAX_NOTICES:,} more: see the columns."))
     return tag("ul", *shown, class_="notices")
 
 
@@ -115,17 +115,23 @@ class Metrics(Section):
 
     def show(self, facts: Facts) -> list[Shown]:
         """All metrics with their intervals."""
-        parts = any(as_metric(one.metric).share for one in facts.metrics)
+        has_shares = any(as_metric(one.metric).share for one in facts.metrics)
         rows = []
         for one in facts.metrics:
             limits = f"{number(one.low)} to {number(one.high)}" if math.isfinite(one.low) else "–"
             known = as_metric(one.metric)
             picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if known.share else ""
             what = tag("span", known.meaning, class_="wide quiet")
-            rows.append((known.in_words(), number(one.value), limits, *((picture,) if parts else ()), what))
-        head = ("Metric", "Value", "95% interval", *((charts.axis_of_cells((0, 1)),) if parts else ()), "What it is")
-        how = "On the rows held out. An interval holds the value of as many new rows with 95% confidence."
-        listed = table(head, rows, "lrrll" if parts else "lrrl")
+            rows.append((known.in_words(), number(one.value), limits, *((picture,) if has_shares else ()), what))
+        head = (
+            "Metric",
+            "Value",
+            "95% interval",
+            *((charts.axis_of_cells((0, 1)),) if has_shares else ()),
+            "What it is",
+        )
+        how = "On the test rows. With 95% confidence the interval contains the value for all rows like these."
+        listed = table(head, rows, "lrrll" if has_shares else "lrrl")
         return [Shown.of("metrics", "How good it is", tag("p", how, class_="quiet"), listed)]
 
 
@@ -157,7 +163,7 @@ class Candidates(Section):
         )
         why = ""
         if len(facts.tried) > 1 and facts.metric:
-            why = f"The one with the best {as_metric(facts.metric).in_text()} on the rows held out was kept."
+            why = f"The one with the best {as_metric(facts.metric).in_text()} on the held-out rows was kept."
             if facts.distribution_metric:
                 by = as_metric(facts.distribution_metric).in_text()
                 why += f" Of the distributions of counts, only the one with the best {by} was considered."
@@ -169,14 +175,14 @@ class ColumnTable(Section):
 
     def show(self, facts: Facts) -> list[Shown]:
         """The columns as they were read."""
-        shown = [facts.target, *facts.columns[:_MOST_COLUMNS]]
+        shown = [facts.target, *facts.columns[:_MAX_COLUMNS]]
         all_rows = (facts.rows or 0) + facts.held_out
         rows = [_column(column, column is facts.target, all_rows) for column in shown]
-        head = ("Column", "Read as", "Missing", "Distinct", "Examples and what is done with it")
+        head = ("Column", "Read as", "Missing", "Distinct", "Examples and how it is used")
         listed = table(head, rows, "llrrl")
-        more = len(facts.columns) - _MOST_COLUMNS
+        more = len(facts.columns) - _MAX_COLUMNS
         rest = tag("p", f"And {several(more, 'more column')}.", class_="note") if more > 0 else ""
-        return [Shown.of("columns", "Columns as they were read", listed, rest)]
+        return [Shown.of("columns", "Columns", listed, rest)]
 
 
 def _column(column: Column, target: bool, rows: int) -> tuple[object, ...]:
@@ -204,5 +210,5 @@ class Repetition(Section):
             "details", tag("summary", "The model in Python"), tag("pre", tag("code", cut(facts.estimator, 2000)))
         )
         made = _definitions([(key, value) for key, value in facts.versions.items()])
-        same = "The same command, data and version give the same model."
+        same = "This command gives the same model again, from the same data with the same versions."
         return [Shown.of("repeat", "How to repeat it", tag("p", same, class_="quiet"), command, python, made)]

@@ -16,7 +16,7 @@ from linnet.report.section import Section, Shown, Subject
 from linnet.report.svg import widened
 from linnet.tables.model import TableModel
 
-_IN_TABLE = 30
+_TABLE_ROWS = 30
 _NO_CURVES = ("seconds", "learning_rate")
 
 
@@ -55,7 +55,7 @@ class WeightImages(Section):
         """The images side by side."""
         if not facts.images:
             return []
-        text = "Weights at their pixels: blue speaks for the class, orange against it."
+        text = "The weight of each pixel: blue raises the score of the class, orange lowers it."
         images = tag("div", *(charts.image(one) for one in facts.images), class_="images")
         return [Shown.of("images", "Weights as images", tag("p", text, class_="quiet"), images)]
 
@@ -106,8 +106,8 @@ class LearningCurves(Section):
 
 
 def _coefficients(found: Coefficients) -> Shown:
-    """A row each: name, effect as a picture, numbers."""
-    shown = found.rows[:_IN_TABLE]
+    """One row per coefficient: name, effect as a picture, numbers."""
+    shown = found.rows[:_TABLE_ROWS]
     ratio = {"logit": "Odds ratio", "log": "Rate ratio"}.get(found.link)
     of_classes, inferred = any(one.of_class for one in shown), found.level is not None
     effects = [one.scale * v for one in shown if not one.is_intercept for v in (one.value, one.low, one.high) if v]
@@ -127,20 +127,20 @@ def _coefficients(found: Coefficients) -> Shown:
     more = found.count - len(shown)
     rest = tag("p", f"And {several(more, 'more coefficient')}.", class_="note") if more > 0 else ""
     text = (
-        "An effect is what a standard deviation of a number, or a level against none, adds to the linear predictor; a "
-        "coefficient, what one unit adds."
+        "The effect is what one standard deviation of a number, or the presence of a level, adds to the linear "
+        "predictor; the coefficient is what one unit adds."
     )
     notes = [tag("p", note, class_="note") for note in (*_fit(found), *found.notes)]
     return Shown.of("coefficients", "Coefficients", tag("p", text, class_="quiet"), listed, rest, *notes)
 
 
 def _fit(found: Coefficients) -> list[str]:
-    """Deviance and likelihood on the rows of the training, in a sentence."""
+    """Deviance and likelihood on the training rows, in a sentence."""
     if found.fit is None:
         return []
     fit = {name: number(value) for name, value in found.fit.items()}
     text = (
-        f"On the rows of the training: deviance {fit['deviance']} on {fit['degrees_of_freedom']} degrees of freedom "
+        f"On the training rows: deviance {fit['deviance']} on {fit['degrees_of_freedom']} degrees of freedom "
         f"(null model {fit['null_deviance']}), log-likelihood {fit['log_likelihood']}, AIC {fit['aic']}, BIC "
         f"{fit['bic']}"
     )
@@ -170,7 +170,7 @@ def _p(value: float | None) -> str:
 
 
 def _importance(facts: Facts) -> Shown:
-    shown = facts.importance[:_IN_TABLE]
+    shown = facts.importance[:_TABLE_ROWS]
     x = widened([v for one in shown for v in (one.low, one.high)], zero=True)
     rows = [
         (name(one.name), charts.dot_with_interval(x, one.rise, one.low, one.high), number(one.rise, 3)) for one in shown
@@ -181,14 +181,14 @@ def _importance(facts: Facts) -> Shown:
     more = len(facts.importance) - len(shown)
     rest = tag("p", f"And {several(more, 'column')} that matter less.", class_="note") if more > 0 else ""
     text = (
-        "How much worse the answers get when a column is shuffled among the rows held out: the mean, least and most of "
-        "five shuffles."
+        "How much worse predictions of the test rows get when the values of a column are shuffled: the mean and the "
+        "range over five shuffles."
     )
     parts: list[object] = [tag("p", text, class_="quiet"), listed, rest]
     if facts.dependence:
-        what = f"probability of {facts.classes[1]}" if len(facts.classes) == 2 else "mean prediction"
-        figures = [charts.dependence(one, cut(what, 40)) for one in facts.dependence]
-        said = "The mean prediction if all rows had this value, the other columns being as they are."
-        parts += [tag("h3", "How the answer moves with a column"), tag("p", said, class_="quiet")]
+        y_label = f"probability of {facts.classes[1]}" if len(facts.classes) == 2 else "mean prediction"
+        figures = [charts.dependence(one, cut(y_label, 40)) for one in facts.dependence]
+        what = "The mean prediction if all rows had this value, with the other columns as they are."
+        parts += [tag("h3", "How predictions depend on a column"), tag("p", what, class_="quiet")]
         parts.append(tag("div", *figures, class_="charts"))
     return Shown.of("importance", "Which columns matter", *parts)

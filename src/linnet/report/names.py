@@ -6,7 +6,7 @@ from linnet.evaluate.metrics import metric_named
 
 
 def as_metric(name: str) -> Metric:
-    """The metric of a name; one that this version does not know has a name alone, as a model file may say anything."""
+    """The metric of a name; a name that this version does not know, which a file may have, is all that is known."""
     try:
         return metric_named(name)
     except ConfigError:

@@ -30,7 +30,7 @@ class Subject:
 
 
 class Shown(NamedTuple):
-    """A part of the page, as it is in the table of contents."""
+    """A part of the page with its entry in the table of contents."""
 
     key: str  # its anchor
     title: str
