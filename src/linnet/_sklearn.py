@@ -7,7 +7,7 @@ where one of them is asked for (docs/decisions/0010-without-base-estimator.md).
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from types import MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -199,6 +199,10 @@ class Estimator(Saved, ABC):
         """What reads its tables, if it is known."""
         return None
 
+    def _by_epoch(self) -> Mapping[str, Sequence[float]]:
+        """Numbers by epoch, by name, if it is trained by epochs."""
+        return {}
+
     def _made_up_row(self, size: int) -> Any:
         if not self.__sklearn_is_fitted__():
             return None
@@ -314,6 +318,11 @@ def prepared_encoder_of(model: object) -> Any:
 def encoder_of(model: object) -> Encoder | None:
     """The encoder of a model's tables; None of a model that has none, or is not linnet's."""
     return model._input_encoder() if isinstance(model, Estimator) else None
+
+
+def history_of(model: object) -> Mapping[str, Sequence[float]]:
+    """The numbers by epoch, by name, of a model that was trained by epochs; none of another."""
+    return model._by_epoch() if isinstance(model, Estimator) else {}
 
 
 def check_fitted(model: Estimator) -> None:

@@ -12,7 +12,7 @@ def test_rare_positives() -> None:
     advice = ev.advise(y)
     text = str(advice)
     assert "10 of 1000 rows are positive: 1.0%." in text
-    assert advice.misleads["accuracy"] == "always answering negative already has 0.99, and tells nothing apart"
+    assert advice.misleads["accuracy"] == "always predicting negative already has 0.99, and separates nothing"
     assert "50 false alarms against 10 positives" in advice.misleads["ROC AUC"]
     assert "precision, recall and F1" in advice.suits
     assert "random scores have 0.01," in advice.suits["average precision"]
@@ -33,14 +33,14 @@ def test_balanced_classes() -> None:
 def test_common_positives() -> None:
     advice = ev.advise([1] * 95 + [0] * 5)
     assert "make the rare class the positive one" in advice.misleads["F1"]
-    assert advice.misleads["accuracy"].startswith("always answering positive already has 0.95")
+    assert advice.misleads["accuracy"].startswith("always predicting positive already has 0.95")
     assert "balanced accuracy" in advice.suits
 
 
 def test_the_rarer_of_two_names_is_positive_unless_said_otherwise() -> None:
     y = ["ham"] * 90 + ["spam"] * 10
     assert ev.advise(y).task == "two classes, 'spam' taken as positive"
-    assert ev.advise(y, pos_label="ham").numbers["positive_part"] == 0.9
+    assert ev.advise(y, pos_label="ham").numbers["positive_share"] == 0.9
     with pytest.raises(ConfigError, match="pos_label='eggs' is not a label of y"):
         ev.advise(y, pos_label="eggs")
     assert ev.advise([-1, 0, -1]).task == "two classes, 0 taken as positive"
@@ -65,7 +65,7 @@ def test_costs() -> None:
     assert "mean cost" in advice.suits
     balanced = ev.advise([0, 1] * 50, costs=[[0, 1], [2, 0]])
     assert "accuracy" not in balanced.suits
-    assert balanced.misleads["accuracy"].startswith("it takes a miss and a false alarm as equally bad")
+    assert balanced.misleads["accuracy"].startswith("it counts a miss and a false alarm as equally bad")
     turned = ev.advise(["a"] * 10 + ["b"] * 90, costs=[[0, 9], [1, 0]])  # "a" is positive
     assert turned.numbers["cost_threshold"] == pytest.approx(0.1)
     with pytest.raises(DataError, match="costs are 3 x 3, but y has 2 classes"):
@@ -77,7 +77,7 @@ def test_costs() -> None:
 def test_several_classes() -> None:
     y = ["O"] * 900 + ["PER"] * 80 + ["LOC"] * 20
     advice = ev.advise(y, costs=np.ones((3, 3)) - np.eye(3))
-    assert "always answering 'O' has 0.9" in advice.misleads["accuracy and micro F1"]
+    assert "always predicting 'O' has 0.9" in advice.misleads["accuracy and micro F1"]
     assert "micro and macro F1 with negative_class='O'" in advice.suits
     assert advice.misleads["macro F1 without an interval"] == "1 of 3 classes have fewer than 50 rows"
     constant = np.full(1000, "O")
@@ -91,7 +91,7 @@ def test_several_classes() -> None:
 
 
 def test_one_class_and_quantities() -> None:
-    assert "always says that class" in str(ev.advise([1, 1]))
+    assert "always predicts this class" in str(ev.advise([1, 1]))
     rng = np.random.default_rng(0)
     plain = ev.advise(rng.normal(size=200))
     assert plain.task == "a quantity (regression)"

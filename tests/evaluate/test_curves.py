@@ -138,7 +138,7 @@ def test_areas_of_several_classes_are_scikit_learns(classes: int, seed: int, tie
 
 
 def test_one_class_only() -> None:
-    with pytest.warns(DataWarning, match="y_true has no negatives: ROC AUC says nothing"):
+    with pytest.warns(DataWarning, match="y_true has no negatives: ROC AUC is meaningless"):
         assert np.isnan(ev.roc_auc_score([1, 1], [0.1, 0.2]))
     with pytest.warns(DataWarning, match="y_true has no positives: average precision"):
         assert ev.average_precision_score([0, 0], [0.1, 0.2]) == 0
@@ -165,7 +165,7 @@ def test_gain_by_hand() -> None:
         ([0, 1], ["a", "b"], "y_score has type <U1: it must hold numbers"),
         ([0, 1], [object(), 1], "y_score holds objects"),
         ([0, 1, 2], [0.1, 0.2, 0.3], "y_true has 3 classes, and this needs two"),
-        ([0, 1], np.zeros((2, 2, 2)), "y_score must have one score a row, or one a row and class"),
+        ([0, 1], np.zeros((2, 2, 2)), "y_score must have one score per row, or one per row and class"),
         ([0, 1, 2], np.zeros((3, 2)), "y_true has 3 classes, and this needs two"),
         ([0, 1, 2], np.zeros((3, 4)), "y_score has 4 columns, but there are 3 classes"),
     ],

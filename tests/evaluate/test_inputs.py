@@ -186,7 +186,7 @@ def test_what_several_labels_cannot_be() -> None:
         (
             lambda: ev.f1_score(y, y),
             ConfigError,
-            "average='binary' needs one class a row, and y_true has",
+            "average='binary' needs one class per row, and y_true has",
         ),
         (
             lambda: ev.f1_score(y, y[:, :2], average="micro"),
@@ -238,7 +238,7 @@ def test_warnings_point_at_the_callers_line_and_printing_gives_none() -> None:
         assert "0 / 0" in str(confusion.scores())
         assert "0 / 0" in str(confusion.scores(zero_division="raise"))
         assert "0 / 0" in str(ev.binary_rates([0, 0], [0, 0]))
-        assert str(confusion).splitlines()[0].split() == ["true", "\\", "said", "0", "1", "2"]
+        assert str(confusion).splitlines()[0].split() == ["actual", "\\", "predicted", "0", "1", "2"]
         assert "largest gap" in str(ev.calibration(Y, P))
         assert "Type II errors" in str(ev.binary_rates(Y, SAID))
     assert "p = 1" in str(ev.mcnemar(Y, SAID, SAID))

@@ -79,7 +79,7 @@ def test_a_validation_part_without_one_of_the_classes() -> None:
 def test_what_a_head_does_not_have() -> None:
     with pytest.raises(ConfigError, match="the metric roc_auc needs probabilities, which a perceptron does not have"):
         as_metric("roc_auc", Perceptron(), 1)
-    with pytest.raises(ConfigError, match="the metric log_loss needs one class a row, not 3 yes/no labels"):
+    with pytest.raises(ConfigError, match="the metric log_loss needs one class per row, not 3 yes/no labels"):
         as_metric("log_loss", Bernoulli(), 3)
     with pytest.raises(ConfigError, match="unknown metric 'roc_auk': did you mean 'roc_auc'"):
         as_metric("roc_auk", Bernoulli(), 1)
@@ -143,7 +143,7 @@ def test_training_knows_every_metric(name: str) -> None:
     rows = Rows(NONE, values=YES[:, :1], weights=W)
     metric = METRICS[name]
     if metric.labels is False:
-        with pytest.raises(ConfigError, match="needs one output a class"):
+        with pytest.raises(ConfigError, match="needs one output per class"):
             as_metric(name, Bernoulli(), 1)
         return
     trained = as_metric(name, Bernoulli(), 1)

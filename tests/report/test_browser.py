@@ -144,7 +144,7 @@ def test_the_page_says_at_first_what_the_script_says(opened: Opened) -> None:
         "fp",
         "fn",
         "tn",
-        "tp-part",
+        "tp-share",
         "roc_auc",
         "average_precision",
     ):

@@ -83,8 +83,10 @@ def test_without_training_rows_there_are_coefficients_only() -> None:
 def test_a_perceptron_has_coefficients_and_its_mistakes() -> None:
     found = facts("two classes", "perceptron")
     assert found.coefficients is not None
-    assert "no statistical model" in found.coefficients.notes[0]
+    assert "not a statistical model" in found.coefficients.notes[0]
     assert "mistakes" in found.history
+    assert found.coefficients.link == "identity"
+    assert "Odds ratio" not in page(found)
 
 
 @pytest.mark.parametrize("task", ["two classes", "many classes", "counts", "a number"])
@@ -143,13 +145,13 @@ def wide_table(width: int) -> pa.Table:
 
 def test_of_too_many_columns_those_that_move_it_most_are_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained(wide_table(40), "y", "a number", model="mlp")
-    monkeypatch.setattr(importance, "_MOST_COLUMNS", 35)
+    monkeypatch.setattr(importance, "_MAX_COLUMNS", 35)
     found = facts_of(one.model, one.held_out)
     assert len(found.importance) == 35**2 // 42
     assert {each.name for each in found.importance[:3]} == {"column 7", "colour", "day"}
     assert any("of 42 columns the 29 that move the network most" in notice for notice in found.notices)
     assert found.dependence
-    monkeypatch.setattr(importance, "_MOST_COLUMNS", 10)
+    monkeypatch.setattr(importance, "_MAX_COLUMNS", 10)
     few = importances(Evaluation.of(one.model, one.held_out), 0)[1]
     assert len(few) == 12  # however wide
     assert {each.name for each in few[:3]} == {"column 7", "colour", "day"}

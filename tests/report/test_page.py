@@ -1,15 +1,20 @@
 import json
 import re
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from linnet.report import facts_of, page, write_report
+from linnet.report import Facts, facts_of, page, write_report
 from linnet.report.markup import cut, escape, name, number
+from linnet.report.page import SECTIONS
+from linnet.report.section import Section, Shown, Subject
 from linnet.report.svg import tick_labels, ticks
+from linnet.tables.model import TableModel
 
 from .small_tables import CASES, HOSTILE, case, facts, hostile_facts, trained
 
@@ -121,6 +126,45 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     write_report(path, facts("a number", "linear"))
     assert path.read_text("utf-8") == page(facts("a number", "linear"))
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+class RowCount(Section):
+    """A section as a contributor would add it."""
+
+    empty: ClassVar[Mapping[str, Any]] = {"row_count": None}
+
+    def applies(self, model: TableModel) -> bool:
+        return model.classes is None
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        return {"row_count": len(subject.evaluation.y)}
+
+    def notices(self, facts: Mapping[str, Any], model: TableModel) -> list[str]:
+        return [f"{facts['row_count']} rows were counted"]
+
+    def show(self, facts: Facts) -> list[Shown]:
+        return [] if facts.row_count is None else [Shown.of("count", "Row count", f"{facts.row_count} rows")]
+
+
+@pytest.fixture
+def one_more_section() -> Iterator[None]:
+    SECTIONS.append(RowCount())
+    yield
+    SECTIONS.pop()
+
+
+@pytest.mark.usefixtures("one_more_section")
+def test_a_section_is_one_entry_of_the_list() -> None:
+    for task, model, there in (("a number", "linear", True), ("two classes", "logistic", False)):
+        one, done = case(task, model), list[float]()
+        found = facts_of(one.model, one.held_out, progress=done.append)
+        assert found.to_dict()["row_count"] == (80 if there else None)
+        assert ('<section id="count">' in page(found)) is there
+        assert ("80 rows were counted" in found.notices) is there
+        assert done == sorted(done)
+        assert done[-1] == 1.0
+    with pytest.raises(AttributeError, match="a report has no 'coeficients': it has metrics"):
+        found.coeficients  # noqa: B018
 
 
 # ---- text and numbers ----

@@ -123,6 +123,11 @@ class LogisticRegression(Classifier, LinearModel):
         self.intercept_ = biases.copy()
         self.n_iter_ = np.array([self.n_iter_], np.int32)
 
+    @property
+    def link_(self) -> str:
+        """What z is of the probabilities: "logit"."""
+        return "logit"
+
     def _learn(self, X: object, y: object) -> Columns:
         columns = super()._learn(X, y)
         self.classes_, _ = class_numbers(y, columns.rows)

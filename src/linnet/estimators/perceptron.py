@@ -1,6 +1,6 @@
 """Rosenblatt's perceptron: the mistake-driven update, one row at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,7 +14,7 @@ from linnet.data.rows import Rows
 from linnet.data.targets import class_weights
 from linnet.errors import DataError
 from linnet.estimators.class_labels import class_numbers
-from linnet.estimators.linear.coefficients import as_parameters, coefficient_shape
+from linnet.estimators.linear.coefficients import HasCoefficients, as_parameters, coefficient_shape
 from linnet.estimators.linear.settings import check_gaps
 from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
@@ -40,7 +40,7 @@ def _mistakes(z: NDArray[Any], rows: Rows) -> float:
 
 
 @saved
-class Perceptron(Classifier):
+class Perceptron(HasCoefficients, Classifier):
     """z = x w + b; where t z <= 0 (t = ±1), eta0 t x is added to w and eta0 t to b; else nothing changes.
 
     Several classes are separated one-vs-rest. Training ends after an epoch without mistakes (a hyperplane separates the
@@ -52,9 +52,7 @@ class Perceptron(Classifier):
     `gaps="fill"` fills missing values in data frames, as in linear models.
     """
 
-    coef_: Any  # predictions are computed from these two: users may set them
-    intercept_: Any
-    _encoder: Encoder
+    mistakes_: list[int]
     _file_types: ClassVar[Mapping[str, Any]] = {"mistakes_": list[int], "n_iter_": int, "_encoder": Encoder}
 
     def __init__(
@@ -161,11 +159,6 @@ class Perceptron(Classifier):
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
 
-    def get_feature_names_out(self) -> Any:
-        """Return a name for every coefficient: the column's, or column=level."""
-        check_fitted(self)
-        return np.array(self._encoder.coefficient_names, dtype=object)
-
     def _parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights, columns x outputs in the core's order, and biases, from the current `coef_` and `intercept_`."""
         count = len(self.classes_)
@@ -177,8 +170,8 @@ class Perceptron(Classifier):
             _, biases = self._parameters()
             self._check_outputs(len(biases))
 
-    def _input_encoder(self) -> Encoder | None:
-        return self.__dict__.get("_encoder")
+    def _by_epoch(self) -> Mapping[str, Sequence[float]]:
+        return {"mistakes": self.mistakes_}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

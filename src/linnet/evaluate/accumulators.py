@@ -1,4 +1,4 @@
-"""Metrics of data that come in chunks, or lie on several machines: the same numbers as of the whole.
+"""Metrics of data that come in chunks, or lie on several machines, with the values of all rows at once.
 
 Each accumulator takes chunks by `update` and adds up with `+`. Counts are exact, whatever the order; with weights the
 sums agree with those of the whole up to the rounding of a different order of addition.

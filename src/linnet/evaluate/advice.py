@@ -1,4 +1,4 @@
-"""Which metrics suit a task, and which mislead on these data, in plain words with the numbers that show it."""
+"""Which metrics suit a task, and which mislead on these data, in plain words and with the numbers that show it."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,11 @@ from linnet.evaluate.inputs import Floats, as_column, distinct, plain
 from linnet.evaluate.measures import wilson
 from linnet.evaluate.thresholds import as_costs
 
-_RARE = 0.2  # a class below that part of rows is called rare
-_FEW = 50  # rows of a class below which its recall is hardly known
-_MOST_CLASSES = 100  # more distinct numbers than that, each in few rows, or not whole: a quantity, not classes
-_FEW_PER_VALUE = 10
+_RARE_SHARE = 0.2  # of rows: a class below it is called rare
+_FEW_ROWS = 50  # of a class, with fewer of which its recall is hardly known
+_MAX_CLASSES = 100  # more distinct whole numbers than that, each in few rows, are a quantity, not classes
+_ROWS_PER_CLASS = 10
+_FAR_OUT = 10  # standard deviations from the mean
 
 
 @dataclass
@@ -35,10 +36,16 @@ class Advice:
 
 
 def advise(y: object, costs: object = None, *, pos_label: object = None) -> Advice:
-    """Look at the targets (and, if errors have known costs, at those) and say which metrics suit and which mislead.
+    """Return which metrics suit the targets, and which mislead.
 
-    `costs[i][j]` is the cost of saying class j of a row of class i, classes in sorted order. Of two classes 1 is the
-    positive one, or `pos_label`, or the rarer one.
+    Parameters
+    ----------
+    y : array of one target per row
+        Classes, or numbers.
+    costs : matrix of classes x classes, or None
+        `costs[i][j]` is the cost of predicting class j for a row of class i, classes in sorted order.
+    pos_label
+        The positive one of two classes; by default 1, or else the rarer one.
     """
     column = as_column(y, "y", quantity=True)
     if _is_quantity(column):
@@ -50,7 +57,9 @@ def advise(y: object, costs: object = None, *, pos_label: object = None) -> Advi
     if len(classes) == 1:
         only = plain(classes[0])
         advice = Advice(f"one class only, {only!r}")
-        advice.facts.append("No metric can tell a good model from one that always says that class: get other rows.")
+        advice.facts.append(
+            "No metric can distinguish a good model from one that always predicts this class: get other rows."
+        )
         return advice
     matrix = None if costs is None else as_costs(costs)
     if matrix is not None and len(matrix) != len(classes):
@@ -65,7 +74,7 @@ def _is_quantity(column: Array) -> bool:
         return False
     if column.dtype.kind == "f" and (column != np.floor(column)).any():
         return True
-    return _MOST_CLASSES < len(distinct(column, "y")) > len(column) / _FEW_PER_VALUE
+    return _MAX_CLASSES < len(distinct(column, "y")) > len(column) / _ROWS_PER_CLASS
 
 
 def _quantity(y: Floats) -> Advice:
@@ -75,23 +84,23 @@ def _quantity(y: Floats) -> Advice:
     tail = float(np.abs(y - y.mean()).max() / spread) if spread else 0.0
     advice.numbers = {"standard_deviation": spread, "mean_absolute_deviation": absolute, "farthest": tail}
     advice.facts.append(
-        f"Always answering the mean has a root mean squared error of {spread:.4g}; always answering the median "
+        f"Always predicting the mean has a root mean squared error of {spread:.4g}; always predicting the median "
         f"{median:.4g} has a mean absolute error of {absolute:.4g}: a model must beat those."
     )
-    advice.suits["R²"] = "says how much of the squared error of the mean answer is gone"
-    if tail > 10:
-        advice.suits["mean absolute error"] = f"the farthest value lies {tail:.0f} standard deviations out"
+    advice.suits["R²"] = "the share of the squared error of always predicting the mean that is gone"
+    if tail > _FAR_OUT:
+        advice.suits["mean absolute error"] = f"the farthest value is {tail:.0f} standard deviations from the mean"
         advice.misleads["mean squared error"] = (
-            f"a few values, up to {tail:.0f} standard deviations out, decide it alone"
+            f"a few values, up to {tail:.0f} standard deviations from the mean, dominate it"
         )
     else:
-        advice.suits["mean squared error"] = f"no value lies farther out than {tail:.1f} standard deviations"
-    advice.misleads["accuracy"] = "a quantity is never hit exactly"
+        advice.suits["mean squared error"] = f"no value is more than {tail:.1f} standard deviations from the mean"
+    advice.misleads["accuracy"] = "a quantity is never predicted exactly"
     return advice
 
 
-def _percent(part: float) -> str:
-    return f"{part:.1%}" if 0.001 <= part <= 0.999 else f"{part:.3%}"
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if 0.001 <= share <= 0.999 else f"{share:.3%}"
 
 
 def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object) -> Advice:
@@ -103,60 +112,63 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
     else:
         k = 1 if known in ([0, 1], [-1, 1]) else int(counts.argmin())
     total, positives = float(counts.sum()), float(counts[k])
-    part = positives / total
+    share = positives / total
     advice = Advice(f"two classes, {plain(known[k])!r} taken as positive")
-    constant = max(part, 1 - part)
-    always_f1 = 2 * part / (1 + part)
+    constant = max(share, 1 - share)
+    always_f1 = 2 * share / (1 + share)
     low, high = wilson(0.8, positives, 0.95)
     advice.numbers = {
         "positives": positives,
-        "positive_part": part,
+        "positive_share": share,
         "constant_accuracy": constant,
         "constant_f1": always_f1,
-        "chance_average_precision": part,
+        "chance_average_precision": share,
         "recall_low": low,
         "recall_high": high,
     }
-    advice.facts.append(f"{positives:g} of {total:g} rows are positive: {_percent(part)}.")
-    if min(part, 1 - part) < _RARE:
-        answer = "negative" if part < 0.5 else "positive"
-        advice.misleads["accuracy"] = f"always answering {answer} already has {constant:.4g}, and tells nothing apart"
+    advice.facts.append(f"{positives:g} of {total:g} rows are positive: {_percent(share)}.")
+    if min(share, 1 - share) < _RARE_SHARE:
+        larger = "negative" if share < 0.5 else "positive"
+        advice.misleads["accuracy"] = f"always predicting {larger} already has {constant:.4g}, and separates nothing"
     else:
-        advice.suits["accuracy"] = f"classes are balanced enough: always giving the larger one has only {constant:.4g}"
-    if part < _RARE:
-        advice.suits["precision, recall and F1"] = (
-            f"they look at the rare positives; always answering positive has F1 {always_f1:.4g}, precision {part:.4g}"
+        advice.suits["accuracy"] = (
+            f"classes are balanced enough: always predicting the larger one has only {constant:.4g}"
         )
-        advice.suits["average precision"] = f"random scores have {part:.4g}, so there is room to see a difference"
+    if share < _RARE_SHARE:
+        advice.suits["precision, recall and F1"] = (
+            f"they focus on the rare positives; always predicting positive has F1 {always_f1:.4g} and precision "
+            f"{share:.4g}"
+        )
+        advice.suits["average precision"] = f"random scores have {share:.4g}, which leaves room to see a difference"
         alarms = 0.05 * (total - positives)
         advice.misleads["ROC AUC"] = (
             f"a false positive rate of 5 % looks small, but is {alarms:.0f} false alarms against {positives:g} "
             f"positives: a precision of at most {_percent(positives / (positives + alarms))}"
         )
         advice.misleads["specificity"] = "nearly all rows are negative, so it is high for any cautious model"
-    elif part > 1 - _RARE:
-        advice.misleads["F1"] = f"always answering positive has {always_f1:.4g}: make the rare class the positive one"
-        advice.suits["balanced accuracy"] = "both classes count the same; any constant answer has 0.5"
+    elif share > 1 - _RARE_SHARE:
+        advice.misleads["F1"] = f"always predicting positive has {always_f1:.4g}: make the rare class the positive one"
+        advice.suits["balanced accuracy"] = "both classes count equally; any constant prediction has 0.5"
     else:
-        advice.suits["F1"] = f"always answering positive has {always_f1:.4g}"
+        advice.suits["F1"] = f"always predicting positive has {always_f1:.4g}"
         advice.suits["ROC AUC"] = "positives and negatives are of the same order; random scores have 0.5"
-    advice.suits["Matthews' correlation"] = "any constant answer has 0, whatever the balance"
+    advice.suits["Matthews' correlation"] = "any constant prediction has 0, whatever the balance"
     advice.suits["log loss and Brier score"] = (
-        f"if probabilities are used as such; always saying {part:.4g} has {_entropy(counts):.4g} and "
-        f"{part * (1 - part):.4g}"
+        f"if probabilities are used as such; always predicting {share:.4g} has {_entropy(counts):.4g} and "
+        f"{share * (1 - share):.4g}"
     )
     _few(advice, [(plain(known[i]), counts[i]) for i in range(2)])
     if costs is not None:
-        _binary_costs(advice, costs if k == 1 else costs[::-1, ::-1], part)
+        _binary_costs(advice, costs if k == 1 else costs[::-1, ::-1], share)
     return advice
 
 
-def _binary_costs(advice: Advice, costs: Floats, part: float) -> None:
+def _binary_costs(advice: Advice, costs: Floats, share: float) -> None:
     (of_tn, of_fp), (of_fn, of_tp) = costs
-    never, always = part * of_fn + (1 - part) * of_tn, part * of_tp + (1 - part) * of_fp
+    never, always = share * of_fn + (1 - share) * of_tn, share * of_tp + (1 - share) * of_fp
     advice.numbers |= {"cost_never": never, "cost_always": always}
     advice.facts.append(
-        f"Costs a row: never answering positive {never:.4g}, always {always:.4g}; a model must cost less than "
+        f"Costs per row: never predicting positive {never:.4g}, always {always:.4g}; a model must cost less than "
         f"{min(never, always):.4g}."
     )
     wrong, missed = of_fp - of_tn, of_fn - of_tp
@@ -164,14 +176,14 @@ def _binary_costs(advice: Advice, costs: Floats, part: float) -> None:
         threshold = wrong / (wrong + missed)
         advice.numbers["cost_threshold"] = threshold
         advice.facts.append(
-            f"A miss costs {missed / wrong:.4g} times a false alarm: with probabilities that can be trusted, answer "
+            f"A miss costs {missed / wrong:.4g} times a false alarm: with calibrated probabilities, predict "
             f"positive from {threshold:.4g} on."
         )
         beta = float(np.sqrt(missed / wrong))
         advice.suits[f"F-beta with beta {beta:.2g}"] = "weighs a miss against a false alarm about as the costs do"
-    advice.suits["mean cost"] = "it is what is to be made small: tune the threshold to it"
+    advice.suits["mean cost"] = "it is what should be low: tune the threshold to it"
     if missed != wrong:
-        advice.misleads.setdefault("accuracy", "it takes a miss and a false alarm as equally bad, and they are not")
+        advice.misleads.setdefault("accuracy", "it counts a miss and a false alarm as equally bad, and they are not")
         advice.suits.pop("accuracy", None)
 
 
@@ -194,45 +206,47 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
     )
     if share > max(0.5, 2 / len(classes)):
         advice.misleads["accuracy and micro F1"] = (
-            f"they are the same number here, and always answering {known[largest]!r} has {share:.4g}"
+            f"they are the same number here, and always predicting {known[largest]!r} has {share:.4g}"
         )
         advice.suits[f"micro and macro F1 with negative_class={known[largest]!r}"] = (
             f"if {known[largest]!r} means nothing was found: only the other classes count"
         )
         advice.misleads["weighted F1"] = f"{_percent(share)} of its weight is one class"
     else:
-        advice.suits["accuracy"] = f"always giving the largest class has only {share:.4g}"
+        advice.suits["accuracy"] = f"always predicting the largest class has only {share:.4g}"
     advice.suits["macro F1 and balanced accuracy"] = (
-        f"each class counts the same; a constant answer has {constant_f1:.4g} and {1 / len(classes):.4g}"
+        f"each class counts equally; a constant prediction has {constant_f1:.4g} and {1 / len(classes):.4g}"
     )
-    advice.suits["Matthews' correlation"] = "any constant answer has 0, whatever the balance"
+    advice.suits["Matthews' correlation"] = "any constant prediction has 0, whatever the balance"
     advice.suits["log loss"] = (
-        f"if probabilities are used; always giving the parts of classes has {_entropy(counts):.4g}"
+        f"if probabilities are used; always predicting the shares of the classes has {_entropy(counts):.4g}"
     )
     few = _few(advice, list(zip(known, counts, strict=True)))
     if few:
-        advice.misleads["macro F1 without an interval"] = f"{few} of {len(classes)} classes have fewer than {_FEW} rows"
-    if costs is not None:
-        answers = (counts[:, None] * costs).sum(axis=0) / total
-        best = int(answers.argmin())
-        advice.numbers["cost_constant"] = float(answers[best])
-        advice.facts.append(
-            f"Always answering {known[best]!r} costs {answers[best]:.4g} a row: a model must cost less; decide by the "
-            "lowest expected cost."
+        advice.misleads["macro F1 without an interval"] = (
+            f"{few} of {len(classes)} classes have fewer than {_FEW_ROWS} rows"
         )
-        advice.suits["mean cost"] = "it is what is to be made small"
+    if costs is not None:
+        by_class = (counts[:, None] * costs).sum(axis=0) / total
+        best = int(by_class.argmin())
+        advice.numbers["cost_constant"] = float(by_class[best])
+        advice.facts.append(
+            f"Always predicting {known[best]!r} costs {by_class[best]:.4g} per row: a model must cost less; decide by "
+            "the lowest expected cost."
+        )
+        advice.suits["mean cost"] = "it is what should be low"
     return advice
 
 
 def _entropy(counts: Floats) -> float:
-    parts = counts / counts.sum()
-    return float(-(parts * np.log(parts)).sum())
+    shares = counts / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
 
 
 def _few(advice: Advice, supports: list[tuple[object, float]]) -> int:
-    """Say what few rows of a class mean, and return how many classes have few."""
+    """Add what few rows of a class mean, and return how many classes have few."""
     few = sorted(
-        (count, name) for name, count in ((str(name), float(count)) for name, count in supports) if count < _FEW
+        (count, name) for name, count in ((str(name), float(count)) for name, count in supports) if count < _FEW_ROWS
     )
     if few:
         count, name = few[0]

@@ -174,7 +174,7 @@ def _from_below(values: Floats) -> Floats:
 
 
 @dataclass
-class Part:
+class AveragedArea:
     """One of the areas of a mean: of these rows, and which rows of the whole make up its weight."""
 
     area: OneArea
@@ -185,7 +185,7 @@ class Part:
 class MeanArea(Area):
     """The mean of several areas: of each class against the rest, of pairs of classes, or of all rows x classes as one.
 
-    Σ_p c_p area_p with c_p = 1 / parts, or, for "weighted", the part of the parts' weight that p has.
+    Σ_p c_p area_p with c_p = 1 / areas, or, for "weighted", the share of their weight that p has.
     """
 
     def __init__(self, kind: type[OneArea], several: ClassCutoffs, average: str, multi_class: str) -> None:
@@ -204,7 +204,7 @@ class MeanArea(Area):
 
     @cached_property
     def members(self) -> Floats:
-        """Parts x rows."""
+        """Areas x rows."""
         return np.array([part.members for part in self.parts])
 
     def _shares(self, w: Floats) -> Floats:
@@ -237,9 +237,9 @@ def _parts(kind: type[OneArea], several: ClassCutoffs, average: str, multi_class
     rows, count = len(several.scores), len(several.classes)
     everywhere, w = np.arange(rows), several.weights
 
-    def part(flags: Array, scores: Array, places: Array, members: Array) -> Part:
+    def part(flags: Array, scores: Array, places: Array, members: Array) -> AveragedArea:
         weights = None if w is None else w[places]
-        return Part(kind(flags, scores, weights), places, members.astype(np.float64))
+        return AveragedArea(kind(flags, scores, weights), places, members.astype(np.float64))
 
     if average == "micro":
         flags = np.array([several.flags(k) for k in range(count)]).T.ravel()

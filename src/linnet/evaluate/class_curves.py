@@ -1,4 +1,4 @@
-"""Areas under curves: of two classes, of each class against the rest, of pairs of classes, of several labels a row."""
+"""Areas under curves: of two classes, each class against the rest, pairs of classes, or several labels per row."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,7 +31,7 @@ _BLOCK = 8  # columns copied at a time: a row's cache line is read once
 class ClassCutoffs:
     """Cut-offs of each class against the rest, from scores of rows x classes; one class at a time is in memory.
 
-    `y_true` has one class a row, or rows x labels of 0 and 1 where a row may have several. `labels` names the classes
+    `y_true` has one class per row, or rows x labels of 0 and 1 where a row may have several. `labels` names the classes
     of the columns where y_true lacks some.
     """
 
@@ -76,7 +76,7 @@ class ClassCutoffs:
     def pairwise_auc(self) -> Floats:
         """Return classes x classes: how often column j ranks a row of class j above one of class k (ties: half).
 
-        One sort a class, not one a pair. NaN where a class has no rows.
+        One sort per class, not one per pair. NaN where a class has no rows.
         """
         count = len(self.classes)
         wins, weight = np.empty((count, count)), np.empty((count, count))
@@ -87,7 +87,7 @@ class ClassCutoffs:
         return area
 
     def flat(self) -> Cutoffs:
-        """Return the cut-offs of all rows x classes taken as yes/no answers of one kind, for micro averages."""
+        """Return the cut-offs of all rows x classes taken as yes/no decisions of one kind, for micro averages."""
         flags = self.indicator
         if flags is None:
             flags = (self.codes[:, None] == np.arange(len(self.classes))).view(np.uint8)
@@ -98,7 +98,7 @@ class ClassCutoffs:
         """Return a number of cut-offs by class (None) or averaged.
 
         "macro": the mean over classes; "weighted": weighted by support; "micro": of all rows x classes as one;
-        "samples" (several labels a row): the mean over rows.
+        "samples" (several labels per row): the mean over rows.
         """
         if average == "micro":
             return of(self.flat())
@@ -136,7 +136,7 @@ def mean_of_pairs(area: Floats, support: Floats, average: str | None) -> float:
 
 
 def is_table(y_true: object, y_score: object) -> bool:
-    """Whether these are scores of three classes or more, or of several labels a row."""
+    """Whether these are scores of three classes or more, or of several labels per row."""
     shape = np.shape(dense(y_score))
     return is_indicator(y_true) or (len(shape) == 2 and shape[1] > 2)
 
@@ -169,8 +169,8 @@ def average_precision_score(
 ) -> Any:
     """Return Σ (R_i - R_{i-1}) P_i over the cut-offs.
 
-    Two classes: that of the positive class, from one score a row or the two columns of `predict_proba`. Rows x classes:
-    each class against the rest, by class or averaged; see `ClassCutoffs.averaged`.
+    Two classes: that of the positive class, from one score per row or the two columns of `predict_proba`. Rows x
+    classes: each class against the rest, by class or averaged; see `ClassCutoffs.averaged`.
     """
     return _area(lambda c: c.average_precision, y_true, y_score, average, pos_label, sample_weight, labels)
 
@@ -201,7 +201,7 @@ def roc_auc_score(
 ) -> Any:
     """Return the area under the ROC curve.
 
-    Two classes: that of the positive class (the greater one, if neither `pos_label` nor 1 says so); `max_fpr` for
+    Two classes: that of the positive class (the greater one, unless `pos_label` or the label 1 decides); `max_fpr` for
     `Cutoffs.partial_roc_auc`. Rows x classes: "ovr", each class against the rest, by class or averaged, see
     `ClassCutoffs.averaged`; or "ovo", the mean over pairs of classes of both directions (Hand and Till), "macro" or
     "weighted" by how many rows a pair has. Needs no probabilities: any scores do.

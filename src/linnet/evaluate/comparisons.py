@@ -17,7 +17,7 @@ class McNemar:
     """McNemar's test: do two models err equally often on the same rows?
 
     `only_a` and `only_b` count rows that only the first or only the second has right; rows that both have right or
-    wrong say nothing.
+    wrong do not count.
     """
 
     only_a: int
@@ -89,8 +89,8 @@ def compare(
 ) -> Comparison:
     """Compare two models by the paired bootstrap: both are measured on the same drawn rows.
 
-    The interval of the difference is that of percentiles. The p-value is twice the smaller part of draws on either side
-    of zero, where each side counts one more than it had. Metrics and options are those of `interval`.
+    The interval of the difference is that of percentiles. The p-value is twice the smaller share of draws on either
+    side of zero, where one is added to the count of each side. Metrics and options are those of `interval`.
     """
     level = check_level(level)
     first = measure(metric, y_true, predictions_a, **options)

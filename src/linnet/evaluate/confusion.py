@@ -25,7 +25,8 @@ from linnet.evaluate.inputs import (
 from linnet.evaluate.rates import Rates, check_beta, divide
 
 AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
-_MOST_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
+_MAX_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
+_CORNER = "actual \\ predicted"
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def mean_of_known(values: Floats, weights: Floats) -> float:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts (or weights) of rows by true class (rows) and predicted class (columns). Two of them add."""
+    """Counts (or weights) of rows by actual class (rows) and predicted class (columns). Two of them add up by `+`."""
 
     classes: Array
     counts: Floats
@@ -124,20 +125,29 @@ class Confusion:
         sample_weight: object = None,
         all_zero: bool = False,
     ) -> "Confusion":
-        """Count. `labels` may name classes that do not occur; those that do are always there, all in sorted order.
+        """Count rows.
 
-        `all_zero`: weights may all be 0, as in a chunk that is to be added to others.
+        Parameters
+        ----------
+        y_true, y_pred : array of one class per row
+            Actual and predicted classes.
+        labels : array or None
+            Classes that may not occur; those that do are always counted, all in sorted order.
+        sample_weight : array of one weight per row, or None
+            A row of weight w counts as w rows.
+        all_zero : bool
+            Whether weights may all be 0, as in a chunk that is to be added to others.
         """
-        truth = as_column(y_true, "y_true")
-        said = as_column(y_pred, "y_pred", len(truth))
-        classes = all_classes([("y_true", truth), ("y_pred", said)], labels)
-        weights = row_weights(sample_weight, len(truth), all_zero=all_zero)
-        if len(classes) > _MOST_CLASSES:
+        actual = as_column(y_true, "y_true")
+        predicted = as_column(y_pred, "y_pred", len(actual))
+        classes = all_classes([("y_true", actual), ("y_pred", predicted)], labels)
+        weights = row_weights(sample_weight, len(actual), all_zero=all_zero)
+        if len(classes) > _MAX_CLASSES:
             raise DataError(
-                f"y_true and y_pred have {len(classes)} classes, more than {_MOST_CLASSES}: are they labels?"
+                f"y_true and y_pred have {len(classes)} classes, more than {_MAX_CLASSES}: are they labels?"
             )
         counts = np.zeros((len(classes), len(classes)))
-        core.count_pairs(codes_of(truth, classes, "y_true"), codes_of(said, classes, "y_pred"), weights, counts)
+        core.count_pairs(codes_of(actual, classes, "y_true"), codes_of(predicted, classes, "y_pred"), weights, counts)
         return cls(classes, counts)
 
     @property
@@ -161,12 +171,12 @@ class Confusion:
         return self.counts[np.ix_(places, places)]
 
     def normalized(self, by: str | None) -> Floats:
-        """Return parts of each true class ("true"), of each predicted one ("pred"), of all rows ("all"), or counts."""
+        """Return shares of each actual class ("true"), each predicted one ("pred") or all rows ("all"), or counts."""
         return _normalized(self.counts, by)
 
     @property
     def accuracy(self) -> float:
-        """Part of the rows on the diagonal."""
+        """The share of rows classified correctly."""
         return float(formulas.accuracy(self._counts, or_nan))
 
     @property
@@ -176,10 +186,7 @@ class Confusion:
 
     @property
     def mcc(self) -> float:
-        """Matthews' correlation of truth and prediction, (c s - Σ p t) / sqrt((s² - Σ p²) (s² - Σ t²)); 0 if 0 / 0.
-
-        s is the number of rows, c that of right ones, p and t those predicted as and truly of each class.
-        """
+        """Matthews' correlation of actual and predicted class, from -1 to 1; 0 if it is 0 / 0. See `formulas.mcc`."""
         return float(formulas.mcc(self._counts, or_nan))
 
     @property
@@ -208,7 +215,7 @@ class Confusion:
         """Return precision, recall and F-beta by class.
 
         `negative_class`: this class is "nothing", as O in entity tagging; the others are kinds of positive, and only
-        they are scored and averaged. A positive that is called negative is still a miss, and a negative called
+        they are scored and averaged. A positive predicted as negative is still a miss, and a negative predicted as
         positive still a false alarm.
         """
         beta = check_beta(beta)
@@ -232,9 +239,9 @@ class Confusion:
         names = [str(plain(label)) for label in self.classes]
         cells = [[f"{count:.10g}" for count in row] for row in self.counts]
         widths = [max(map(len, (name, *column))) for name, *column in zip(names, *cells, strict=True)]
-        side = max(len("true \\ said"), *map(len, names))
+        side = max(len(_CORNER), *map(len, names))
         lines = []
-        for name, row in zip(["true \\ said", *names], [names, *cells], strict=True):
+        for name, row in zip([_CORNER, *names], [names, *cells], strict=True):
             lines.append(f"{name:{side}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
         return "\n".join(lines)
 
@@ -246,4 +253,4 @@ def _normalized(counts: Floats, by: str | None) -> Floats:
         raise unknown_name("normalize", by, ("true", "pred", "all"))
     axis = {"true": 1, "pred": 0, "all": None}[by]
     under = np.broadcast_to(counts.sum(axis=axis, keepdims=True), counts.shape)
-    return divide(counts, under, 0.0, "part")
+    return divide(counts, under, 0.0, "share")

@@ -20,7 +20,7 @@ from linnet.evaluate.rates import Rates, check_beta
 class Cutoffs:
     """Every distinct score, from the highest down, with the weight of positives and negatives at or above it.
 
-    "Positive" is said of rows whose score is at least the threshold. All curves, areas and best thresholds follow.
+    Rows whose score is at least the threshold are predicted as positive. All curves, areas and best thresholds follow.
     """
 
     thresholds: Floats
@@ -33,7 +33,7 @@ class Cutoffs:
     ) -> "Cutoffs":
         """Sort the scores once. Rows of weight 0 count for nothing, and their scores are no cut-offs.
 
-        One score a row, or the two columns of `predict_proba`, of which that of the positive class is taken.
+        One score per row, or the two columns of `predict_proba`, of which that of the positive class is taken.
         """
         rows = binary(y_true, y_score, pos_label)
         return cls.counted(rows.scores, rows.flags, row_weights(sample_weight, len(rows.flags)))
@@ -168,12 +168,12 @@ class Cutoffs:
         return fpr, tpr, np.append(np.inf, thresholds)
 
     def gain_curve(self) -> tuple[Floats, Floats]:
-        """Return the part of rows with the highest scores, and the part of all positives among them, from (0, 0)."""
+        """Return the share of rows with the highest scores, and the share of all positives among them, from (0, 0)."""
         rows = self.tp + self.fp
         return np.append(0.0, rows / rows[-1]), np.append(0.0, self.recall)
 
     def at(self, threshold: float) -> Rates:
-        """Return all rates where "positive" is said from this score on."""
+        """Return all rates where positive is predicted from this score on."""
         threshold = check_number(threshold, "threshold", at_most=np.inf)
         above = int(np.searchsorted(-self.thresholds, -threshold, side="right"))
         tp, fp = (float(self.tp[above - 1]), float(self.fp[above - 1])) if above else (0.0, 0.0)
@@ -189,7 +189,7 @@ class Cutoffs:
 
 def _warn_one_class(what: str, positives: float) -> None:
     lacking = "negatives" if positives else "positives"
-    warn(f"y_true has no {lacking}: {what} says nothing", DataWarning)
+    warn(f"y_true has no {lacking}: {what} is meaningless", DataWarning)
 
 
 def precision_recall_curve(
@@ -221,7 +221,7 @@ def roc_curve(
 def cumulative_gain_curve(
     y_true: object, y_score: object, *, pos_label: object = None, sample_weight: object = None
 ) -> tuple[Floats, Floats]:
-    """Return parts of rows by falling score, and the part of all positives found in them."""
+    """Return shares of rows by falling score, and the share of all positives found among them."""
     return Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight).gain_curve()
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a model's answers, made and used as scikit-learn's displays: from_estimator, from_predictions, plot."""
+"""Charts of a model's predictions, made and used as scikit-learn's displays: from_estimator, from_predictions, plot."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from linnet.evaluate.inputs import Floats, place_of, plain
 from linnet.evaluate.probabilities import Calibration, calibration
 from linnet.pictures import new_axes
 
-_MOST_POINTS = 2000  # of a drawn curve: more cannot be seen, and take long to draw
-_MOST_NAMED = 10  # curves that the legend names
+_MAX_POINTS = 2000  # of a drawn curve: more cannot be seen, and take long to draw
+_MAX_NAMED_CURVES = 10  # curves that the legend names
 _RESPONSES = ("predict_proba", "decision_function")
 
 
@@ -48,15 +48,15 @@ class Curve:
 
 def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Leave out points that would be drawn over others."""
-    if len(x) <= _MOST_POINTS:
+    if len(x) <= _MAX_POINTS:
         return x, y
     along = np.cumsum(np.append(0.0, np.abs(np.diff(x)) + np.abs(np.diff(y))))
-    keep = np.unique(np.searchsorted(along, np.linspace(0, along[-1], _MOST_POINTS)).clip(max=len(x) - 1))
+    keep = np.unique(np.searchsorted(along, np.linspace(0, along[-1], _MAX_POINTS)).clip(max=len(x) - 1))
     return x[keep], y[keep]
 
 
 class CurveDisplay(ABC):
-    """One curve, or one a class, of scores."""
+    """One curve, or one per class, of scores."""
 
     lines_: list[Any]
 
@@ -75,7 +75,7 @@ class CurveDisplay(ABC):
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw from scores of any library: one a row, or rows x classes for a curve a class against the rest."""
+        """Draw from scores of any library: one per row, or rows x classes for one curve per class against the rest."""
         if is_table(y_true, y_score):
             several = ClassCutoffs(y_true, y_score, sample_weight=sample_weight)
             labels = several.classes.tolist()
@@ -117,7 +117,7 @@ class CurveDisplay(ABC):
         self.figure_ = self.ax_.figure
         self._background(self.ax_, options)
         self.lines_ = []
-        many = len(self.curves) > _MOST_NAMED
+        many = len(self.curves) > _MAX_NAMED_CURVES
         how = {"linewidth": 1.0, "alpha": 0.5} if many else {"linewidth": 1.8}
         for curve in self.curves:
             x, y, text = self._points(curve.cutoffs)
@@ -140,7 +140,7 @@ class CurveDisplay(ABC):
 
     @abstractmethod
     def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
-        """x, y and what the legend says of a curve."""
+        """x, y and what the legend shows of a curve."""
 
 
 class RocCurveDisplay(CurveDisplay):
@@ -178,8 +178,8 @@ class PrecisionRecallDisplay(CurveDisplay):
             )  # fmt: skip
         if len(self.curves) == 1:
             cutoffs = self.curves[0].cutoffs
-            part = cutoffs.positives / (cutoffs.positives + cutoffs.negatives)
-            ax.axhline(part, color="0.6", linestyle=(0, (4, 3)), linewidth=1, label=f"chance ({part:.3f})")
+            share = cutoffs.positives / (cutoffs.positives + cutoffs.negatives)
+            ax.axhline(share, color="0.6", linestyle=(0, (4, 3)), linewidth=1, label=f"chance ({share:.3f})")
         ax.set(xlabel="recall", ylabel="precision")
 
     def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
@@ -190,7 +190,7 @@ class PrecisionRecallDisplay(CurveDisplay):
         """Draw the curves, and the best F-beta of each as a point."""
         super().plot(ax, **{"drawstyle": "steps-pre", **options})
         for curve, line in zip(self.curves, self.lines_, strict=True):
-            if len(self.curves) > _MOST_NAMED:
+            if len(self.curves) > _MAX_NAMED_CURVES:
                 break
             threshold, best = curve.cutoffs.best_f(self._beta)
             rates = curve.cutoffs.at(threshold)
@@ -208,15 +208,15 @@ class PrecisionRecallDisplay(CurveDisplay):
 
 
 class GainDisplay(CurveDisplay):
-    """The part of all positives found in the part of rows with the highest scores."""
+    """The share of all positives found among the share of rows with the highest scores."""
 
     def _background(self, ax: Any, options: dict[str, Any]) -> None:
         ax.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="chance")
         if len(self.curves) == 1:
             cutoffs = self.curves[0].cutoffs
-            part = cutoffs.positives / (cutoffs.positives + cutoffs.negatives)
-            ax.plot([0, part, 1], [0, 1, 1], color="0.8", linewidth=1, label="perfect")
-        ax.set(xlabel="part of rows, by falling score", ylabel="part of positives found")
+            share = cutoffs.positives / (cutoffs.positives + cutoffs.negatives)
+            ax.plot([0, share, 1], [0, 1, 1], color="0.8", linewidth=1, label="perfect")
+        ax.set(xlabel="share of rows, highest scores first", ylabel="share of positives found")
 
     def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
         rows, found = cutoffs.gain_curve()
@@ -224,7 +224,7 @@ class GainDisplay(CurveDisplay):
 
 
 class ConfusionMatrixDisplay:
-    """A confusion matrix as coloured counts, with the part of each true class in small print."""
+    """A confusion matrix as coloured counts, with the share of each actual class in small print."""
 
     def __init__(self, confusion: Confusion) -> None:
         self.confusion = confusion
@@ -255,7 +255,7 @@ class ConfusionMatrixDisplay:
     def plot(
         self, ax: Any = None, *, normalize: str | None = None, cmap: str = "Blues", colorbar: bool = False
     ) -> Self:
-        """Draw counts, or parts ("true", "pred", "all"); colours show the part of each true class."""
+        """Draw counts, or shares ("true", "pred", "all"); colours show the share of each actual class."""
         names = [str(plain(label)) for label in self.confusion.classes]
         count = len(names)
         side = min(12.0, max(4.2, 0.62 * count + 1.8))
@@ -283,7 +283,7 @@ class ConfusionMatrixDisplay:
         how: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
         self.ax_.set_xticks(list(ticks), shown, **how)
         self.ax_.set_yticks(list(ticks), shown)
-        self.ax_.set(xlabel="predicted class", ylabel="true class")
+        self.ax_.set(xlabel="predicted class", ylabel="actual class")
         self.ax_.tick_params(length=0)
         for spine in self.ax_.spines.values():
             spine.set_visible(False)
@@ -334,7 +334,7 @@ class CalibrationDisplay:
         self.ax_.plot(d.predicted[full], d.observed[full], "o-", markersize=5, linewidth=1.8, label=label)
         self.ax_.set(
             xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal", xlabel="predicted probability",
-            ylabel="part of positives",
+            ylabel="share of positives",
         )  # fmt: skip
         for side in ("top", "right"):
             self.ax_.spines[side].set_visible(False)

@@ -20,7 +20,7 @@ _SMALL_RANGE = 1 << 16  # whole numbers within such a range are counted, not sor
 
 
 def as_column(y: object, name: str, rows: int | None = None, *, quantity: bool = False) -> Array:
-    """Return one label a row, without gaps; numbers are whole, unless they may be of a quantity."""
+    """Return one label per row, without missing values; numbers are whole, unless they may be of a quantity."""
     check_unmasked(y, name)
     try:
         column: Array = np.asarray(y)
@@ -30,10 +30,10 @@ def as_column(y: object, name: str, rows: int | None = None, *, quantity: bool =
         column = column[:, 0]
     if column.ndim == 2:
         raise DataError(
-            f"{name} must have one label a row, got shape {column.shape}: of one-hot rows give {name}.argmax(axis=1)"
+            f"{name} must have one label per row, got shape {column.shape}: of one-hot rows give {name}.argmax(axis=1)"
         )
     if column.ndim != 1:
-        raise DataError(f"{name} must have one label a row, got shape {column.shape}")
+        raise DataError(f"{name} must have one label per row, got shape {column.shape}")
     if len(column) == 0:
         raise DataError(f"{name} is empty: a metric needs at least one row")
     if rows is not None and len(column) != rows:
@@ -225,7 +225,7 @@ def _positive_column(known: list[Any], positive: Any, name: str) -> int:
 
 
 def as_scores(scores: object, rows: int, name: str = "y_score") -> Array:
-    """Return one finite score a row, in float32 or float64."""
+    """Return one finite score per row, in float32 or float64."""
     table = as_score_table(scores, rows, name)
     if table.shape[1] != 1:
         raise DataError(f"{name} has {table.shape[1]} columns: give the one of the positive class")
@@ -249,7 +249,7 @@ def as_score_table(scores: object, rows: int, name: str = "y_score") -> Array:
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
-        raise DataError(f"{name} must have one score a row, or one a row and class, got shape {table.shape}")
+        raise DataError(f"{name} must have one score per row, or one per row and class, got shape {table.shape}")
     if len(table) != rows:
         raise DataError(f"{name} has {len(table)} rows, but y_true has {rows}")
     if table.shape[1] == 0:
@@ -276,7 +276,7 @@ def dense(y: object) -> Any:
 
 
 def is_indicator(y_true: object) -> bool:
-    """Whether rows may have several labels: a table of 0 and 1, a column a label."""
+    """Whether rows may have several labels: a table of 0 and 1 with one column per label."""
     shape: tuple[int, ...] = getattr(y_true, "shape", ())
     if isinstance(y_true, list | tuple) and y_true and isinstance(y_true[0], list | tuple | np.ndarray):
         shape = (len(y_true), len(y_true[0]))
@@ -302,7 +302,7 @@ def as_indicator(y: object, name: str, like: tuple[int, ...] | None = None) -> F
 
 
 def row_weights(sample_weight: object, rows: int, *, all_zero: bool = False) -> Floats | None:
-    """Return one finite weight of at least 0 a row, not all of them 0 unless that is allowed, as in a chunk."""
+    """Return one finite weight of at least 0 per row, not all of them 0 unless that is allowed, as in a chunk."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)

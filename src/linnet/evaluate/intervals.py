@@ -42,8 +42,8 @@ def check_level(level: object) -> float:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """Return a generator: from a whole number (the same draws each time), None (new ones), a Generator itself, or one
-    that draws from a RandomState, which goes on with it.
+    """Return a generator from a whole number (the same draws each time), None (new ones), a Generator, or a
+    RandomState, whose stream of numbers it continues.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)
@@ -57,7 +57,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def percentiles(draws: Floats, level: float) -> tuple[float, float]:
-    """Return the limits between which that part of the draws lies; NaN among them count for nothing."""
+    """Return the limits between which that share of the draws lies; NaN are left out."""
     known = draws[~np.isnan(draws)]
     if not len(known):
         return float("nan"), float("nan")

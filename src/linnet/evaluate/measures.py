@@ -34,7 +34,7 @@ class Measure(ABC):
 
     @abstractmethod
     def of(self, times: Floats | None) -> float:
-        """Return its value where row i is there times[i] times (None: as often as its weight says); NaN if 0 / 0."""
+        """Return its value where row i is there times[i] times (None: as often as its weight); NaN if 0 / 0."""
 
     def limits(self, level: float) -> Limits:
         """Return the limits of a confidence interval in closed form, and the name of the method."""
@@ -63,13 +63,13 @@ def normal_quantile(level: float) -> float:
     return float(stats.norm.ppf((1 + level) / 2))
 
 
-def wilson(part: float, n: float, level: float) -> tuple[float, float]:
-    """Return Wilson's interval of a proportion: all p with |part - p| <= z sqrt(p (1 - p) / n)."""
+def wilson(share: float, n: float, level: float) -> tuple[float, float]:
+    """Return Wilson's interval of a proportion: all p with |share - p| <= z sqrt(p (1 - p) / n)."""
     if n <= 0:
         return 0.0, 1.0
     z2 = normal_quantile(level) ** 2
-    middle = (part + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (part * (1 - part) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
 

@@ -46,10 +46,10 @@ class Reported(Flag):
 
 @dataclass(frozen=True)
 class Compared:
-    """Targets and what is predicted of the same rows."""
+    """Targets and predictions of the same rows."""
 
     y: Array  # labels, rows x labels of 0 and 1, or numbers: one per row, or rows x outputs
-    predicted: Array  # the same
+    predicted: Array  # likewise
     proba: Array | None = None  # rows x classes, or of the positive class, if there are any
     classes: Array | None = None  # the second of two is the positive one
     weights: Array | None = None  # 1 each if there are none
@@ -136,12 +136,14 @@ class Metric:
     of_positive: bool = False  # of two classes it is that of the positive one alone
     averaged: bool = False  # of several classes or labels it is the mean over them ("macro")
     reported: Reported = Reported.NEVER  # the first metric that a kind of targets is reported with chooses models
+    headline: Reported = Reported.NEVER  # the kinds of targets whose reports have it at the top
     title: str = ""  # what people call it, if it is not its name
-    meaning: str = ""  # what it says, in a few words
+    is_proper_name: bool = False  # whether that keeps its capital inside a sentence
+    meaning: str = ""  # in a few words
     share: bool = False  # whether it is between 0 and 1, with 1 the best
     objective: "Callable[[float], Objective] | None" = None  # of thresholds tuned for it, by the share of positive rows
     accumulator: str = ""  # the class of `linnet.evaluate` that has it of data in chunks
-    complete: bool = True  # whether its name says all: the mean cost is also one of costs
+    complete: bool = True  # whether its name is enough: the mean cost also needs costs
     any_head: bool = False  # whether means of any head are taken for classes, as in Keras
     labels: bool | None = None  # whether a network's outputs are labels, or classes; None: as the head has it
 
@@ -168,6 +170,12 @@ class Metric:
     def in_words(self) -> str:
         """What people call it."""
         return self.title or self.name.replace("_", " ").capitalize()
+
+    def in_text(self) -> str:
+        """What people call it inside a sentence."""
+        words = self.in_words()
+        lower = words[1:2].islower() and not self.is_proper_name  # ROC AUC and R² keep their capitals
+        return words[0].lower() + words[1:] if lower else words
 
     def measure(self, rows: Compared) -> "Measure":
         """The metric prepared for rows: its value on resampled rows, and its limits in closed form."""
@@ -239,7 +247,7 @@ class Metric:
 
     def _check_head(self, name: str, head: Head, outputs: int, labels: bool) -> None:
         if self.labels is False and outputs < 2:
-            raise ConfigError(f"{name} needs one output a class: for a single output use 'binary_accuracy'")
+            raise ConfigError(f"{name} needs one output per class: for a single output use 'binary_accuracy'")
         if not (head.classifies or self.any_head):
             raise ConfigError(
                 f"the metric {name} is for classes, and this model predicts numbers: choose 'rmse' or 'r2'"
@@ -248,7 +256,7 @@ class Metric:
             raise ConfigError(f"the metric {name} needs probabilities, which a perceptron does not have: choose 'f1'")
         if not self.averaged and outputs > 1 and labels:
             raise ConfigError(
-                f"the metric {name} needs one class a row, not {outputs} yes/no labels: choose 'f1' or 'loss'"
+                f"the metric {name} needs one class per row, not {outputs} yes/no labels: choose 'f1' or 'loss'"
             )
         if not self.averaged and outputs > 1 and self.of_positive:
             raise ConfigError(f"the metric {name} is of one class of two, and there are {outputs}: choose 'f1'")
@@ -278,7 +286,7 @@ class NamedMetric:
     name: str
     compute: Callable[[Array, Rows], float]
     greater_is_better: bool = True
-    guessed: bool = False  # nothing says whether greater is better
+    guessed: bool = False  # whether the direction is a guess
 
     def __call__(self, mean: Array, rows: Rows) -> float:
         """Its value."""

@@ -219,7 +219,7 @@ _add(
     "log_loss",
     _mean_surprise,
     prepare=_of_losses("log_loss_measure"),
-    reported=_CLASSES | Reported.COUNTS,  # means alone do not tell how far counts spread around them
+    reported=_CLASSES | Reported.COUNTS,  # means alone do not show how far counts spread around them
     of_distribution=True,
     meaning="surprise at the actual class or count, −log of its predicted probability; 0 is perfect",
     accumulator="ProbabilityAccumulator",
@@ -228,6 +228,7 @@ _add(
     _RIGHT,
     "accuracy",
     reported=_CLASSES,
+    headline=_CLASSES,
     meaning="share of rows classified correctly",
     accumulator="ConfusionAccumulator",
     aliases=["acc"],
@@ -246,6 +247,7 @@ _add(
     _f_beta("f1", 1.0),
     "f1",
     reported=_CLASSES,
+    headline=Reported.MANY_CLASSES,
     meaning="harmonic mean of precision and recall",
     aliases=["harmonic_mean"],
 )
@@ -255,8 +257,9 @@ _add(
     _area("roc_auc_score"),
     prepare=_of_scores("RocArea"),
     reported=_CLASSES,
+    headline=_CLASSES,
     title="ROC AUC",
-    meaning="how often the likelier of two rows is the right one; 0.5 is chance",
+    meaning="how often a positive row has a higher score than a negative one; 0.5 is chance",
 )
 _add(
     _OF_CLASS,
@@ -283,6 +286,7 @@ _add(
     _area("average_precision_score"),
     prepare=_of_scores("AveragePrecision"),
     reported=_TWO,
+    headline=_TWO,
     meaning="mean precision over all recalls",
 )
 _add(_AREA, "pr_auc", _area("pr_auc_score"), prepare=_of_scores("PrecisionRecallArea"))
@@ -374,12 +378,15 @@ def r2(rows: Compared) -> float:
     return float((1 - ratio).mean())
 
 
-_ERROR = Metric("", None, False, Needs.NUMBERS, reported=Reported.COUNTS | Reported.NUMBER)
+_NUMBERS = Reported.COUNTS | Reported.NUMBER
+_ERROR = Metric("", None, False, Needs.NUMBERS, reported=_NUMBERS, headline=_NUMBERS)
 _add(
     _ERROR,
     "poisson_deviance",
     poisson_deviance,
     reported=Reported.COUNTS,
+    headline=Reported.NEVER,
+    is_proper_name=True,
     meaning="mean distance of counts from their predicted means; 0 is perfect",
 )
 _add(
@@ -398,7 +405,9 @@ _add(
     aliases=["mean_absolute_error"],
 )
 _add(_ERROR, "r2", r2, greater_is_better=True, title="R²", meaning="share of the variance that is explained")
-_add(_ERROR, "mse", mean_squared_error, reported=Reported.NEVER, aliases=["mean_squared_error"])
+_add(
+    _ERROR, "mse", mean_squared_error, reported=Reported.NEVER, headline=Reported.NEVER, aliases=["mean_squared_error"]
+)
 
 # ---- of a training ----
 
@@ -414,8 +423,8 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
     """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
 
     A function is taken to be better the greater it is, unless its name ends in error, loss, deviance or the like, as
-    scikit-learn's do; a name that says neither gets a warning where it decides. `NamedMetric` says what is better. The
-    metrics by name heed the weights of rows.
+    scikit-learn's do; a name with neither ending gets a warning where it decides. `NamedMetric` states the direction.
+    Metrics by name take the weights of rows into account.
     """
     if isinstance(metric, NamedMetric):
         return metric
@@ -430,7 +439,7 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
 
 
 def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
-    """A function of (targets, means) with the direction that its name tells."""
+    """A function of (targets, means) with the direction that its name implies."""
     named: Any = function
     while isinstance(named, partial):  # with some arguments filled in it is still the same metric
         named = named.func
@@ -444,7 +453,7 @@ def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
         except (TypeError, ValueError) as error:
             raise ConfigError(
                 f"the metric {name} cannot take the targets and the predicted means, probabilities for classes: "
-                f"{error}; metrics of the classes said go by name, such as 'accuracy' or 'f1'"
+                f"{error}; metrics of predicted classes are given by name, such as 'accuracy' or 'f1'"
             ) from error
 
     return NamedMetric(name, compute, not falls, guessed)

@@ -31,7 +31,7 @@ def row_losses(
     """Return the loss ("log" or "brier") of each row, and the number of columns of probabilities.
 
     One column is the probability of the positive class; several are those of the sorted classes. Log loss: -log of the
-    probability of the true class, kept above float64's epsilon. Brier: (p - t)² of one column, Σ_k (p_k - t_k)² of
+    probability of the actual class, kept above float64's epsilon. Brier: (p - t)² of one column, Σ_k (p_k - t_k)² of
     several.
     """
     column = as_column(y_true, "y_true")
@@ -55,7 +55,7 @@ def row_losses(
 
 
 def _positive(column: Array, labels: object, pos_label: object) -> Any:
-    """The label whose probability one column gives: the greater one of two, if nothing else is said."""
+    """The label whose probability one column gives: the greater one of two, unless another is named."""
     known = all_classes([("y_true", column)], None if labels is None else sorted_labels(labels))
     if len(known) > 2:
         raise DataError(f"y_proba has one column, but there are {len(known)} classes: give rows x classes")
@@ -79,7 +79,7 @@ def log_loss(
     sample_weight: object = None,
     labels: object = None,
 ) -> float:
-    """Return the mean (or, not normalized, the sum) of -log(probability of the true class)."""
+    """Return the mean (or, not normalized, the sum) of -log(probability of the actual class)."""
     losses, _ = row_losses(y_true, y_proba, "log", labels=labels)
     weights = row_weights(sample_weight, len(losses))
     if normalize:
@@ -110,9 +110,9 @@ def brier_score_loss(
 
 @dataclass(frozen=True)
 class Calibration:
-    """A reliability diagram: by bin of predicted probability, what was predicted and what happened.
+    """A reliability diagram: by bin of predicted probability, the predicted and the observed share of positives.
 
-    `weight`, `predicted` (mean probability) and `observed` (part of positives) of every bin; `edges` are their limits.
+    `weight`, `predicted` (mean probability) and `observed` (share of positives) of every bin; `edges` are their limits.
     Bins without rows have weight 0 and NaN.
     """
 
@@ -196,7 +196,7 @@ def calibration_curve(
     strategy: str = "uniform",
     sample_weight: object = None,
 ) -> tuple[Floats, Floats]:
-    """Return the observed and the predicted part of positives of the bins that have rows; see `calibration`."""
+    """Return the observed and the predicted share of positives of the bins that have rows; see `calibration`."""
     diagram = calibration(
         y_true, y_proba, pos_label=pos_label, sample_weight=sample_weight, n_bins=n_bins, strategy=strategy
     )

@@ -16,7 +16,7 @@ from linnet.evaluate.inputs import ZeroDivision, check_zero_division
 
 
 def divide(over: Array, under: Array, zero_division: ZeroDivision, what: str, names: Any = None) -> Array:
-    """Return over / under; where under is 0 the policy decides, and a warning or an error says of what, and for whom.
+    """Return over / under; where under is 0 the policy decides, and a warning or an error names what and which class.
 
     `zero_division`: the value to use (0, 1 or NaN), "warn" for 0 with a DataWarning, "raise" for a DataError.
     """
@@ -28,8 +28,8 @@ def divide(over: Array, under: Array, zero_division: ZeroDivision, what: str, na
         of = f" of {', '.join(map(repr, chosen[:10]))}{' and others' * (len(chosen) > 10)}" if chosen else ""
         message = f"{what}{of} is 0 / 0"
         if policy == "raise":
-            raise DataError(f"{message}: set zero_division to the value it shall have")
-        warn(f"{message}, taken as 0: zero_division=0 says so without a warning", DataWarning)
+            raise DataError(f"{message}: set zero_division to the value that it should have")
+        warn(f"{message}, taken as 0: zero_division=0 does so without a warning", DataWarning)
     fill = 0.0 if isinstance(policy, str) else policy
     dtype = np.result_type(over, under, np.float64)
     return np.divide(over, under, out=np.full(over.shape, fill, dtype), where=~empty)
@@ -45,7 +45,7 @@ def check_beta(beta: object) -> float:
 class Rates:
     """All rates of one positive class against the rest, from its four counts (or weights).
 
-    | | said positive | said negative |
+    | | predicted positive | predicted negative |
     |---|---|---|
     | positive | `tp` | `fn`: Type II errors, misses |
     | negative | `fp`: Type I errors, false alarms | `tn` |
@@ -74,12 +74,12 @@ class Rates:
 
     @property
     def type_1_errors(self) -> float:
-        """Negatives that were called positive: false positives."""
+        """Negatives predicted as positive: false positives."""
         return self.fp
 
     @property
     def type_2_errors(self) -> float:
-        """Positives that were called negative: false negatives."""
+        """Positives predicted as negative: false negatives."""
         return self.fn
 
     @property
@@ -89,12 +89,12 @@ class Rates:
 
     @property
     def precision(self) -> float:
-        """TP / (TP + FP): the part of the positive answers that is right."""
+        """TP / (TP + FP): the share of rows predicted as positive that are."""
         return self._rate(formulas.precision)
 
     @property
     def recall(self) -> float:
-        """TP / (TP + FN): the part of the positives that is found; also sensitivity, true positive rate, power."""
+        """TP / (TP + FN): the share of positive rows that are found; also sensitivity, true positive rate, power."""
         return self._rate(formulas.recall)
 
     sensitivity = recall
@@ -102,7 +102,7 @@ class Rates:
 
     @property
     def specificity(self) -> float:
-        """TN / (TN + FP): the part of the negatives that is left alone."""
+        """TN / (TN + FP): the share of negative rows predicted as negative."""
         return self._rate(formulas.specificity)
 
     @property
@@ -156,8 +156,8 @@ class Rates:
     def __str__(self) -> str:
         known = replace(self, zero_division=math.nan)  # printing neither warns nor raises
         counts = (f"{count:g}" for count in (self.tp, self.fn, self.fp, self.tn))
-        tp, fn, fp, tn = (f"{count:>14}" for count in counts)
-        lines = ["          said positive  said negative", f"positive {tp} {fn}", f"negative {fp} {tn}", ""]
+        tp, fn, fp, tn = (f"{count:>18}" for count in counts)
+        lines = [" " * 9 + "predicted positive predicted negative", f"positive {tp} {fn}", f"negative {fp} {tn}", ""]
         for name in ("precision", "recall", "specificity", "accuracy", "balanced_accuracy", "f1", "mcc"):
             value = getattr(known, name)
             lines.append(f"{name.replace('_', ' '):18} {'0 / 0' if math.isnan(value) else f'{value:.4f}'}")
@@ -169,9 +169,9 @@ class Rates:
 def means_table(pairs: Any = ((0.01, 1.0), (0.1, 0.9), (0.5, 0.5), (0.6, 0.8))) -> str:
     """Return a small table of the three means of precision and recall that shows why the harmonic one is used.
 
-    Calling everything positive has recall 1, and as precision the part of positives, say 1 %. The arithmetic mean
-    rewards that with 50.5 %, the geometric mean with 10 %, the harmonic mean with 2 %: it is never more than twice the
-    smaller of the two.
+    Predicting positive for every row has recall 1, and as precision the share of positives, say 1 %. The arithmetic
+    mean rewards that with 50.5 %, the geometric mean with 10 %, the harmonic mean with 2 %: it is never more than twice
+    the smaller of the two.
     """
     lines = ["precision  recall  arithmetic  geometric  harmonic (F1)"]
     for precision, recall in pairs:

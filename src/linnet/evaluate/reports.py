@@ -1,4 +1,4 @@
-"""A full report: confusion, all averages, curves with areas, and the best threshold, from one sort a class."""
+"""A full report: confusion, all averages, curves with areas, and the best threshold, from one sort per class."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from linnet.evaluate.confusion import ClassScores, Confusion
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, ZeroDivision, as_column, binary, plain, row_weights
 
-_MOST_SHOWN = 10  # classes of a confusion matrix that is printed
+_MAX_CLASSES_SHOWN = 10  # classes of a confusion matrix that is printed
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Report:
     """All metrics of scores: `confusion`, `scores` by class with averages, areas and best F-beta thresholds by class.
 
     Two classes: `roc_auc`, `average_precision`, `pr_auc`, `best_threshold` and `best_f` have one entry, that of the
-    positive class, and `cutoffs` has all curves. Several classes: one entry a class, each against the rest.
+    positive class, and `cutoffs` has all curves. Several classes: one entry per class, each against the rest.
     """
 
     confusion: Confusion
@@ -39,7 +39,7 @@ class Report:
         c = self.confusion
         lines = [f"Decision: {at}.", "", str(self.scores), ""]
         lines.append(f"accuracy {c.accuracy:.4f}, balanced {c.balanced_accuracy:.4f}, Matthews {c.mcc:.4f}")
-        if len(c.classes) <= _MOST_SHOWN:
+        if len(c.classes) <= _MAX_CLASSES_SHOWN:
             lines += ["", str(c)]
         width = max(5, *(len(str(plain(label))) for label in self.labels))
         lines += ["", f"{'':{width}}  ROC AUC  average precision  PR area  best F{self.scores.beta:g}  at threshold"]
@@ -64,15 +64,15 @@ def report(
 ) -> Report:
     """Return confusion, averages, curves with areas and best F-beta thresholds of scores.
 
-    One score a row, or the two columns of `predict_proba`: "positive" is said from `threshold` on; by default 0.5 if
-    all scores lie in [0, 1], else 0. Three columns or more: the class of the highest score is said.
+    One score per row, or the two columns of `predict_proba`: positive is predicted from `threshold` on; by default 0.5
+    if all scores lie in [0, 1], else 0. Three columns or more: the class of the highest score is predicted.
     """
     if is_table(y_true, y_score):
         if threshold is not None:
             raise ConfigError("threshold: rows x classes of scores are decided by the highest")
         several = ClassCutoffs(as_column(y_true, "y_true"), y_score, labels=labels, sample_weight=sample_weight)
-        said = several.classes[several.scores.argmax(axis=1)]
-        confusion = Confusion.of(y_true, said, labels=several.classes, sample_weight=several.weights)
+        predicted = several.classes[several.scores.argmax(axis=1)]
+        confusion = Confusion.of(y_true, predicted, labels=several.classes, sample_weight=several.weights)
         found = [_areas(cutoffs, beta) for cutoffs in several]
         entries, cutoffs = several.classes, None
     else:

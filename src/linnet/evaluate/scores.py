@@ -23,7 +23,7 @@ from linnet.evaluate.rates import Rates, check_beta
 def confusion_matrix(
     y_true: object, y_pred: object, *, labels: object = None, sample_weight: object = None, normalize: str | None = None
 ) -> Array:
-    """Return counts by true (rows) and predicted class (columns); `normalize` by "true", "pred" or "all".
+    """Return counts by actual (rows) and predicted class (columns); `normalize` by "true", "pred" or "all".
 
     With `labels` those classes alone are counted, in that order.
     """
@@ -39,16 +39,17 @@ def confusion_matrix(
 
 
 def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sample_weight: object = None) -> float:
-    """Return the part of the rows whose class is right; with normalize=False their number.
+    """Return the share of rows classified correctly; with normalize=False their number.
 
-    Of rows x labels of 0 and 1 a row is right if all its labels are.
+    Of rows x labels of 0 and 1, a row counts as correct if all its labels are.
     """
     if is_indicator(y_true):
-        truth = as_indicator(y_true, "y_true")
-        right = (truth == as_indicator(y_pred, "y_pred", truth.shape)).all(axis=1)
-        weights = row_weights(sample_weight, len(truth))
+        actual = as_indicator(y_true, "y_true")
+        predicted = as_indicator(y_pred, "y_pred", actual.shape)
+        right = (actual == predicted).all(axis=1)
+        weights = row_weights(sample_weight, len(actual))
         if normalize:
-            return Compared(truth, truth, weights=weights).mean(right)
+            return Compared(actual, predicted, weights=weights).mean(right)
         return float((right if weights is None else right * weights).sum())
     confusion = Confusion.of(y_true, y_pred, sample_weight=sample_weight)
     return confusion.accuracy if normalize else float(confusion.counts.trace())
@@ -98,11 +99,24 @@ def precision_recall_fscore_support(
 ) -> tuple[Any, Any, Any, Any]:
     """Return precision, recall, F-beta and support, by class (average=None) or averaged (support is then None).
 
-    `labels`: the classes to score; all if not given. `pos_label`: the class scored by average="binary".
-    `average`: None, "binary", "micro", "macro", "weighted", or, of rows x labels of 0 and 1, "samples": the mean over
-    rows of what each row's labels give. `zero_division`: 0, 1 or NaN for what is 0 / 0, "warn" (0 and a DataWarning)
-    or "raise". `negative_class`: a class that is "nothing" and left out of what is scored and averaged; see
-    `Confusion.scores`.
+    Parameters
+    ----------
+    y_true, y_pred : array of one class per row, or rows x labels of 0 and 1
+        Actual and predicted classes.
+    beta : float
+        How many times as much recall counts as precision.
+    labels : array or None
+        The classes to score; None: all.
+    pos_label
+        The class scored by average="binary".
+    average : {None, "binary", "micro", "macro", "weighted", "samples"}
+        "samples", for rows x labels: the mean over rows of what each row's labels give.
+    sample_weight : array of one weight per row, or None
+        A row of weight w counts as w rows.
+    zero_division : {0, 1, NaN, "warn", "raise"}
+        The value of what is 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
+    negative_class
+        A class that means "nothing", left out of what is scored and averaged; see `Confusion.scores`.
     """
     scores, weights = _class_scores(
         y_true, y_pred, average, beta, labels, pos_label, sample_weight, zero_division, negative_class
@@ -147,8 +161,8 @@ def _class_scores(
             raise DataError(f"negative_class={negative_class!r} is the only label: no positives are left")
         pos_label = others[0]
     rates = confusion.rates(pos_label)
-    tp, said, support = (np.array([count]) for count in (rates.tp, rates.tp + rates.fp, rates.tp + rates.fn))
-    return ClassScores(np.array([pos_label]), tp, said, support, beta, zero_division), None
+    tp, predicted, support = (np.array([count]) for count in (rates.tp, rates.tp + rates.fp, rates.tp + rates.fn))
+    return ClassScores(np.array([pos_label]), tp, predicted, support, beta, zero_division), None
 
 
 def _label_scores(
@@ -163,23 +177,23 @@ def _label_scores(
     """Scores of rows that may have several labels: by label (a column), or by row for the average "samples"."""
     if average == "binary":
         raise ConfigError(
-            "average='binary' needs one class a row, and y_true has rows x labels: choose 'micro', 'macro', "
+            "average='binary' needs one class per row, and y_true has rows x labels: choose 'micro', 'macro', "
             "'weighted', 'samples' or None"
         )
-    truth = as_indicator(y_true, "y_true")
-    said = as_indicator(y_pred, "y_pred", truth.shape)
-    names = np.arange(truth.shape[1])
+    actual = as_indicator(y_true, "y_true")
+    found = as_indicator(y_pred, "y_pred", actual.shape)
+    names = np.arange(actual.shape[1])
     if labels is not None:
         wanted = as_column(labels, "labels")
         names = names[[place_of(label, names, "labels") for label in wanted.tolist()]]
-        truth, said = truth[:, names], said[:, names]
-    weights = row_weights(sample_weight, len(truth))
+        actual, found = actual[:, names], found[:, names]
+    weights = row_weights(sample_weight, len(actual))
     if average == "samples":
-        tp, predicted, support = (table.sum(axis=1, dtype=np.float64) for table in (truth & said, said, truth))
-        names = np.arange(len(truth))
+        tp, predicted, support = (table.sum(axis=1, dtype=np.float64) for table in (actual & found, found, actual))
+        names = np.arange(len(actual))
     else:
-        w = np.ones(len(truth)) if weights is None else weights
-        tp, predicted, support = ((w[:, None] * table).sum(axis=0) for table in (truth & said, said, truth))
+        w = np.ones(len(actual)) if weights is None else weights
+        tp, predicted, support = ((w[:, None] * table).sum(axis=0) for table in (actual & found, found, actual))
         weights = None
     return ClassScores(names, tp, predicted, support, beta, zero_division), weights
 

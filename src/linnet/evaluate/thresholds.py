@@ -38,7 +38,7 @@ class Threshold:
 
 
 class Objective(ABC):
-    """What a threshold shall achieve."""
+    """What a threshold should achieve."""
 
     needs_positives = True
 
@@ -80,7 +80,7 @@ class FBeta(Objective):
 @saved
 @dataclass(frozen=True)
 class RecallAtLeast(Objective):
-    """Recall of at least so much, with the highest precision; of several such thresholds the highest recall."""
+    """Recall of at least this much, with the highest precision; of several such thresholds the highest recall."""
 
     recall: float
 
@@ -100,9 +100,9 @@ class RecallAtLeast(Objective):
 @saved
 @dataclass(frozen=True)
 class PrecisionAtLeast(Objective):
-    """Precision of at least so much, with the highest recall; of several such thresholds the highest precision.
+    """Precision of at least this much, with the highest recall; of several such thresholds the highest precision.
 
-    Where no threshold has that precision, the most precise one is taken, and a DataWarning says so.
+    Where no threshold has that precision, the most precise one is taken, with a DataWarning.
     """
 
     precision: float
@@ -126,10 +126,10 @@ class PrecisionAtLeast(Objective):
 
 @saved
 class Cost(Objective):
-    """The lowest mean cost a row; `matrix[i][j]` is the cost of saying class j of a row of class i.
+    """The lowest mean cost per row; `matrix[i][j]` is the cost of predicting class j for a row of class i.
 
-    Two classes: rows and columns are (negative, positive). It may be best to never say positive: then the threshold is
-    infinite. Several classes: see `least_cost`.
+    Two classes: rows and columns are (negative, positive). It may be best never to predict positive: then the threshold
+    is infinite. Several classes: see `least_cost`.
     """
 
     needs_positives = False
@@ -172,7 +172,7 @@ def as_costs(matrix: object) -> Floats:
     except (TypeError, ValueError):
         costs = np.empty(0)
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or len(costs) < 2 or not np.isfinite(costs).all():
-        raise ConfigError(f"costs must be a square matrix of finite numbers, a row a true class, got {matrix!r}")
+        raise ConfigError(f"costs must be a square matrix of finite numbers, one row per actual class, got {matrix!r}")
     return costs
 
 
@@ -211,7 +211,7 @@ def best_threshold(
 ) -> Threshold:
     """Return the threshold that serves the objective best on these rows: a development set, or out-of-fold scores.
 
-    "Positive" is then said of scores at or above it. Every distinct score is a candidate.
+    Scores at or above it are then predicted as positive. Every distinct score is a candidate.
     """
     cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
     return as_objective(objective).choose(cutoffs)
@@ -284,7 +284,7 @@ def least_cost(y_proba: object, costs: object, *, labels: object = None) -> Arra
 def mean_cost(
     y_true: object, y_pred: object, costs: object, *, labels: object = None, sample_weight: object = None
 ) -> float:
-    """Return the mean cost a row of predictions; `costs[i][j]`: of saying class j of a row of class i (sorted)."""
+    """Return the mean cost per row; `costs[i][j]`: of predicting class j for a row of class i (classes sorted)."""
     matrix = as_costs(costs)
     confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if len(confusion.classes) != len(matrix):

@@ -15,7 +15,7 @@ from linnet.report.number_facts import Cloud, CountFacts, Group, Histogram
 from linnet.report.svg import Plot, tick_labels, ticks, widened
 
 _UNIT = (0.0, 1.0)
-_CELL = 180  # the width of a picture in a table
+_CELL_WIDTH = 180  # of a picture in a table, in pixels
 
 
 def figure(title: str, picture: object, *, legend: Sequence[tuple[str, object]] = (), note: object = "") -> Safe:
@@ -63,7 +63,7 @@ def dot_with_interval(x: tuple[float, float], value: float, low: float | None, h
         marks.append(tag("path", d=f"M{at(low):.1f},9H{at(high):.1f}", class_="line s1 whisker"))
     if math.isfinite(value):
         marks.append(tag("circle", cx=f"{at(value):.1f}", cy="9", r="4", class_="dot s1"))
-    return tag("svg", *marks, viewBox=f"0 0 {_CELL} 18", class_="cell", aria_hidden="true")
+    return tag("svg", *marks, viewBox=f"0 0 {_CELL_WIDTH} 18", class_="cell", aria_hidden="true")
 
 
 def axis_of_cells(x: tuple[float, float], label: str = "") -> Safe:
@@ -73,13 +73,13 @@ def axis_of_cells(x: tuple[float, float], label: str = "") -> Safe:
         tag("text", text, x=f"{_along(x, value):.1f}", y="12", text_anchor="middle")
         for value, text in zip(values, tick_labels(values), strict=True)
     ]
-    scale = tag("svg", *texts, viewBox=f"0 0 {_CELL} 16", class_="cell", aria_hidden="true")
+    scale = tag("svg", *texts, viewBox=f"0 0 {_CELL_WIDTH} 16", class_="cell", aria_hidden="true")
     return join([tag("span", label), scale]) if label else scale
 
 
 def _along(x: tuple[float, float], value: float) -> float:
-    part = (min(max(value, x[0]), x[1]) - x[0]) / (x[1] - x[0])
-    return 8 + (_CELL - 16) * part
+    share = (min(max(value, x[0]), x[1]) - x[0]) / (x[1] - x[0])
+    return 8 + (_CELL_WIDTH - 16) * share
 
 
 # ---- classes ----
@@ -104,7 +104,7 @@ def roc(curve: Curve) -> Safe:
 
 
 def precision_recall(curve: Curve) -> Safe:
-    """The precision-recall curve with a mark at the threshold, and the precision of saying yes to all."""
+    """The precision-recall curve with a mark at the threshold, and the precision of predicting positive for all."""
     x, y = pr_points(curve)
     share = (curve.tp[0] + curve.fn[0]) / (curve.tp[0] + curve.fp[0] + curve.fn[0] + curve.tn[0])
     plot = Plot(
@@ -132,14 +132,14 @@ def roc_points(curve: Curve) -> tuple[list[float], list[float]]:
 
 
 def pr_points(curve: Curve) -> tuple[list[float], list[float]]:
-    """Recall and precision (1 where nothing is called positive), in the order of the thresholds."""
+    """Recall and precision (1 where nothing is predicted as positive), in the order of the thresholds."""
     x = [tp / max(tp + fn, 1e-300) for tp, fn in zip(curve.tp, curve.fn, strict=True)]
     y = [tp / (tp + fp) if tp + fp else 1.0 for tp, fp in zip(curve.tp, curve.fp, strict=True)]
     return x, y
 
 
 def scores(curve: Curve, rest: str) -> Safe:
-    """How often each probability is said of rows of the class, upwards, and of the rest, downwards."""
+    """How often each probability is predicted for rows of the class, upwards, and for the rest, downwards."""
     most = max(*curve.rows_by_score, *curve.others_by_score, 1e-300)
     plot = Plot("Rows by predicted probability", _UNIT, (-1.08, 1.08), x_label="predicted probability", y_axis=False)
     bins = len(curve.rows_by_score)
@@ -154,28 +154,30 @@ def scores(curve: Curve, rest: str) -> Safe:
 
 
 def calibration(bins: Sequence[CalibrationBin], error: float | None, whose: str) -> Safe:
-    """What was said against what was so."""
-    plot = Plot("Calibration", _UNIT, _UNIT, x_label="predicted probability", y_label="observed part")
+    """The observed share of rows against the predicted probability."""
+    plot = Plot("Calibration", _UNIT, _UNIT, x_label="predicted probability", y_label="observed share")
     plot.line(_UNIT, _UNIT, "reference")
     most = max(one.rows for one in bins)
     for one in bins:
         plot.line((one.predicted, one.predicted), (one.low, one.high), "s1 whisker")
     plot.line([one.predicted for one in bins], [one.observed for one in bins], "s1 thin")
     for one in bins:
-        text = f"said {percent(one.predicted)}, was {percent(one.observed)} of {count(one.rows)} rows"
+        text = f"predicted {percent(one.predicted)}, observed {percent(one.observed)} of {count(one.rows)} rows"
         plot.dot(one.predicted, one.observed, "s1", 2.5 + 3.5 * math.sqrt(one.rows / most), text)
-    note = f"Of {cut(whose, 60)}; on the diagonal it is what happens. Mean distance {number(error, 3)}."
+    note = f"For {cut(whose, 60)}. On the diagonal, predictions match what happens; the mean gap is {number(error, 3)}."
     return figure("Calibration", plot, note=note)
 
 
 def gain(rows: Sequence[float], found: Sequence[float], positive: str) -> Safe:
-    """The part of all positives among the rows with the highest scores."""
-    plot = Plot("Cumulative gain", _UNIT, _UNIT, x_label="part of rows, most likely first", y_label="part found")
+    """The share of all positives among the rows with the highest scores."""
+    plot = Plot(
+        "Cumulative gain", _UNIT, _UNIT, x_label="share of rows, most likely first", y_label="share of positives found"
+    )
     plot.line(_UNIT, _UNIT, "reference")
     plot.line(rows, found, "s1")
     at = min(range(len(rows)), key=lambda k: abs(rows[k] - 0.2))
     plot.dot(rows[at], found[at], "s1", 4)
-    note = join(["The likeliest 20% of rows hold ", percent(found[at]), " of all ", name(positive, 40), "."])
+    note = join(["The most likely 20% of rows contain ", percent(found[at]), " of all ", name(positive, 40), "."])
     return figure("Cumulative gain", plot, note=note)
 
 
@@ -208,10 +210,10 @@ def histogram(title: str, bars: Histogram, *, x_label: str) -> Safe:
     edges = zip(bars.edges, bars.edges[1:], bars.rows, strict=False)
     for left, right, rows in edges:
         gap = (right - left) * 0.06
-        said = f"{count(rows)} rows from {number(left, 3)} to {number(right, 3)}"
-        plot.box((left + gap, right - gap), (0, rows), "bar s1", said)
+        label = f"{count(rows)} rows from {number(left, 3)} to {number(right, 3)}"
+        plot.box((left + gap, right - gap), (0, rows), "bar s1", label)
     plot.line((0, 0), plot.y, "reference")
-    note = f"{count(bars.outside)} rows are further out." if bars.outside else ""
+    note = f"{count(bars.outside)} rows lie outside." if bars.outside else ""
     return figure(title, plot, note=note)
 
 
@@ -229,8 +231,8 @@ def groups(rows: Sequence[Group], *, rate: bool) -> Safe:
     plot.line([k + 0.5 for k in range(len(rows))], [one.predicted for one in rows], "s2")
     for k, one in enumerate(rows):
         plot.line((k + 0.5, k + 0.5), (one.low, one.high), "s1 whisker")
-        said = f"predicted {number(one.predicted)}, observed {number(one.observed)}, {one.rows:,} rows"
-        plot.dot(k + 0.5, one.observed, "s1", 4, said)
+        label = f"predicted {number(one.predicted)}, observed {number(one.observed)}, {one.rows:,} rows"
+        plot.dot(k + 0.5, one.observed, "s1", 4, label)
     return figure("Calibration", plot, legend=[("s2", "predicted"), ("dot s1", "observed, 95% interval")])
 
 
@@ -250,8 +252,8 @@ def rootogram(facts: CountFacts) -> Safe:
         levels=shown,
     )
     for k, (top, end) in enumerate(zip(tops, ends, strict=True)):
-        said = f"{names[k]}: {count(facts.observed[k])} rows, expected {facts.expected[k]:,.1f}"
-        plot.box((k + 0.14, k + 0.86), (end, top), "bar s1", said)
+        label = f"{names[k]}: {count(facts.observed[k])} rows, expected {facts.expected[k]:,.1f}"
+        plot.box((k + 0.14, k + 0.86), (end, top), "bar s1", label)
     plot.line((0, last + 1), (0, 0), "zero")
     plot.line([k + 0.5 for k in range(last + 1)], tops, "s2")
     for k, top in enumerate(tops):
@@ -264,7 +266,7 @@ def rootogram(facts: CountFacts) -> Safe:
 
 
 def dependence(one: Dependence, y_label: str) -> Safe:
-    """The mean answer by the values of a column."""
+    """The mean prediction by the values of a column."""
     low, high = widened([v for means in one.means for v in means], 0.08)
     y = max(low, 0.0) if min(map(min, one.means)) >= 0 else low, high
     if one.numeric:

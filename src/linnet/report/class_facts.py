@@ -11,11 +11,11 @@ from linnet.evaluate.measures import wilson
 from linnet.tables.predictions import Evaluation
 from linnet.tables.rows import Array, Floats
 
-_MOST_CUTOFFS = 400
-_MOST_CURVES = 8  # classes with cut-offs
-_MOST_IN_MATRIX = 12
-_MOST_IN_TABLE = 40
-_MOST_MIXED_UP = 8
+_MAX_CUTOFFS = 400
+_MAX_CURVES = 8  # classes with cut-offs
+_MAX_MATRIX_CLASSES = 12
+_MAX_TABLE_CLASSES = 40
+_MAX_MIXED_UP = 8
 _BINS = 10
 _SCORE_BINS = 20
 _GAIN_POINTS = 101
@@ -23,7 +23,7 @@ _GAIN_POINTS = 101
 
 @dataclass(frozen=True, slots=True)
 class ClassRow:
-    """How well one class is told from the others."""
+    """How well one class is separated from the others."""
 
     name: str
     precision: float
@@ -36,10 +36,10 @@ class ClassRow:
 
 @dataclass(frozen=True, slots=True)
 class MixedUp:
-    """Rows of one class that were taken for another."""
+    """Rows of one class that were predicted as another."""
 
-    true: str
-    said: str
+    actual: str
+    predicted: str
     rows: float
 
 
@@ -62,7 +62,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Rows of about the same probability: that which was said, and the part that was so, with 95 % limits."""
+    """Rows of about the same probability: the predicted one, and the observed share with 95 % limits."""
 
     predicted: float
     observed: float
@@ -76,7 +76,7 @@ class ClassFacts:
     """Numbers of a classifier; of many classes those with most rows are there, and how many there are in all."""
 
     names: tuple[str, ...]  # of the confusion matrix
-    confusion: tuple[tuple[float, ...], ...]  # true x said
+    confusion: tuple[tuple[float, ...], ...]  # actual x predicted
     rows: tuple[ClassRow, ...]
     averages: tuple[ClassRow, ...]
     mixed_up: tuple[MixedUp, ...]  # most frequent first
@@ -85,18 +85,18 @@ class ClassFacts:
     calibration: tuple[CalibrationBin, ...] = ()
     calibration_error: float | None = None
     calibration_of: str = ""  # whose probability
-    gain: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())  # parts of rows, parts of positives found
+    gain: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())  # shares of rows, shares of positives found
 
 
 def class_facts(evaluation: Evaluation) -> ClassFacts:
-    """All of them."""
+    """The numbers of a classifier on the rows of an evaluation."""
     model, y, weights, proba = evaluation.model, evaluation.y, evaluation.weights, evaluation.proba
     classes = model.classes
     assert classes is not None
     with hearing():  # of classes that have no rows, or are never predicted
         confusion = evaluate.Confusion.of(y, evaluation.predicted, labels=classes, sample_weight=weights)
         scores = confusion.scores(zero_division=0.0)
-        shown = _most(scores.support, _MOST_IN_TABLE)
+        shown = _most(scores.support, _MAX_TABLE_CLASSES)
         areas = {} if proba is None else _areas(evaluation, shown)
         rows = tuple(
             ClassRow(
@@ -110,7 +110,7 @@ def class_facts(evaluation: Evaluation) -> ClassFacts:
             for k in shown
         )
         averages = tuple(ClassRow(how, *scores.average(how), confusion.total) for how in ("macro", "weighted"))
-        in_matrix = sorted(_most(scores.support, _MOST_IN_MATRIX))
+        in_matrix = sorted(_most(scores.support, _MAX_MATRIX_CLASSES))
         facts = ClassFacts(
             tuple(str(classes[k]) for k in in_matrix),
             tuple(tuple(row) for row in confusion.counts[np.ix_(in_matrix, in_matrix)].tolist()),
@@ -130,9 +130,9 @@ def _with_probabilities(facts: ClassFacts, evaluation: Evaluation, proba: Array,
         truth, p, whose = y == classes[1], proba[:, 1], f"the probability of {classes[1]}"
         threshold = 0.5 if evaluation.model.threshold is None else evaluation.model.threshold
     else:
-        truth, p, whose = evaluation.predicted == y, proba.max(axis=1), "the probability of the class that was said"
+        truth, p, whose = evaluation.predicted == y, proba.max(axis=1), "the probability of the predicted class"
         threshold = None
-    curved = [k for k in ([1] if two else _most(support, _MOST_CURVES)) if 0 < (y == classes[k]).sum() < len(y)]
+    curved = [k for k in ([1] if two else _most(support, _MAX_CURVES)) if 0 < (y == classes[k]).sum() < len(y)]
     calibration = evaluate.calibration(truth, p, pos_label=True, sample_weight=weights, n_bins=_BINS)
     facts = replace(
         facts,
@@ -143,9 +143,9 @@ def _with_probabilities(facts: ClassFacts, evaluation: Evaluation, proba: Array,
     )
     if not two or not curved:
         return facts
-    found, part = evaluate.Cutoffs.of(truth, p, pos_label=True, sample_weight=weights).gain_curve()
+    rows, found = evaluate.Cutoffs.of(truth, p, pos_label=True, sample_weight=weights).gain_curve()
     at = np.linspace(0, 1, _GAIN_POINTS)
-    return replace(facts, gain=(tuple(at.tolist()), tuple(np.interp(at, found, part).tolist())))
+    return replace(facts, gain=(tuple(at.tolist()), tuple(np.interp(at, rows, found).tolist())))
 
 
 def _most(support: Floats, count: int) -> list[int]:
@@ -174,10 +174,11 @@ def _mixed_up(confusion: evaluate.Confusion) -> tuple[MixedUp, ...]:
     counts = confusion.counts.copy()
     np.fill_diagonal(counts, 0)
     found = []
-    for place in np.argsort(-counts, axis=None, kind="stable")[:_MOST_MIXED_UP]:
-        true, said = divmod(int(place), len(counts))
-        if counts[true, said] > 0:
-            found.append(MixedUp(str(confusion.classes[true]), str(confusion.classes[said]), counts[true, said].item()))
+    for place in np.argsort(-counts, axis=None, kind="stable")[:_MAX_MIXED_UP]:
+        actual, predicted = divmod(int(place), len(counts))
+        rows = counts[actual, predicted].item()
+        if rows > 0:
+            found.append(MixedUp(str(confusion.classes[actual]), str(confusion.classes[predicted]), rows))
     return tuple(found)
 
 
@@ -195,10 +196,10 @@ def _bins(found: evaluate.Calibration) -> list[CalibrationBin]:
 
 
 def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold: float | None) -> Curve:
-    """At most 400 cut-offs, evenly along the curves, with that in force and that of the best F1 among them."""
+    """At most 400 cut-offs, evenly along the curves, with the one in force and the one of the best F1 among them."""
     cutoffs = evaluate.Cutoffs.of(flags, p, pos_label=True, sample_weight=weights)
     length = cutoffs.tp / max(cutoffs.positives, 1e-300) + cutoffs.fp / max(cutoffs.negatives, 1e-300)
-    even = np.linspace(length[0], length[-1], _MOST_CUTOFFS - 3)  # and the best, that in force, and 1
+    even = np.linspace(length[0], length[-1], _MAX_CUTOFFS - 3)  # and the best, that in force, and 1
     places = np.unique(np.minimum(np.searchsorted(length, even), len(length) - 1))
     below = np.append(cutoffs.thresholds[1:], -np.inf)
     chosen = {short_between(float(below[k]), float(cutoffs.thresholds[k])) for k in places}
@@ -212,7 +213,7 @@ def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold:
     thresholds = sorted(chosen)
     rates = [cutoffs.at(one) for one in thresholds]
     edges, w = np.linspace(0, 1, _SCORE_BINS + 1), np.ones(len(p)) if weights is None else weights
-    others, rows = (np.histogram(p[part], edges, weights=w[part])[0].tolist() for part in (~flags, flags))
+    others, rows = (np.histogram(p[which], edges, weights=w[which])[0].tolist() for which in (~flags, flags))
     return Curve(
         name,
         first,
@@ -229,7 +230,7 @@ def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold:
 
 
 def short_between(below: float, score: float) -> float:
-    """The threshold with fewest decimals that is above one score and not above the next: it parts rows as that does."""
+    """The threshold with fewest decimals that divides rows as `score` does: above the score below, at most `score`."""
     for digits in range(1, 16):
         short = math.floor(score * 10.0**digits) / 10.0**digits
         if below < short <= score:

@@ -1,55 +1,72 @@
-"""The parts of the page for classes."""
+"""The section of the page for classes."""
 
 import json
 import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from linnet.evaluate import Rates
 from linnet.report import charts
-from linnet.report.class_facts import ClassFacts, ClassRow, Curve
+from linnet.report.class_facts import ClassFacts, ClassRow, Curve, class_facts
 from linnet.report.facts import Facts
 from linnet.report.markup import Safe, count, cut, fixed, join, name, number, percent, several, table, tag
-from linnet.report.sections import section
+from linnet.report.section import Section, Shown, Subject
+from linnet.tables.model import TableModel
 
 _BETAS = ("0.5", "1", "2", "3", "5")
 
 
-def class_sections(facts: Facts, found: ClassFacts) -> list[tuple[str, str, Safe]]:
-    """Threshold, confusion and classes, calibration."""
-    out = []
-    if found.curves:
-        out.append(_threshold(facts, found))
-    out.append(_classes(found))
-    if found.calibration:
-        figures = [charts.calibration(found.calibration, found.calibration_error, found.calibration_of)]
-        if found.gain[0]:
-            figures.append(charts.gain(*found.gain, facts.classes[1]))
-        title = "Probabilities and gain" if found.gain[0] else "Probabilities"
-        out.append(section("calibration", title, tag("div", *figures, class_="charts")))
-    return out
+class Classes(Section):
+    """Threshold, confusion, every class, calibration and gain."""
+
+    empty: ClassVar[Mapping[str, Any]] = {"of_classes": None}
+
+    def applies(self, model: TableModel) -> bool:
+        """Whether it predicts classes."""
+        return model.classes is not None
+
+    def facts(self, subject: Subject) -> Mapping[str, Any]:
+        """Confusion, classes, cut-offs, calibration and gain."""
+        return {"of_classes": class_facts(subject.evaluation)}
+
+    def show(self, facts: Facts) -> list[Shown]:
+        """Threshold, classes, probabilities."""
+        found: ClassFacts | None = facts.of_classes
+        if found is None:
+            return []
+        out = [_threshold(facts, found)] if found.curves else []
+        out.append(_classes(found))
+        if found.calibration:
+            figures = [charts.calibration(found.calibration, found.calibration_error, found.calibration_of)]
+            if found.gain[0]:
+                figures.append(charts.gain(*found.gain, facts.classes[1]))
+            title = "Probabilities and gain" if found.gain[0] else "Probabilities"
+            out.append(Shown.of("calibration", title, tag("div", *figures, class_="charts")))
+        return out
 
 
 # ---- the threshold ----
 
 
-def _threshold(facts: Facts, found: ClassFacts) -> tuple[str, str, Safe]:
+def _threshold(facts: Facts, found: ClassFacts) -> Shown:
     curve, two = found.curves[0], len(facts.classes) == 2
     if two:
         text: object = join(
             [
-                "A row is called ",
+                "A row is predicted as ",
                 name(curve.name),
                 " from this probability on. Move the threshold and see what changes.",
             ]
         )
     else:
-        text = "One class against all others, from a probability on. The model itself says the likeliest class."
+        text = "One class against all others, from a probability on. The model itself predicts the most likely class."
     rest = facts.classes[0] if two else "all others"
     figures = [charts.precision_recall(curve), charts.roc(curve), charts.scores(curve, rest)]
     panel = tag("div", _controls(found), _tiles(curve), class_="panel")
     figures.insert(
         0, tag("figure", tag("figcaption", tag("strong", "Confusion at this threshold")), _two_by_two(facts, curve))
     )
-    return section(
+    return Shown.of(
         "decision",
         "Threshold" if two else "Class by class",
         tag("p", text, class_="quiet"),
@@ -114,19 +131,19 @@ def _two_by_two(facts: Facts, curve: Curve) -> Safe:
     place = curve.thresholds.index(curve.threshold)
     counts = {key: getattr(curve, key)[place] for key in ("tp", "fp", "fn", "tn")}
     positive = tag("bdi", cut(curve.name, 60), class_="name", data_value="name")
-    negative: object = name(facts.classes[0], 30) if len(facts.classes) == 2 else "another"
+    negative: object = name(facts.classes[0], 30) if len(facts.classes) == 2 else "another class"
 
     def cell(key: str) -> Safe:
         total = counts["tp"] + counts["fn"] if key in ("tp", "fn") else counts["fp"] + counts["tn"]
-        part = f"{fixed(100 * (counts[key] / total), 0)}%" if total else "–"
-        small = tag("small", tag("span", part, data_value=f"{key}-part"))
+        share = f"{fixed(100 * (counts[key] / total), 0)}%" if total else "–"
+        small = tag("small", tag("span", share, data_value=f"{key}-share"))
         kind = "right h3" if key in ("tp", "tn") else "wrong h2"
         return tag("td", tag("span", count(counts[key]), data_value=key), small, class_=kind)
 
-    head = tag("tr", tag("th"), tag("th", "called ", positive), tag("th", "called ", negative))
+    head = tag("tr", tag("th"), tag("th", "predicted ", positive), tag("th", "predicted ", negative))
     rows = [
-        tag("tr", tag("th", "is ", positive, class_="side"), cell("tp"), cell("fn")),
-        tag("tr", tag("th", "is ", negative, class_="side"), cell("fp"), cell("tn")),
+        tag("tr", tag("th", "actual ", positive, class_="side"), cell("tp"), cell("fn")),
+        tag("tr", tag("th", "actual ", negative, class_="side"), cell("fp"), cell("tn")),
     ]
     inner = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix two")
     return tag("div", inner, class_="scroll")
@@ -160,7 +177,7 @@ def _short(value: float) -> float:
 # ---- all classes ----
 
 
-def _classes(found: ClassFacts) -> tuple[str, str, Safe]:
+def _classes(found: ClassFacts) -> Shown:
     with_areas = any(row.roc_auc is not None for row in found.rows)
     head = ("Class", "Precision", "Recall", "F1", "Rows", *(("ROC AUC", "Average precision") if with_areas else ()))
     rows = [_row(row, name(row.name, 60), with_areas) for row in found.rows]
@@ -169,16 +186,16 @@ def _classes(found: ClassFacts) -> tuple[str, str, Safe]:
     parts, beside = list[object](), list[object]()
     if found.count > 2 or not found.curves:
         hidden = found.count - len(found.names)
-        said = f"The {len(found.names)} classes with most rows, of {found.count:,}." if hidden else ""
-        beside.append(tag("div", _matrix(found), tag("p", said, class_="note") if said else ""))
+        note = f"The {len(found.names)} largest of {found.count:,} classes." if hidden else ""
+        beside.append(tag("div", _matrix(found), tag("p", note, class_="note") if note else ""))
     if found.count > 2 and found.mixed_up:
-        mixed = [(name(one.true, 60), name(one.said, 60), count(one.rows)) for one in found.mixed_up]
-        beside.append(table(("Rows of", "taken for", "Rows"), mixed, "llr", caption="Most often mixed up"))
+        mixed = [(name(one.actual, 60), name(one.predicted, 60), count(one.rows)) for one in found.mixed_up]
+        beside.append(table(("Actual", "Predicted", "Rows"), mixed, "llr", caption="Most often mixed up"))
     parts += [tag("div", *beside, class_="beside")] if beside else []
     parts.append(table(head, rows, "l" + "r" * (len(head) - 1), caption="By class" if parts else ""))
     if more > 0:
         parts.append(tag("p", f"And {several(more, 'more class', 'more classes')} with fewer rows.", class_="note"))
-    return section("classes", "Classes", *parts)
+    return Shown.of("classes", "Classes", *parts)
 
 
 def _row(row: ClassRow, label: Safe, areas: bool) -> tuple[object, ...]:
@@ -188,17 +205,17 @@ def _row(row: ClassRow, label: Safe, areas: bool) -> tuple[object, ...]:
 
 def _matrix(found: ClassFacts) -> Safe:
     """The confusion matrix: strong where many rows of a class are."""
-    head = tag("tr", tag("th", "true ↓ called →"), *(tag("th", name(label, 24)) for label in found.names))
+    head = tag("tr", tag("th", "actual ↓ predicted →"), *(tag("th", name(label, 24)) for label in found.names))
     lines = []
-    for true, counts in enumerate(found.confusion):
+    for actual, counts in enumerate(found.confusion):
         total = sum(counts)
         cells = []
-        for said, rows in enumerate(counts):
-            part = rows / total if total else 0.0
-            strength = 0 if not rows else min(4, 1 + int(part * 4 * 0.999))
-            small = tag("small", percent(part)) if rows and len(found.names) <= 8 else ""
-            kind = f"{'right' if true == said else 'wrong'} h{strength}"
+        for predicted, rows in enumerate(counts):
+            share = rows / total if total else 0.0
+            strength = 0 if not rows else min(4, 1 + int(share * 4 * 0.999))
+            small = tag("small", percent(share)) if rows and len(found.names) <= 8 else ""
+            kind = f"{'right' if actual == predicted else 'wrong'} h{strength}"
             cells.append(tag("td", count(rows) if rows else "·", small, class_=kind))
-        lines.append(tag("tr", tag("th", name(found.names[true], 24), class_="side"), *cells))
+        lines.append(tag("tr", tag("th", name(found.names[actual], 24), class_="side"), *cells))
     inner = tag("table", tag("thead", head), tag("tbody", *lines), class_="matrix")
     return tag("div", inner, class_="scroll", tabindex="0")

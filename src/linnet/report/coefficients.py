@@ -9,6 +9,7 @@ import numpy as np
 
 from linnet._sklearn import encoder_of
 from linnet.errors import LinnetError, hearing
+from linnet.estimators.linear.model import LinearModel
 from linnet.inference.glm import Inference
 from linnet.tables.kinds import Kind
 from linnet.tables.model import TableModel
@@ -18,10 +19,10 @@ from linnet.tables.rows import Examples, Floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_KEPT = 200
-_MOST_INFERRED = 1500  # parameters
+_MAX_KEPT = 200
+_MAX_INFERRED = 1500  # coefficients whose intervals are computed
 _SIDES = {64: 8, 784: 28}  # of square images, by the number of columns
-_MOST_IMAGES = 26
+_MAX_IMAGES = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Coefficients:
     link: str  # "logit", "log" or "identity"
     level: float | None  # of the intervals, if there are any
     notes: tuple[str, ...] = ()
-    fit: Mapping[str, float] | None = None  # deviance and likelihood on the rows of the training, if they are given
+    fit: Mapping[str, float] | None = None  # deviance and likelihood on the training rows, if they are given
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,9 @@ class WeightImage:
     weights: tuple[float, ...]
 
 
-def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficients | None:
-    """The coefficients of a linear model, with intervals if its training rows are given; None of other models."""
+def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficients:
+    """The coefficients of a linear model, with intervals if its training rows are given."""
     model, estimator = evaluation.model, evaluation.model.estimator
-    if not hasattr(estimator, "coef_"):
-        return None
     names, scales = _names(estimator), _scales(estimator, evaluation.rows.applied.x)
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
     intercepts = np.atleast_1d(np.asarray(estimator.intercept_, np.float64))
@@ -71,9 +70,9 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
         rows.append(Coefficient("intercept", float(intercepts[k]), None, None, None, 1.0, output, is_intercept=True))
         for name, value, scale in zip(names, values[k], scales, strict=True):
             rows.append(Coefficient(name, float(value), None, None, None, scale, output))
-    level, notes, fit = None, ["Intervals need the rows of the training."], None
+    level, notes, fit = None, ["Intervals need the training rows."], None
     order = -np.abs([row.value * row.scale for row in rows])
-    if training is not None and len(rows) > _MOST_INFERRED:
+    if training is not None and len(rows) > _MAX_INFERRED:
         notes = [f"Intervals are left out: there are {len(rows):,} coefficients."]
     elif training is not None:
         inferred = _infer(model, training, rows, 1 + len(names))
@@ -85,7 +84,7 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
     first = [row for row in ranked if row.is_intercept]
     others = [row for row in ranked if not row.is_intercept]
     kept = [*first, *others] if len(first) == 1 else [*others, *first]
-    return Coefficients(tuple(kept[:_MOST_KEPT]), len(rows), _link(model), level, tuple(notes), fit)
+    return Coefficients(tuple(kept[:_MAX_KEPT]), len(rows), estimator.link_, level, tuple(notes), fit)
 
 
 def _infer(
@@ -95,11 +94,12 @@ def _infer(
 
     `known`: all of them, for each output the intercept and then the columns, `per_output` in all.
     """
-    if not hasattr(model.estimator, "inference"):
-        return f"{type(model.estimator).__name__} is no statistical model: its coefficients have no intervals."
+    if not isinstance(model.estimator, LinearModel):
+        return f"{type(model.estimator).__name__} is not a statistical model: its coefficients have no intervals."
+    given: dict[str, Any] = training.given
     try:
-        with hearing():  # what it warns of was said when the model was fitted
-            found = model.estimator.inference(training.x, training.y, **training.given)
+        with hearing():  # what it warns of was reported when the model was fitted
+            found = model.estimator.inference(training.x, training.y, **given)
     except LinnetError as error:
         return f"There are no intervals: {error}"
     rows = [
@@ -116,7 +116,8 @@ def _infer(
         "aic": found.aic,
         "bic": found.bic,
     }
-    if (spread := found.dispersion if found.head.has_dispersion else model.law and model.law.parameter) is not None:
+    spread = found.dispersion if found.head.has_dispersion else None if model.law is None else model.law.parameter
+    if spread is not None:
         fit["dispersion"] = spread
     return rows, np.nan_to_num(-np.abs(found.statistic), nan=0.0), found.level, list(found.notes), fit
 
@@ -131,12 +132,12 @@ def _places(found: Inference, per_output: int) -> Iterator[int]:
 
 
 def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
-    """One for each class or number, where the columns are the pixels of a square image and the model is linear."""
+    """One for each class or number of a linear model, where the columns are the pixels of a square image."""
     columns, estimator = model.schema.columns, model.estimator
     side = _SIDES.get(len(columns))
-    if side is None or not hasattr(estimator, "coef_"):
-        return ()
-    if not all(column.kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.CONSTANT, Kind.EMPTY) for column in columns):
+    if side is None or not all(
+        column.kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.CONSTANT, Kind.EMPTY) for column in columns
+    ):
         return ()
     encoder = encoder_of(estimator)
     assert encoder is not None
@@ -145,7 +146,7 @@ def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
     places = {column.name: place for place, column in enumerate(columns)}
     out = []
-    for row, of in zip(values[:_MOST_IMAGES], _outputs(model, len(values)), strict=False):
+    for row, of in zip(values[:_MAX_IMAGES], _outputs(model, len(values)), strict=False):
         image = np.zeros(side * side)
         image[[places[name] for name in encoder.sources]] = row
         out.append(WeightImage(of or str(model.roles.target), tuple(image.tolist())))
@@ -178,9 +179,3 @@ def _scale(column: "pa.ChunkedArray") -> float:
         return 1.0
     spread = pc.stddev(column).as_py()
     return float(spread) if spread and np.isfinite(spread) else 1.0
-
-
-def _link(model: TableModel) -> str:
-    if model.classes is not None:
-        return "logit"
-    return "log" if model.estimator.has_log_link else "identity"

@@ -1,4 +1,4 @@
-"""All numbers of a report, as plain values: what the page shows, and what programs get as JSON."""
+"""All facts of a report as plain values: what the page shows, and what programs get as JSON."""
 
 import dataclasses
 import math
@@ -7,32 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linnet.errors import DataWarning, hearing
-from linnet.evaluate import Interval
-from linnet.report.class_facts import ClassFacts, class_facts
-from linnet.report.coefficients import Coefficients, WeightImage, coefficients, weight_images
-from linnet.report.importance import Dependence, Importance, Told, dependences, importances
-from linnet.report.number_facts import NumberFacts, number_facts
 from linnet.tables.kinds import Column
-from linnet.tables.model import TableModel, Tried
+from linnet.tables.model import Tried
 from linnet.tables.options import call_of, command_of
-from linnet.tables.predictions import Evaluation
-from linnet.tables.rows import Examples
 from linnet.tables.task import Task
 
-_NO_CURVES = ("seconds", "learning_rate")
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
-    """What was trained on what, how good it is on rows it has not seen, and what it has learned."""
+    """What was trained on what, how good it is on rows it has not seen, and what it has learned.
+
+    What the sections of the page measure are attributes, too, by the names that they have in JSON: `metrics`,
+    `of_classes`, `of_numbers`, `coefficients`, `images`, `importance`, `importance_metric`, `dependence`, `history`.
+    """
 
     target: Column
     task: Task
     reason: str  # for the task
     model: str  # the name of the candidate that was chosen
     what: str  # that is, in words
-    estimator: str  # the same in Python
+    estimator: str  # that is, in Python
     files: tuple[str, ...]
     rows: int | None  # trained on
     held_out: int
@@ -44,112 +38,26 @@ class Facts:
     tried: tuple[Tried, ...]
     metric: str  # that chose
     distribution_metric: str  # that chose between distributions of counts, if another one
-    metrics: tuple[Interval, ...]
-    history: Mapping[str, tuple[float, ...]]
-    of_classes: ClassFacts | None
-    of_numbers: NumberFacts | None
-    coefficients: Coefficients | None
-    importance: tuple[Importance, ...]
-    importance_metric: str
-    dependence: tuple[Dependence, ...]
-    images: tuple[WeightImage, ...]
     notices: tuple[str, ...]
     command: str
     versions: Mapping[str, str]
+    by_section: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        known = self.__dict__.get("by_section", {})  # not there yet while a copy is made
+        if name not in known:
+            raise AttributeError(f"a report has no {name!r}: it has {', '.join(known)}")
+        return known[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Values that JSON has: numbers that are not finite are None."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        """Return the facts as values that JSON has: numbers that are not finite are None."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        found = own.pop("by_section")
+        return {name: _plain(value) for name, value in (own | found).items()}
 
 
-def facts_of(
-    model: TableModel,
-    data: Any = None,
-    *,
-    training: Examples | None = None,
-    files: Sequence[str] = (),
-    command: str = "",
-    notices: Sequence[str] = (),
-    progress: Told = lambda done: None,
-) -> Facts:
-    """Measure a model on rows that it was not trained on, of any kind; None: those held out of its training.
-
-    `training`: the rows it was trained on, for the intervals of coefficients; `files`: where they came from, which a
-    model file does not say. `command`: if not to be told by the settings that the model was trained with. `progress` is
-    told which part is done.
-    """
-    with hearing(DataWarning) as said:
-        if data is None:
-            assert model.run is not None, "a model from a file has no rows"
-            found = model.run.predictions
-            found.rows.warn()
-            evaluation = Evaluation(model, model.run.held_out, found)
-        else:
-            evaluation = Evaluation.of(model, data)
-    return _measured(evaluation, training, files, command, (*notices, *said), progress)
-
-
-def _measured(
-    evaluation: Evaluation,
-    training: Examples | None,
-    files: Sequence[str],
-    command: str,
-    notices: Sequence[str],
-    progress: Told,
-) -> Facts:
-    model = evaluation.model
-    assert model.schema.target is not None
-    metrics = evaluation.intervals()
-    progress(0.2)
-    known = model.facts
-    seed = known.get("seed")
-    chosen = next((one for one in model.tried if one.chosen), None)
-    linear = coefficients(evaluation, training)
-    progress(0.4)
-    rises, importance = "", tuple[Importance, ...]()
-    if hasattr(model.estimator, "coefs_"):
-        rises, importance = importances(evaluation, seed or 0, lambda done: progress(0.4 + 0.5 * done))
-        if len(importance) < len(model.schema.used):
-            told = f"the {len(importance):,} that move the network most were shuffled to see how much each matters"
-            notices = (*notices, f"of {len(model.schema.used):,} columns {told}")
-    dependence = dependences(evaluation, importance, seed or 0)
-    progress(1.0)
-    roles = {"exposure": model.roles.exposure, "offset": model.roles.offset, "weights": model.roles.weights}
-    return Facts(
-        target=model.schema.target,
-        task=model.task,
-        reason=model.schema.reason,
-        model=chosen.name if chosen else type(model.estimator).__name__,
-        what=chosen.what if chosen else "",
-        estimator=repr(model.estimator) if hasattr(model.estimator, "get_params") else type(model.estimator).__name__,
-        files=tuple(files),
-        rows=known.get("rows"),
-        held_out=len(evaluation.y),
-        seed=seed,
-        roles={name: role for name, role in roles.items() if role is not None},
-        classes=() if model.classes is None else tuple(str(name) for name in model.classes),
-        threshold=model.threshold,
-        columns=model.schema.columns,
-        tried=model.tried,
-        metric=model.metric,
-        distribution_metric=known.get("distribution_metric", ""),
-        metrics=metrics,
-        history=_history(model.estimator),
-        of_classes=class_facts(evaluation) if model.classes is not None else None,
-        of_numbers=number_facts(evaluation) if model.classes is None else None,
-        coefficients=linear,
-        importance=importance,
-        importance_metric=rises,
-        dependence=dependence,
-        images=weight_images(model),
-        notices=tuple(dict.fromkeys((*notices, *model.schema.notices))),
-        command=command or _how(known, files),
-        versions=known.get("versions") or versions(),
-    )
-
-
-def _how(facts: Mapping[str, Any], files: Sequence[str]) -> str:
-    """The command or the call that trains the model again; "" where it is not known."""
+def how_trained(facts: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the command or the call that trains the model again; "" where it is not known."""
     parameters = facts.get("parameters")
     if parameters is None:  # a file of before: options by the names of the command
         settings = facts.get("settings")
@@ -158,7 +66,7 @@ def _how(facts: Mapping[str, Any], files: Sequence[str]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What a repetition needs the same of."""
+    """The versions that a repetition needs."""
     import numpy
     import pyarrow
     import scipy
@@ -171,14 +79,6 @@ def versions() -> dict[str, str]:
         "pyarrow": pyarrow.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
     }
-
-
-def _history(estimator: Any) -> dict[str, tuple[float, ...]]:
-    """Numbers by epoch."""
-    history = getattr(estimator, "history_", None) or {}
-    if not history and hasattr(estimator, "mistakes_"):
-        history = {"mistakes": estimator.mistakes_}
-    return {name: tuple(float(v) for v in values) for name, values in history.items() if name not in _NO_CURVES}
 
 
 def _plain(value: Any) -> Any:

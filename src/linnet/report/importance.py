@@ -19,20 +19,18 @@ from linnet.tables.schema import made_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_COLUMNS, _LEAST_COLUMNS = 300, 12  # of a table whose columns are all shuffled; of any that are shuffled
-_MOST_ROWS, _LEAST_ROWS = 5000, 100
-_WORK = 20_000_000  # rows x columns x columns shuffled x repeats, which bounds the rows of wide tables
+_MAX_COLUMNS, _MIN_COLUMNS = 300, 12  # up to 300 are all shuffled; of wider tables at least 12
+_MAX_ROWS, _MIN_ROWS = 5000, 100
+_MAX_VALUES_SHUFFLED = 20_000_000  # rows x columns x columns shuffled x repeats: wide tables get fewer rows
 _REPEATS = 5
-_SHOWN = 6  # columns whose dependence is computed
-_DEPENDENCE_ROWS, _FEW_DEPENDENCE_ROWS = 500, 200
-_WIDE = 50  # columns
-_VALUES = 4_000_000  # rows x columns x steps, which bounds the rows of a dependence in wide tables
-_LEAST_DEPENDENCE_ROWS = 20
+_DEPENDENCE_COLUMNS = 6
+_DEPENDENCE_ROWS, _DEPENDENCE_ROWS_IF_WIDE = 500, 200
+_WIDE_COLUMNS = 50  # more make a table wide
+_MAX_DEPENDENCE_VALUES = 4_000_000  # rows x columns x steps: wide tables get fewer rows
+_MIN_DEPENDENCE_ROWS = 20
 _STEPS = 20
-_MOST_LEVELS = 8
-_MOST_CLASSES = 4
-
-Told = Callable[[float], None]
+_MAX_LEVELS = 8
+_MAX_CLASSES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Importance:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The mean answer if a column had this value in all rows."""
+    """The mean prediction if a column had this value in all rows."""
 
     name: str
     numeric: bool
@@ -57,9 +55,9 @@ class Dependence:
 
 
 def importances(
-    evaluation: Evaluation, seed: int, progress: Told = lambda done: None
+    evaluation: Evaluation, seed: int, progress: Callable[[float], None] = lambda share: None
 ) -> tuple[str, tuple[Importance, ...]]:
-    """The metric that rises, and the columns, the most important first. The same seed, the same shuffles.
+    """The metric that gets worse, and the columns, the most important first; a seed fixes the shuffles.
 
     In wide tables only the columns that move the network most are shuffled: the wider, the fewer.
     """
@@ -67,12 +65,12 @@ def importances(
     metric = evaluation.possible(metrics_of(model.task))[0]
     random = np.random.default_rng(seed)
     shuffled: Sequence[Column] = columns
-    if len(columns) > _MOST_COLUMNS:
-        few = evaluation.rows.applied.take(_some(len(evaluation.y), _LEAST_ROWS, random))
-        shuffled = heaviest(model, few, random)[: max(_LEAST_COLUMNS, _MOST_COLUMNS**2 // len(columns))]
-    most = _WORK // max(1, len(columns) * len(shuffled) * _REPEATS)
-    part = _some(len(evaluation.y), min(_MOST_ROWS, max(_LEAST_ROWS, most)), random)
-    y, weights = evaluation.y[part], None if evaluation.weights is None else evaluation.weights[part]
+    if len(columns) > _MAX_COLUMNS:
+        few = evaluation.rows.applied.take(_some(len(evaluation.y), _MIN_ROWS, random))
+        shuffled = heaviest(model, few, random)[: max(_MIN_COLUMNS, _MAX_COLUMNS**2 // len(columns))]
+    most = _MAX_VALUES_SHUFFLED // max(1, len(columns) * len(shuffled) * _REPEATS)
+    sample = _some(len(evaluation.y), min(_MAX_ROWS, max(_MIN_ROWS, most)), random)
+    y, weights = evaluation.y[sample], None if evaluation.weights is None else evaluation.weights[sample]
 
     def losses(predicted: Array, proba: Array | None) -> list[float]:
         """Of each repetition of the rows."""
@@ -82,11 +80,11 @@ def importances(
         ]
         return [-metric(rows) if metric.greater_is_better else metric(rows) for rows in every]
 
-    (base,) = losses(evaluation.predicted[part], None if evaluation.proba is None else evaluation.proba[part])
-    rows = evaluation.rows.applied.take(np.tile(part, _REPEATS))
+    (base,) = losses(evaluation.predicted[sample], None if evaluation.proba is None else evaluation.proba[sample])
+    rows = evaluation.rows.applied.take(np.tile(sample, _REPEATS))
     found = []
     for place, column in enumerate(shuffled):
-        shuffles = np.concatenate([random.permutation(len(part)) for _ in range(_REPEATS)])
+        shuffles = np.concatenate([random.permutation(len(sample)) for _ in range(_REPEATS)])
         moved = rows.with_columns({name: rows.x[name].take(shuffles) for name in made_of(column)})
         predictions = model.predictions(moved)
         rises = [loss - base for loss in losses(predictions.values, predictions.proba)]
@@ -135,19 +133,19 @@ def dependences(evaluation: Evaluation, ranked: tuple[Importance, ...], seed: in
     """Partial dependence on the most important columns that are numbers, categories or true and false."""
     model = evaluation.model
     kinds = {column.name: column.kind for column in model.schema.used}
-    most = _DEPENDENCE_ROWS if len(kinds) <= _WIDE else _FEW_DEPENDENCE_ROWS
-    most = min(most, max(_LEAST_DEPENDENCE_ROWS, _VALUES // (max(1, len(kinds)) * _STEPS)))
-    part = _some(len(evaluation.y), most, np.random.default_rng(seed))
+    most = _DEPENDENCE_ROWS if len(kinds) <= _WIDE_COLUMNS else _DEPENDENCE_ROWS_IF_WIDE
+    most = min(most, max(_MIN_DEPENDENCE_ROWS, _MAX_DEPENDENCE_VALUES // (max(1, len(kinds)) * _STEPS)))
+    sample = _some(len(evaluation.y), most, np.random.default_rng(seed))
     shown = [0]
     if model.classes is not None:
         often = [-(evaluation.y == label).sum() for label in model.classes]
-        shown = [1] if len(model.classes) == 2 else np.argsort(often, kind="stable")[:_MOST_CLASSES].tolist()
+        shown = [1] if len(model.classes) == 2 else np.argsort(often, kind="stable")[:_MAX_CLASSES].tolist()
     out = []
-    for one in ranked[:_SHOWN]:
+    for one in ranked[:_DEPENDENCE_COLUMNS]:
         if one.rise > 0 and kinds[one.name] in (Kind.NUMBER, Kind.CATEGORY, Kind.BOOLEAN):
             at, values = _grid(evaluation.rows.applied.x[one.name], kinds[one.name] is Kind.NUMBER)
             if len(at) > 1:
-                out.append(_dependence(evaluation, part, one.name, at, values, shown))
+                out.append(_dependence(evaluation, sample, one.name, at, values, shown))
     return tuple(out)
 
 
@@ -173,19 +171,19 @@ def _grid(column: "pa.ChunkedArray", numeric: bool) -> tuple[list[Any], "pa.Arra
         return numbers[places].tolist(), column.take(places)
     values = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
     counts = sorted(pc.value_counts(values).to_pylist(), key=lambda one: -one["counts"])
-    levels = [one["values"] for one in counts if one["values"] is not None][:_MOST_LEVELS]
+    levels = [one["values"] for one in counts if one["values"] is not None][:_MAX_LEVELS]
     return [str(level) for level in levels], pa.array(levels, values.type)
 
 
 def _dependence(
-    evaluation: Evaluation, part: Array, name: str, at: list[Any], values: "pa.Array", shown: list[int]
+    evaluation: Evaluation, sample: Array, name: str, at: list[Any], values: "pa.Array", shown: list[int]
 ) -> Dependence:
     """Predict the rows with each value in turn."""
     model = evaluation.model
-    rows = evaluation.rows.applied.take(np.tile(part, len(at)))
-    predictions = model.predictions(rows.with_columns({name: values.take(np.repeat(np.arange(len(at)), len(part)))}))
-    answer = np.asarray(predictions.values if model.classes is None else predictions.proba, np.float64)
-    means = answer.reshape(len(at), len(part), -1).mean(axis=1)
+    rows = evaluation.rows.applied.take(np.tile(sample, len(at)))
+    predictions = model.predictions(rows.with_columns({name: values.take(np.repeat(np.arange(len(at)), len(sample)))}))
+    predicted = np.asarray(predictions.values if model.classes is None else predictions.proba, np.float64)
+    means = predicted.reshape(len(at), len(sample), -1).mean(axis=1)
     of = [str(model.roles.target if model.classes is None else model.classes[k]) for k in shown]
     return Dependence(
         name, isinstance(at[0], float), tuple(at), tuple(tuple(means[:, k].tolist()) for k in shown), tuple(of)

@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-_LONG = 80  # characters of a name
-_ENDLESS = 400
+_NAME_CHARACTERS = 80
+_TITLE_CHARACTERS = 400  # shown where the pointer rests on a name
 _VOID = ("br", "img", "input")  # elements without an end
 
 
@@ -24,18 +24,18 @@ def escape(value: object) -> Safe:
     return Safe(html.escape(text, quote=True))
 
 
-def cut(text: object, most: int = _LONG) -> str:
+def cut(text: object, most: int = _NAME_CHARACTERS) -> str:
     """The text, or its beginning and an ellipsis."""
     text = str(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def name(text: object, most: int = _LONG) -> Safe:
+def name(text: object, most: int = _NAME_CHARACTERS) -> Safe:
     """A column's or class's name, which may be of any length and direction."""
     text = str(text)
     if not text.strip():
         return Safe('<bdi class="quiet">(blank)</bdi>')
-    title = f' title="{escape(cut(text, _ENDLESS))}"' if len(text) > most else ""
+    title = f' title="{escape(cut(text, _TITLE_CHARACTERS))}"' if len(text) > most else ""
     return Safe(f'<bdi class="name"{title}>{escape(cut(text, most))}</bdi>')
 
 
@@ -100,11 +100,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def percent(part: float) -> str:
-    """A part in percent."""
-    if math.isnan(part):
+def percent(share: float) -> str:
+    """A share in percent."""
+    if math.isnan(share):
         return "–"
-    return f"{part:.1%}" if 0 < part < 0.1 or 0.9 < part < 1 else f"{part:.0%}"
+    return f"{share:.1%}" if 0 < share < 0.1 or 0.9 < share < 1 else f"{share:.0%}"
 
 
 def several(how_many: int, what: str, plural: str = "") -> str:

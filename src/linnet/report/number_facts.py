@@ -9,12 +9,12 @@ from linnet.tables.predictions import Evaluation, Law
 from linnet.tables.rows import Floats, numbers_of
 from linnet.tables.task import Task
 
-_MOST_POINTS = 800  # more are counted in cells
-_CELLS = 40  # a side
+_MAX_POINTS = 800  # more are counted in cells
+_CELLS_PER_SIDE = 40
 _BARS = 30
 _GROUPS = 10
-_MOST_COUNTS = 20
-_TAIL = 0.005  # the part at either end that does not stretch an axis
+_MAX_COUNT = 20
+_TAIL_SHARE = 0.005  # of rows at either end that do not stretch an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A tenth of the rows, by what is predicted for them."""
+    """A tenth of the rows, by prediction."""
 
     predicted: float
     observed: float
@@ -72,7 +72,7 @@ class NumberFacts:
 
 
 def number_facts(evaluation: Evaluation) -> NumberFacts:
-    """All of them."""
+    """The numbers of a regression on the rows of an evaluation."""
     y, mean, w = evaluation.y.astype(np.float64), evaluation.predicted.astype(np.float64), evaluation.w
     exposure = evaluation.model.roles.exposure
     time = np.ones(len(y)) if exposure is None else numbers_of(evaluation.table, exposure)
@@ -89,10 +89,10 @@ def number_facts(evaluation: Evaluation) -> NumberFacts:
 
 
 def _cloud(x: Floats, y: Floats) -> Cloud:
-    if len(x) <= _MOST_POINTS:
+    if len(x) <= _MAX_POINTS:
         return Cloud(tuple(x.tolist()), tuple(y.tolist()))
     sides = [_inner(values) for values in (x, y)]
-    counts, *edges = np.histogram2d(x, y, _CELLS, sides)
+    counts, *edges = np.histogram2d(x, y, _CELLS_PER_SIDE, sides)
     at_x, at_y = np.nonzero(counts)
     middles = [(side[1:] + side[:-1]) / 2 for side in edges]
     cell = float(edges[0][1] - edges[0][0]), float(edges[1][1] - edges[1][0])
@@ -104,7 +104,7 @@ def _cloud(x: Floats, y: Floats) -> Cloud:
 def _inner(values: Floats) -> tuple[float, float]:
     """Where nearly all values lie; all of them, if that is not much more."""
     low, high = float(values.min()), float(values.max())
-    inner_low, inner_high = (float(q) for q in np.quantile(values, [_TAIL, 1 - _TAIL]))
+    inner_low, inner_high = (float(q) for q in np.quantile(values, [_TAIL_SHARE, 1 - _TAIL_SHARE]))
     spread = inner_high - inner_low
     low, high = max(low, inner_low - spread / 2), min(high, inner_high + spread / 2)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
@@ -120,14 +120,14 @@ def _groups(y: Floats, mean: Floats, time: Floats, w: Floats) -> tuple[Group, ..
     """Tenths of the rows by predicted value (of a unit of exposure), with what was predicted and observed there."""
     order = np.argsort(mean / time, kind="stable")
     out = []
-    for part in np.array_split(order, min(_GROUPS, len(order))):
-        weight, total = w[part], float((w[part] * time[part]).sum())
+    for group in np.array_split(order, min(_GROUPS, len(order))):
+        weight, total = w[group], float((w[group] * time[group]).sum())
         if total <= 0:
             continue
-        predicted, observed = float((weight * mean[part]).sum()) / total, float((weight * y[part]).sum()) / total
-        off = weight * (y[part] - observed * time[part])
-        half = 1.96 * float(np.sqrt((off**2).sum())) / total * np.sqrt(len(part) / max(1, len(part) - 1))
-        out.append(Group(predicted, observed, observed - float(half), observed + float(half), len(part)))
+        predicted, observed = float((weight * mean[group]).sum()) / total, float((weight * y[group]).sum()) / total
+        off = weight * (y[group] - observed * time[group])
+        half = 1.96 * float(np.sqrt((off**2).sum())) / total * np.sqrt(len(group) / max(1, len(group) - 1))
+        out.append(Group(predicted, observed, observed - float(half), observed + float(half), len(group)))
     return tuple(out)
 
 
@@ -135,7 +135,7 @@ def _counts(y: Floats, mean: Floats, w: Floats, law: Law | None) -> CountFacts:
     """`law`: the predicted distribution; older files have none of a constant."""
     law = Law(Poisson(), np.ones(1)) if law is None else law
     y, mean = np.round(y), np.maximum(mean, 1e-12)
-    last = int(min(y.max(), max(2, np.quantile(y, 1 - _TAIL / 5) + 1), _MOST_COUNTS))
+    last = int(min(y.max(), max(2, np.quantile(y, 1 - _TAIL_SHARE / 5) + 1), _MAX_COUNT))
     at_most = np.arange(last)
     observed = [float(w[y == k].sum()) for k in at_most]
     expected = [float(w @ np.exp(law.log_probability(mean, np.full(len(y), float(k))))) for k in at_most]

@@ -6,23 +6,33 @@ import os
 from importlib.resources import files
 
 from linnet.files import check_path, write_whole
-from linnet.report import sections
-from linnet.report.class_sections import class_sections
+from linnet.report.class_sections import Classes
 from linnet.report.facts import Facts
+from linnet.report.general_sections import Candidates, ColumnTable, Metrics, Repetition, Summary, header
+from linnet.report.learned_sections import CoefficientTable, ColumnImportance, LearningCurves, WeightImages
 from linnet.report.markup import Safe, cut, tag
-from linnet.report.other_sections import learned, number_sections
+from linnet.report.number_sections import Numbers
+from linnet.report.section import Section
+
+SECTIONS: list[Section] = [  # in their order on the page
+    Summary(),
+    Metrics(),
+    Candidates(),
+    Classes(),
+    Numbers(),
+    CoefficientTable(),
+    WeightImages(),
+    ColumnImportance(),
+    LearningCurves(),
+    ColumnTable(),
+    Repetition(),
+]
 
 
 def page(facts: Facts) -> str:
     """The report of a model. Nothing of the data is markup or script, and the page may load and run nothing else."""
-    parts = [sections.summary(facts), sections.metrics(facts), sections.candidates(facts)]
-    if facts.of_classes is not None:
-        parts += class_sections(facts, facts.of_classes)
-    if facts.of_numbers is not None:
-        parts += number_sections(facts, facts.of_numbers)
-    parts += [*learned(facts), sections.learning(facts), sections.columns(facts), sections.repeat(facts)]
-    there = [part for part in parts if part is not None]
-    contents = tag("ul", *(tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in there))
+    shown = [part for section in SECTIONS for part in section.show(facts)]
+    contents = tag("ul", *(tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in shown))
     style, script = _asset("page.css"), _asset("slider.js")
     policy = f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     head = [
@@ -35,9 +45,9 @@ def page(facts: Facts) -> str:
     ]
     body = [
         '<div class="page">',
-        sections.header(facts),
+        header(facts),
         tag("nav", contents, aria_label="Contents"),
-        tag("main", *(content for _, _, content in there)),
+        tag("main", *(content for _, _, content in shown)),
         "</div>",
         f"<script>{script}</script>",
     ]

@@ -9,7 +9,7 @@
   const slider = of("threshold"), chosen = of("class"), beta = of("beta");
   let curve = curves[0];
 
-  const part = (over, under) => (under > 0 ? over / under : NaN);
+  const ratio = (over, under) => (under > 0 ? over / under : NaN);
   const count = (value) =>
     value.toLocaleString("en-US", { maximumFractionDigits: Number.isInteger(value) ? 0 : 1 });
   const shown = (value) => (Number.isNaN(value) ? "–" : value.toFixed(3));
@@ -22,8 +22,8 @@
     const b2 = Number(beta.value) ** 2;
     return {
       tp, fp, fn, tn,
-      precision: part(tp, tp + fp), recall: part(tp, tp + fn), fpr: part(fp, fp + tn),
-      accuracy: part(tp + tn, tp + fp + fn + tn), f: part((1 + b2) * tp, tp + fp + b2 * (tp + fn)),
+      precision: ratio(tp, tp + fp), recall: ratio(tp, tp + fn), fpr: ratio(fp, fp + tn),
+      accuracy: ratio(tp + tn, tp + fp + fn + tn), f: ratio((1 + b2) * tp, tp + fp + b2 * (tp + fn)),
     };
   }
 
@@ -51,8 +51,8 @@
     write("beta", beta.value);
     for (const cell of ["tp", "fp", "fn", "tn"]) {
       write(cell, count(now[cell]));
-      const of_true = cell === "tp" || cell === "fn" ? now.tp + now.fn : now.fp + now.tn;
-      write(`${cell}-part`, percent(part(now[cell], of_true)));
+      const of_actual = cell === "tp" || cell === "fn" ? now.tp + now.fn : now.fp + now.tn;
+      write(`${cell}-share`, percent(ratio(now[cell], of_actual)));
     }
     place("pr", now.recall, Number.isNaN(now.precision) ? 1 : now.precision);
     place("roc", now.fpr, now.recall);
@@ -69,7 +69,7 @@
     const every = curve.thresholds.map((_, k) => rates(k));
     path("roc", every.map((r) => r.fpr), every.map((r) => r.recall));
     path("pr", every.map((r) => r.recall), every.map((r) => (Number.isNaN(r.precision) ? 1 : r.precision)));
-    const share = part(curve.tp[0] + curve.fn[0], curve.tp[0] + curve.fp[0] + curve.fn[0] + curve.tn[0]);
+    const share = ratio(curve.tp[0] + curve.fn[0], curve.tp[0] + curve.fp[0] + curve.fn[0] + curve.tn[0]);
     path("share", [0, 1], [share, share]);
     const most = Math.max(...curve.s1, ...curve.s2, 1e-300);
     all("[data-bar]", (bar) => {

@@ -7,7 +7,7 @@ from itertools import pairwise
 from linnet.report.markup import Safe, cut, tag
 
 WIDTH, HEIGHT = 400, 270
-_LETTER = 6.8  # the width of one, in the size of tick labels
+_LETTER_WIDTH = 6.8  # of tick labels
 
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:
@@ -23,7 +23,7 @@ def ticks(low: float, high: float, about: int = 6) -> list[float]:
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """All with the same number of decimals, thousands as k or M."""
+    """Numbers as text with one number of decimals, thousands as k and millions as M."""
     if not values:
         return []
     step = min((b - a for a, b in pairwise(values)), default=abs(values[0]) or 1.0)
@@ -35,13 +35,13 @@ def tick_labels(values: Sequence[float]) -> list[str]:
     return [f"{value / unit:.{places}f}{sign if value else ''}".replace("-", "−") for value in values]
 
 
-def widened(values: Iterable[float], part: float = 0.04, *, zero: bool = False) -> tuple[float, float]:
+def widened(values: Iterable[float], margin_share: float = 0.04, *, zero: bool = False) -> tuple[float, float]:
     """Where values lie, with a margin; from 0 on, if asked for."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    margin = (high - low) * part or abs(high) * 0.5 or 0.5
+    margin = (high - low) * margin_share or abs(high) * 0.5 or 0.5
     return low - (0 if zero and low == 0 else margin), high + (0 if zero and high == 0 else margin)
 
 
@@ -62,7 +62,7 @@ class Plot:
         self.title, self.x, self.y = title, x, y
         self.levels, self.x_label, self.y_label = levels, x_label, y_label
         self.y_ticks = ticks(*y) if y_axis else []
-        self.left = 12 + _LETTER * max((len(label) for label in tick_labels(self.y_ticks)), default=0)
+        self.left = 12 + _LETTER_WIDTH * max((len(label) for label in tick_labels(self.y_ticks)), default=0)
         self.top = 28 if y_label else 12
         self.width, self.height = WIDTH - self.left - 14, HEIGHT - self.top - (44 if x_label else 26)
         self.marks: list[Safe] = []
@@ -101,7 +101,7 @@ class Plot:
             at = self.at_y(value)
             out.append(tag("path", d=f"M{self.left:.1f},{at:.1f}H{right:.1f}", class_="grid"))
             out.append(tag("text", label, x=f"{self.left - 7:.1f}", y=f"{at + 4:.1f}", text_anchor="end"))
-        room = max(4, int(self.width / _LETTER / max(1, len(self.levels))) - 1)
+        room = max(4, int(self.width / _LETTER_WIDTH / max(1, len(self.levels))) - 1)
         marks = [(place + 0.5, cut(level, room)) for place, level in enumerate(self.levels)]
         if not self.levels:
             values = ticks(*self.x)

@@ -1,15 +1,15 @@
 """A model of a whole table: how its columns are read, an estimator, its threshold, and where it all came from."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import linnet.tables.candidates
-import linnet.tables.network  # noqa: F401 - likewise
-from linnet._sklearn import encoder_of, prepared_encoder_of
+import linnet.tables.network  # noqa: F401 - model files may hold what is in them
+from linnet._sklearn import encoder_of, history_of, prepared_encoder_of
 from linnet.checks import check_random
 from linnet.errors import ConfigError, DataError
 from linnet.export.saved import Saved
@@ -17,6 +17,7 @@ from linnet.heads import Normal, draw_class
 from linnet.registry import UNSAVED, need, saved
 from linnet.tables.inputs import Data, as_arrow, as_source
 from linnet.tables.kinds import OTHER
+from linnet.tables.network import TableNetwork
 from linnet.tables.predictions import Evaluation, Law, Predictions, decide
 from linnet.tables.rows import AppliedRows, Array, Examples, KnownRows, Roles, TableRows, target_of
 from linnet.tables.schema import Schema
@@ -147,6 +148,12 @@ class TableModel(Saved):
     def has_proba(self) -> bool:
         """Whether there are probabilities of classes."""
         return self.classes is not None and hasattr(self.estimator, "predict_proba")
+
+    @property
+    def history(self) -> Mapping[str, Sequence[float]]:
+        """The numbers by epoch, by name such as "loss", of a model that was trained by epochs; none of another."""
+        known = self.estimator
+        return known.history_ if isinstance(known, TableNetwork) else history_of(known)
 
     # ---- reading ----
 

@@ -4,11 +4,33 @@ from typing import Any
 
 import numpy as np
 
+from linnet._sklearn import Estimator, check_fitted
 from linnet.data.encoder import Encoder
 from linnet.data.sparse import as_dense
 from linnet.data.table import check_unmasked
 from linnet.errors import DataError
 from linnet.fit.solvers.problem import Floats
+
+
+class HasCoefficients(Estimator):
+    """A model whose output is linear in its columns, z = x W + b of `coef_` and `intercept_`."""
+
+    coef_: Any  # predictions are computed from these two: users may set them
+    intercept_: Any
+    _encoder: Encoder
+
+    @property
+    def link_(self) -> str:
+        """What z is of the mean: "identity", "log" or "logit"."""
+        return "identity"
+
+    def get_feature_names_out(self) -> Any:
+        """Return a name for every coefficient: the column's, or column=level."""
+        check_fitted(self)
+        return np.array(self._encoder.coefficient_names, dtype=object)
+
+    def _input_encoder(self) -> Encoder | None:
+        return self.__dict__.get("_encoder")
 
 
 def coefficient_shape(coef: Any) -> tuple[int, ...]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Estimator, check_fitted, check_form
+from linnet._sklearn import check_fitted, check_form
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.inputs import as_offset, shift_names
-from linnet.estimators.linear.coefficients import as_coefficients, as_parameters, coefficient_shape
+from linnet.estimators.linear.coefficients import HasCoefficients, as_coefficients, as_parameters, coefficient_shape
 from linnet.estimators.linear.messages import FitMessages
 from linnet.estimators.linear.settings import LinearSettings
 from linnet.fit.solvers.problem import Floats, Problem, linear_output
@@ -35,20 +35,17 @@ class ReportedOutput(NamedTuple):
     label: str  # before the names of its coefficients
 
 
-class LinearModel(Estimator):
+class LinearModel(HasCoefficients):
     """A network without hidden layers, z = x W + b + offset, under a head; subclasses say what they minimise.
 
     Predictions are computed from `coef_` and `intercept_`, which users may set.
     """
 
-    coef_: Any
-    intercept_: Any
     n_iter_: Any
     fit_intercept: bool
     gaps: str
     tol: float
     threads: int | None
-    _encoder: Encoder
     _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
     _file_types: ClassVar[Mapping[str, Any]] = {
         "n_iter_": int | NDArray[np.int32],
@@ -69,6 +66,11 @@ class LinearModel(Estimator):
     def _outputs(self) -> int | None:
         """How many outputs `coef_` must have; None: as many as it has."""
         return 1
+
+    @property
+    def link_(self) -> str:
+        """What z is of the mean: "identity", "log" or "logit"."""
+        return "log" if self.has_log_link else "identity"
 
     @property
     def has_log_link(self) -> bool:
@@ -265,17 +267,9 @@ class LinearModel(Estimator):
             spread = self.__dict__.get("dispersion_", 1.0)
             need(isinstance(spread, float) and 0 < spread < np.inf, self, "dispersion_")
 
-    def _input_encoder(self) -> Encoder | None:
-        return self.__dict__.get("_encoder")
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a file; older ones have a second copy of the coefficients, which is dropped."""
         super().__setstate__({name: value for name, value in state.items() if name not in ("_weights", "_biases")})
-
-    def get_feature_names_out(self) -> Any:
-        """Return a name for every coefficient: the column's, or column=level."""
-        check_fitted(self)
-        return np.array(self._encoder.coefficient_names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,7 @@
 """What estimators around networks share: fitting, which has a fitter, and predicting, which has a predictor."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any, ClassVar, Self
 
@@ -425,6 +425,9 @@ class NetworkEstimator(NetworkParameters):
     def _input_encoder(self) -> Encoder | None:
         encoder = self.__dict__.get("_encoder")
         return encoder.encoder if isinstance(encoder, TabularEncoder) else encoder
+
+    def _by_epoch(self) -> Mapping[str, Sequence[float]]:
+        return self.history_
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_predictor" in self.__dict__
