@@ -234,7 +234,7 @@ def test_what_is_refused_names_parameters(message: str) -> None:
         ("nowhere.csv", "nowhere.csv: there is no such file"),
         (pa.table([pa.array([1]), pa.array([2])], ["x", "x"]), "several columns called 'x'"),
         ({"x": [[1], [2]], "y": [[1], [2]]}, "lists or objects in 'y'"),
-        ({"x": ["\ud800", "b"], "y": [1, 2]}, "column 'x' cannot be read"),
+        ({"x": ["\ud800", "b"], "y": [1, 2]}, "column 'x' of the table has in row 0 the text"),
     ],
 )
 def test_data_that_are_no_table(data: Any, message: str) -> None:
