@@ -6,18 +6,10 @@ namespace linnet::inline LINNET_ISA {
 
 void bind_heads(nb::module_& m) {
   nb::enum_<Activation>(m, "Activation")
-      .value("identity", Activation::identity)
-      .value("sigmoid", Activation::sigmoid)
-      .value("tanh", Activation::tanh)
-      .value("relu", Activation::relu)
-      .value("leaky_relu", Activation::leaky_relu)
-      .value("elu", Activation::elu)
-      .value("selu", Activation::selu)
-      .value("gelu", Activation::gelu)
-      .value("silu", Activation::silu)
-      .value("softplus", Activation::softplus)
-      .value("exponential", Activation::exponential)
-      .value("softmax", Activation::softmax);
+#define LINNET_ACTIVATION(name, formulas) .value(#name, Activation::name)
+#include "heads/activations.def"
+#undef LINNET_ACTIVATION
+      ;
   nb::enum_<Family>(m, "Family")
 #define LINNET_FAMILY(name, formulas) .value(#name, Family::name)
 #include "heads/families.def"

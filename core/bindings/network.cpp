@@ -61,7 +61,7 @@ void bind_network(nb::module_& m) {
             require(!layers.empty(), "a network needs a layer");
             for (std::size_t l = 1; l < layers.size(); ++l)
               require(layers[l].inputs == layers[l - 1].outputs, "layers do not fit together");
-            require((family == Family::custom) != custom.is_none(), "a custom head and its function go together");
+            require(is_external({family, 0}) != custom.is_none(), "a custom head and its function go together");
             new (self) Network{layers, {family, power}, custom.is_none() ? CustomLoss() : custom_loss(custom)};
           },
           nb::arg("layers"), nb::arg("family"), nb::arg("power") = 0.0, nb::arg("custom").none() = nb::none())

@@ -18,7 +18,7 @@ struct PyTargets {
     require(labels.is_valid() != values.is_valid(), "give labels or values");
     if (weights.is_valid()) require(is_long(weights, rows), "weights: one a row");
     if (offset.is_valid()) require(is_shaped(offset, rows, net.outputs()), "offset: rows x outputs");
-    require(net.head.family != Family::custom || values.is_valid(), "a custom loss takes values");
+    require(!is_external(net.head) || values.is_valid(), "a custom loss takes values");
     if (labels.is_valid()) {
       require(is_long(labels, rows), "labels: one a row");
       return {labels.data(), nullptr};

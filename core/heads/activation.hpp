@@ -1,5 +1,5 @@
 // Activations as forward/backward pairs on vectors. To add one: a struct with `forward` (h from z) and `slope` (dh/dz
-// from z and h), a name in `Activation`, a line in `with_activation`.
+// from z and h) here and a line in heads/activations.def. A struct is made from the slope of leaky_relu below zero.
 #pragma once
 
 #include "base/vecmath.hpp"
@@ -7,41 +7,40 @@
 namespace linnet::inline LINNET_ISA {
 
 enum class Activation {
-  identity,
-  sigmoid,
-  tanh,
-  relu,
-  leaky_relu,
-  elu,
-  selu,
-  gelu,
-  silu,
-  softplus,
-  exponential,
-  softmax  // acts on a whole row: see softmax_forward
+#define LINNET_ACTIVATION(name, formulas) name,
+#include "heads/activations.def"
+#undef LINNET_ACTIVATION
 };
 
 template <class T>
 struct Identity {
-  static constexpr bool keeps_z = false;  // true where the slope needs z itself, not only h
+  static constexpr bool keeps_z = false;    // the slope needs z itself, not only h
+  static constexpr bool rectifies = false;  // max(0, z): products apply it and its slope, 1 where h > 0, themselves
+  static constexpr bool joint = false;      // takes all outputs of a row at once
+  Identity() = default;
+  explicit Identity(double) {}
   Vec<T> forward(Vec<T> z) const { return z; }
   Vec<T> slope(Vec<T>, Vec<T>) const { return broadcast(T(1)); }
 };
 
 template <class T>
 struct Sigmoid : Identity<T> {
+  explicit Sigmoid(double) {}
   Vec<T> forward(Vec<T> z) const { return sigmoid(z); }
   Vec<T> slope(Vec<T>, Vec<T> h) const { return h * (T(1) - h); }
 };
 
 template <class T>
 struct Tanh : Identity<T> {
+  explicit Tanh(double) {}
   Vec<T> forward(Vec<T> z) const { return tanh(z); }
   Vec<T> slope(Vec<T>, Vec<T> h) const { return T(1) - h * h; }
 };
 
 template <class T>
 struct Relu : Identity<T> {
+  static constexpr bool rectifies = true;
+  explicit Relu(double) {}
   Vec<T> forward(Vec<T> z) const { return max(Vec<T>{}, z); }  // this order keeps a NaN a NaN
   Vec<T> slope(Vec<T>, Vec<T> h) const { return h > T(0) ? broadcast(T(1)) : Vec<T>{}; }
 };
@@ -54,18 +53,28 @@ struct LeakyRelu : Identity<T> {
   Vec<T> slope(Vec<T>, Vec<T> h) const { return h > T(0) ? broadcast(T(1)) : broadcast(leak); }
 };
 
-// scale * (z where z > 0, else alpha (e^z - 1)): elu with scale = alpha = 1, selu with the self-normalising constants.
+// scale * (z where z > 0, else alpha (e^z - 1)), elu with scale = alpha = 1.
 template <class T>
 struct Elu : Identity<T> {
   T scale = 1, alpha = 1;
+  explicit Elu(double) {}
   Vec<T> forward(Vec<T> z) const { return scale * (z > T(0) ? z : alpha * expm1(min(z, Vec<T>{}))); }
   Vec<T> slope(Vec<T>, Vec<T> h) const { return h > T(0) ? broadcast(scale) : h + scale * alpha; }
+};
+
+// Elu with the self-normalising constants.
+template <class T>
+struct Selu : Elu<T> {
+  explicit Selu(double leak) : Elu<T>(leak) {
+    this->scale = T(1.0507009873554804934193349852946), this->alpha = T(1.6732632423543772848170429916717);
+  }
 };
 
 // z Phi(z), Phi the normal distribution function (the exact form, not the tanh approximation).
 template <class T>
 struct Gelu : Identity<T> {
   static constexpr bool keeps_z = true;
+  explicit Gelu(double) {}
   Vec<T> forward(Vec<T> z) const { return z * gauss_cdf(z); }
   Vec<T> slope(Vec<T> z, Vec<T>) const {
     constexpr T density0 = static_cast<T>(0.39894228040143267794);  // 1 / sqrt(2 pi)
@@ -76,6 +85,7 @@ struct Gelu : Identity<T> {
 template <class T>
 struct Silu : Identity<T> {
   static constexpr bool keeps_z = true;
+  explicit Silu(double) {}
   Vec<T> forward(Vec<T> z) const { return z * sigmoid(z); }
   Vec<T> slope(Vec<T> z, Vec<T>) const {
     const Vec<T> s = sigmoid(z);
@@ -85,42 +95,44 @@ struct Silu : Identity<T> {
 
 template <class T>
 struct Softplus : Identity<T> {
+  explicit Softplus(double) {}
   Vec<T> forward(Vec<T> z) const { return softplus(z); }
   Vec<T> slope(Vec<T>, Vec<T> h) const { return -expm1(-h); }
 };
 
 template <class T>
 struct Exponential : Identity<T> {
+  explicit Exponential(double) {}
   Vec<T> forward(Vec<T> z) const { return exp(z); }
   Vec<T> slope(Vec<T>, Vec<T> h) const { return h; }
 };
 
+// Computed by softmax_lanes and softmax_backward_lanes.
+template <class T>
+struct Softmax : Identity<T> {
+  static constexpr bool joint = true;
+  explicit Softmax(double) {}
+};
+
+// Returns f(formulas) of an activation, in numbers of type T.
 template <class T, class F>
 auto with_activation(Activation activation, double leak, F&& f) {
   switch (activation) {
-    case Activation::sigmoid:
-      return f(Sigmoid<T>{});
-    case Activation::tanh:
-      return f(Tanh<T>{});
-    case Activation::relu:
-      return f(Relu<T>{});
-    case Activation::leaky_relu:
-      return f(LeakyRelu<T>(leak));
-    case Activation::elu:
-      return f(Elu<T>{});
-    case Activation::selu:
-      return f(Elu<T>{{}, T(1.0507009873554804934193349852946), T(1.6732632423543772848170429916717)});
-    case Activation::gelu:
-      return f(Gelu<T>{});
-    case Activation::silu:
-      return f(Silu<T>{});
-    case Activation::softplus:
-      return f(Softplus<T>{});
-    case Activation::exponential:
-      return f(Exponential<T>{});
-    default:
-      return f(Identity<T>{});
+#define LINNET_ACTIVATION(name, formulas) \
+  case Activation::name:                  \
+    return f(formulas<T>(leak));
+#include "heads/activations.def"
+#undef LINNET_ACTIVATION
   }
+  __builtin_unreachable();
+}
+
+inline bool is_joint(Activation activation) {
+  return with_activation<float>(activation, 0, [](auto formulas) { return formulas.joint; });
+}
+
+inline bool rectifies(Activation activation) {
+  return with_activation<float>(activation, 0, [](auto formulas) { return formulas.rectifies; });
 }
 
 // h = f(z) over `count` values, count a multiple of the vector length; h may be z.

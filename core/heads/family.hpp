@@ -38,6 +38,11 @@ inline bool is_joint(Head head) {
   return with_formulas<double>(head, [](const auto& formulas) { return formulas.joint; });
 }
 
+// Whether its loss is a function from outside.
+inline bool is_external(Head head) {
+  return with_formulas<double>(head, [](const auto& formulas) { return formulas.external; });
+}
+
 // A loss from outside: loss (rows) and dz (rows x outputs) from z and t (rows x outputs). Called by one thread.
 using CustomLoss =
     std::function<void(const double* z, const double* t, int rows, int outputs, double* loss, double* dz)>;

@@ -40,6 +40,7 @@ struct LossAndSlope {
 template <class T>
 struct ByOutput {
   static constexpr bool joint = false;     // whether the outputs of a row belong together
+  static constexpr bool external = false;  // whether a CustomLoss computes it
   static constexpr T label_of_others = 0;  // t of the outputs that a label does not name
   Vec<T> mean(Vec<T> z) const { return z; }
 };
@@ -239,6 +240,7 @@ struct TweedieIdentity : ByOutput<T> {
 
 template <class T>
 struct Custom : ByOutput<T> {
+  static constexpr bool external = true;
   explicit Custom(double) {}
   LossAndSlope<T> loss_and_slope(Vec<T>, Vec<T>) const { return {Vec<T>{}, Vec<T>{}}; }  // computed elsewhere
   Vec<T> curvature(Vec<T>, Vec<T>, bool) const { return Vec<T>{}; }

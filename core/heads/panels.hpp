@@ -73,7 +73,7 @@ void custom_head_rows(const Batch<T>& batch, const HeadPanels<T>& to, int r0, in
 template <class T>
 void head_rows_of(const Batch<T>& batch, const HeadPanels<T>& to, int r0, int r1, T* lanes_of_rows) {
   constexpr int V = lanes<T>;
-  if (to.head.family == Family::custom) return custom_head_rows(batch, to, r0, r1);
+  if (is_external(to.head)) return custom_head_rows(batch, to, r0, r1);
   const int outputs = to.outputs;
   T* scratch = lanes_of_rows + panels_of<T>(outputs) * V * V;
   with_formulas<T>(to.head, [&](const auto& formulas) {

@@ -182,7 +182,7 @@ void Pass<T>::through_activation(int l, const LayerSpec& layer, Part rows, Part 
   constexpr int V = lanes<T>;
   T *d = d_[l].get(), *z = z_[l].get();
   const T* h = h_[l].get() ? h_[l].get() : z;
-  if (layer.activation == Activation::softmax) {
+  if (is_joint(layer.activation)) {
     T* p = lanes_[rank].get() + panels_of<T>(layer.outputs) * V * V;
     for_lanes(d, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int r) {
       for (int q = 0; q < panels_of<T>(layer.outputs); ++q) transpose_square(p + q * V * V, h + (q * ld_ + r) * V);

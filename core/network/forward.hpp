@@ -45,7 +45,7 @@ inline void Pass<T>::forward(const T* packed, int l, const PassMode& mode, Part 
   const LayerLayout<T>& place = layout_.layers[l];
   const T* w = packed + place.start;
   T* z = z_[l].get();
-  const bool relu = layer.activation == Activation::relu;
+  const bool relu = rectifies(layer.activation);
   if (place.narrow && (l > 0 || by_entries_))  // written output by output; the activation takes whole vectors
     for (int p = panels.first; p < panels.last; ++p)
       std::fill_n(z + (p * ld_ + rows.first) * V, std::ptrdiff_t{rows.last - rows.first} * V, T(0));
@@ -86,8 +86,8 @@ inline void Pass<T>::activate(int l, const PassMode& mode, Part rows, Part panel
   const LayerSpec& layer = net_.layers[l];
   T* z = z_[l].get();
   T* h = h_[l].get() ? h_[l].get() : z;
-  const bool done = layer.activation == Activation::relu && !layout_.layers[l].narrow;
-  if (layer.activation == Activation::softmax) {
+  const bool done = rectifies(layer.activation) && !layout_.layers[l].narrow;
+  if (is_joint(layer.activation)) {
     for_lanes(z, ld_, layer.outputs, rows.first, rows.last, lanes_[rank].get(), [&](T* block, int) {
       softmax_lanes(block, block, layer.outputs);
       return true;

@@ -27,7 +27,7 @@ struct Network {
 
   // How many of `wanted` threads may work on it: what a custom head calls knows nothing of other threads, and may
   // throw.
-  int most_threads(int wanted) const { return head.family == Family::custom ? 1 : wanted; }
+  int most_threads(int wanted) const { return is_external(head) ? 1 : wanted; }
 
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }

@@ -40,7 +40,7 @@ class Pass {
         capacity_(capacity),
         by_entries_(lists_entries(x)),
         filled_(x.entries_per_row / std::max(1, x.cols())),
-        sums_apart_(net.parameters() <= 16384 && net.head.family != Family::custom),
+        sums_apart_(net.parameters() <= 16384 && !is_external(net.head)),
         copy_rows_(reads_split(x)
                        ? (std::min(capacity, Layout<T>::most_split_rows) + row_grain - 1) / row_grain * row_grain
                        : 0),
@@ -80,7 +80,7 @@ class Pass {
       all_inputs_.push_back({0, layer.inputs});
       if (layer.size * sizeof(T) > 131072 && !layer.narrow && !sums_apart_) rows_by_thread_ = false;
     }
-    if (net.head.family == Family::custom) rows_by_thread_ = false;  // one call a chunk
+    if (is_external(net.head)) rows_by_thread_ = false;  // one call a chunk
     if (!rows_by_thread_) transposed = slab_panels * Tile<T>::depth_block * V;
     for (int rank = 0; rank < threads; ++rank) {
       transposed_.emplace_back(transposed);
@@ -252,7 +252,7 @@ class Pass {
   bool lists_entries(const Columns& x) const { return mostly_zero(x) && x.most_entries() <= INT32_MAX / capacity_; }
 
   bool reads_split(const Columns& x) const {
-    return layout_.layers[0].cut > 0 && !by_entries_ && in_place<T>(x) && net_.head.family != Family::custom;
+    return layout_.layers[0].cut > 0 && !by_entries_ && in_place<T>(x) && !is_external(net_.head);
   }
 
   // The places of a member's own copy of the first `rows` rows, and a batch whose rows are counted from there.
@@ -277,7 +277,7 @@ class Pass {
   // columns of some rows where columns are few or belong together.
   std::pair<Part, Part> share(int rows, int l, int rank) const {
     const int panels = panels_of<T>(net_.layers[l].outputs);
-    const bool by_rows = net_.layers[l].activation == Activation::softmax || layout_.layers[l].narrow;
+    const bool by_rows = is_joint(net_.layers[l].activation) || layout_.layers[l].narrow;
     if (panels >= 2 * Tile<T>::panels * threads_ && !by_rows) return {{0, rows}, part_of(panels, 1, rank, threads_)};
     return {part_of(rows, row_grain, rank, threads_), {0, panels}};
   }
@@ -302,7 +302,7 @@ class Pass {
   void through_activation(int l, const LayerSpec& layer, Part rows, Part panels, int rank);
 
   // Where the derivative of layer l's activation is a mask that a product can apply: its outputs, or null.
-  const T* relu_mask(int l) const { return net_.layers[l].activation == Activation::relu ? z_[l].get() : nullptr; }
+  const T* relu_mask(int l) const { return rectifies(net_.layers[l].activation) ? z_[l].get() : nullptr; }
 
   const Network net_;
   const Layout<T> layout_;
