@@ -52,7 +52,7 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 
 def make(name: str, **changes: Any) -> Problem:
     given = {**PROBLEMS[name], **changes}
-    return Problem(Encoder.learn(X)[1], l2=PENALTY[:, None] * np.ones(given["outputs"]), **given)
+    return Problem.in_memory(Encoder.learn(X)[1], l2=PENALTY[:, None] * np.ones(given["outputs"]), **given)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -123,9 +123,13 @@ def test_only_where_it_is_right() -> None:
     assert not SparseDual.possible(make("many classes", fixed=np.array([True, False, False])))
     free = PENALTY.copy()
     free[3] = 0
-    assert not SparseDual.possible(Problem(problem.columns, Bernoulli(), 1, values=problem.values, l2=free[:, None]))
+    assert not SparseDual.possible(
+        Problem.in_memory(problem.table, Bernoulli(), 1, values=problem.rows.values, l2=free[:, None])
+    )
     tall = Encoder.learn(X[:, :50])[1]
-    assert not SparseDual.possible(Problem(tall, Bernoulli(), 1, values=problem.values, l2=np.ones((50, 1))))
+    assert not SparseDual.possible(
+        Problem.in_memory(tall, Bernoulli(), 1, values=problem.rows.values, l2=np.ones((50, 1)))
+    )
 
 
 def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
@@ -134,7 +138,9 @@ def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
     x = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(scales))
     y = COUNTS[:, 0] > 1
     model = LogisticRegression(C=1e-2, max_iter=5000, solver="lbfgs").fit(x, y)
-    problem = Problem(Encoder.learn(x)[1], Bernoulli(), 1, values=y[:, None].astype(float), l2=np.full((WIDE, 1), 1e2))
+    problem = Problem.in_memory(
+        Encoder.learn(x)[1], Bernoulli(), 1, values=y[:, None].astype(float), l2=np.full((WIDE, 1), 1e2)
+    )
     point = problem.at(problem.from_user(model.coef_.T, model.intercept_))
     best = solve(problem, "lbfgs", tolerance=1e-14, start=starting_point(problem), max_iter=5000)
     assert point.value == pytest.approx(best.value, rel=1e-8)
@@ -146,7 +152,7 @@ def test_digits_beyond_single_precision_count(digits: float) -> None:
     x = X.copy()
     x.data = 1 + digits * RNG.normal(size=x.nnz)
     l2 = np.full((WIDE, 1), digits**2)
-    problem = Problem(Encoder.learn(x)[1], Bernoulli(), 1, values=(COUNTS > 1).astype(float), l2=l2)
+    problem = Problem.in_memory(Encoder.learn(x)[1], Bernoulli(), 1, values=(COUNTS > 1).astype(float), l2=l2)
     found = solve(problem, "lbfgs", tolerance=1e-12, max_iter=5000)
     assert found.converged
     bound = Primal(problem).suboptimality_bound(problem.at(found.theta), 0.0)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from linnet._native import core
-from linnet.config import usable_threads
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, FitError
 from linnet.fit.objective import Objective, penalty
@@ -21,7 +20,7 @@ class FullBatch(SmoothObjective):
     def __init__(self, network: Network, rows: Rows, threads: int | None = None) -> None:
         self.network = network
         self.size = network.size
-        self.most_threads = usable_threads(threads)
+        self.threads = threads
         self.evaluations = 0
         self.lowest: Point | None = None  # of all points so far
         self.rows = rows

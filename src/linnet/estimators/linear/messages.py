@@ -86,7 +86,7 @@ class FitMessages:
         suspect |= ~(np.isfinite(weights).all(axis=1) & weights.any(axis=1))
         if not suspect.any():
             return
-        sizes = problem.columns.largest()
+        sizes = problem.table.largest()
         bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
         small = (sizes > 0) & (sizes < 1 / _MAX_SQUARABLE) & bare & suspect
         wrong = (sizes > _MAX_SQUARABLE) | small

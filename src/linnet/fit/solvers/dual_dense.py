@@ -33,8 +33,7 @@ class DenseDual:
         aliased = np.flatnonzero(self._factored.aliased)  # rows that are linear combinations of others
         self._t[aliased] = product(self._factored.solve(products[aliased]), self._t)
         self.problem = replace(
-            problem,
-            columns=Columns(len(products), (self._t,)),
+            problem.with_rows(x=Columns(len(products), (self._t,))),
             l2=np.full((len(products), problem.outputs), float(l2.mean())),
         )
 
@@ -49,7 +48,7 @@ class DenseDual:
         v, biases = self.problem.to_user(theta)
         a = self._factored.solve(np.ascontiguousarray(product(self._t, v).T)).T
         out = np.empty(self._problem.size)
-        self._problem.sums.gradient(np.ascontiguousarray(a), out)
+        self._problem.row_sums.gradient(np.ascontiguousarray(a), out)
         weights = out.reshape(-1, self._problem.outputs)  # a view
         weights[:-1] /= self._factors[:, None]
         weights[-1] = biases

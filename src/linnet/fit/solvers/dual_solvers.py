@@ -7,7 +7,6 @@ import numpy as np
 from linnet.fit.solvers.dual_sparse import SparseDual
 from linnet.fit.solvers.lbfgs import lbfgs
 from linnet.fit.solvers.min_norm import wide
-from linnet.fit.solvers.preconditioner import squares
 from linnet.fit.solvers.problem import Point, Problem
 from linnet.fit.solvers.solution import Method, Solution, Watch
 from linnet.fit.solvers.task import NEWTON_SOLVERS, Task
@@ -25,6 +24,8 @@ class RowProducts:
 
     def suits(self, task: Task) -> bool:
         """Whether the table is wide, and an exact solution is wanted."""
+        if not task.problem.has_rows:
+            return False
         return task.problem.head.quadratic and (task.solver in ("auto", *NEWTON_SOLVERS) or task.bare) and task.is_wide
 
     def solve(self, task: Task) -> Solution | None:
@@ -34,8 +35,8 @@ class RowProducts:
         if found is None:
             return None
         theta, products = found
-        weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
-        scale = np.repeat(squares(problem, weights[:, None]), problem.outputs) + problem.ridge
+        weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
+        scale = np.repeat(problem.row_sums.weighted_squares(weights[:, None]), problem.outputs) + problem.ridge
 
         def gain(point: Point) -> float:
             assert point.gradient is not None
@@ -58,7 +59,8 @@ class DualSparse:
     def suits(self, task: Task) -> bool:
         """Whether it is possible, and rows are not so few that the dense dual is faster."""
         few = task.dense_dual_suits and task.problem.columns.rows <= _MAX_ROWS_FOR_DENSE_DUAL
-        return task.given is None and not task.bare and not few and SparseDual.possible(task.problem)
+        rows_needed = task.given is None and not task.bare and not few and task.problem.has_rows
+        return rows_needed and SparseDual.possible(task.problem)
 
     def solve(self, task: Task) -> Solution:
         """L-BFGS on the dual."""

@@ -18,8 +18,9 @@ optimum of K, or find that columns differ by less than single precision can tell
 import numpy as np
 
 from linnet._native import core
+from linnet.config import usable_threads
 from linnet.fit.solvers.lbfgs import SmoothObjective
-from linnet.fit.solvers.preconditioner import Precondition, curvature
+from linnet.fit.solvers.preconditioner import Precondition
 from linnet.fit.solvers.primal import bias_suboptimality
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.start import starting_point
@@ -29,19 +30,21 @@ class SparseDual(SmoothObjective):
     """The dual objective, as L-BFGS sees it; `theta` converts its points to parameters of the problem."""
 
     def __init__(self, problem: Problem) -> None:
-        assert problem.columns.sparse is not None
+        assert problem.table.sparse is not None
         self._problem = problem
         self._shape = (problem.columns.rows, problem.outputs)
         self.dual_size = problem.columns.rows * problem.outputs
         self.size = 2 * self.dual_size + problem.outputs
-        self.most_threads = problem.most_threads
+        self.threads = problem.data.threads
         penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
-        self._products = core.RowProducts(problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads)
+        self._products = core.RowProducts(
+            problem.table.sparse, np.ascontiguousarray(penalty), usable_threads(problem.data.threads)
+        )
 
     @staticmethod
     def possible(problem: Problem) -> bool:
         """Whether the table is one sparse matrix whose columns all carry an l2 penalty, the same for all outputs."""
-        columns, most = problem.columns, core.RowProducts
+        columns, most = problem.table, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
             columns.sparse is not None
@@ -64,10 +67,10 @@ class SparseDual(SmoothObjective):
         z = self._z(theta)
         loss, gradient = np.empty(len(z)), np.empty(self.size)
         slope = gradient[:half].reshape(self._shape)  # a view
-        problem.head.rows(z, problem.target, loss=loss, slope=slope)
-        if problem.weights is not None:  # a row without weight adds nothing, even if its loss is infinite
-            loss = np.where(problem.weights > 0, problem.weights * loss, 0.0)
-            slope[:] = np.where(problem.weights[:, None] > 0, problem.weights[:, None] * slope, 0.0)
+        problem.head.rows(z, problem.rows.targets(), loss=loss, slope=slope)
+        if problem.rows.weights is not None:  # a row without weight adds nothing, even if its loss is infinite
+            loss = np.where(problem.rows.weights > 0, problem.rows.weights * loss, 0.0)
+            slope[:] = np.where(problem.rows.weights[:, None] > 0, problem.rows.weights[:, None] * slope, 0.0)
         gradient[2 * half :] = slope.sum(axis=0) if problem.intercept else 0.0
         slope += theta[:half].reshape(self._shape)
         return Point(theta, float(loss.sum()) + 0.5 * core.dot(theta[:half], theta[half : 2 * half]), gradient)
@@ -88,7 +91,8 @@ class SparseDual(SmoothObjective):
         bound = 0.5 * core.dot(r, image)
         if bound > enough or not self._problem.intercept:
             return bound
-        return bound + bias_suboptimality(self._problem, point.gradient[2 * self.dual_size :], self._z(point.theta))
+        curved = self._problem.row_sums.curvature(self._z(point.theta)).sum(axis=0)
+        return bound + bias_suboptimality(point.gradient[2 * self.dual_size :], curved)
 
     def steps(self, start: Point) -> Precondition:
         """A diagonal preconditioner: biases are scaled to move z as far as other coordinates do, and all so that the
@@ -105,7 +109,7 @@ class SparseDual(SmoothObjective):
 
         step = scaled(start.gradient)
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
-        curved = curvature(problem, self._z(start.theta))
+        curved = problem.row_sums.curvature(self._z(start.theta))
         curvature_along = core.dot(step, step, half) + float((curved * moved**2).sum())
         if curvature_along > 0:
             length = core.dot(start.gradient, step, half) / curvature_along
@@ -116,7 +120,7 @@ class SparseDual(SmoothObjective):
         """The theta of the problem from a point of the dual."""
         biases = slice(-self._problem.outputs, None)
         theta, ridge = np.empty(self._problem.size), self._problem.ridge
-        self._problem.sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
+        self._problem.row_sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
         theta[: biases.start] /= ridge[: biases.start]
         theta[biases] = point[2 * self.dual_size :]
         return theta
@@ -125,7 +129,7 @@ class SparseDual(SmoothObjective):
         """The point with the true K a, from one whose theta is known."""
         point = point.copy()
         image = point[self._images].reshape(self._shape)  # a view
-        self._problem.sums.predict(theta, image)
+        self._problem.row_sums.predict(theta, image)
         image -= point[2 * self.dual_size :]
         return self.with_full_gradient(self.at(point))
 
@@ -135,7 +139,7 @@ class SparseDual(SmoothObjective):
 
     def _z(self, theta: Floats) -> Floats:
         z = theta[self._images].reshape(self._shape) + theta[2 * self.dual_size :]
-        return z if self._problem.offset is None else z + self._problem.offset
+        return z if self._problem.rows.offset is None else z + self._problem.rows.offset
 
     def _bias_scale(self) -> float:
         """The mean of all entries of K: how far the dual coordinates move z, compared with the biases."""

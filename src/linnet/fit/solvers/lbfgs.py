@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linnet._native import core
+from linnet.config import usable_threads
 from linnet.fit.solvers.preconditioner import Precondition
 from linnet.fit.solvers.problem import Floats, Point
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
@@ -25,11 +26,11 @@ class SmoothObjective(ABC):
 
     `size`: length of vectors. `dual_size`: how many of their entries are coordinates in row space, each of which is
     stored with its image (see core/objective/lbfgs_history.hpp); 0: the inner product is the usual one.
-    `most_threads`: how many threads may be used.
+    `threads`: how many threads may be used; None: all.
     """
 
     size: int
-    most_threads: int
+    threads: int | None
     dual_size: int = 0
 
     @abstractmethod
@@ -131,7 +132,7 @@ class _Steps:
         kind = core.NarrowChanges if problem.dual_size else core.Changes  # images are known to single precision only
         pair_bytes = (8 if problem.dual_size else 16) * problem.size
         history = max(_MIN_HISTORY, min(history, _MAX_HISTORY_BYTES // pair_bytes))
-        threads = problem.most_threads if problem.size >= _MIN_PARAMETERS_FOR_THREADS else 1
+        threads = usable_threads(problem.threads) if problem.size >= _MIN_PARAMETERS_FOR_THREADS else 1
         self._history = kind(problem.size, problem.dual_size, history, threads)
         self._dual_size = problem.dual_size
         self._precondition = precondition

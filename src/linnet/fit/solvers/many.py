@@ -77,7 +77,7 @@ class BinaryProblems:
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
-        return Problem(
+        return Problem.in_memory(
             self.columns if len(rows) == self.columns.rows else self.columns[rows],
             Bernoulli(),
             1,

@@ -44,14 +44,14 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
     if not factors.all():
         return None
     factors /= factors.mean()
-    assert problem.values is not None
-    root = np.sqrt(np.ones(len(problem.values)) if problem.weights is None else problem.weights)[:, None]
+    assert problem.rows.values is not None
+    root = np.sqrt(np.ones(len(problem.rows.values)) if problem.rows.weights is None else problem.rows.weights)[:, None]
     mean = root / np.sqrt((root**2).sum()) if problem.intercept else np.zeros_like(root)
 
     def centered(x: Floats) -> Floats:
         return np.asarray(x - mean * product(x.T, mean[:, 0]))
 
-    t = problem.values if problem.offset is None else problem.values - problem.offset
+    t = problem.rows.values if problem.rows.offset is None else problem.rows.values - problem.rows.offset
     products = centered(centered(row_products(problem, 1 / factors) * (root * root.T)).T)
     a = np.empty_like(t)
     for strength in np.unique(penalty):
@@ -62,12 +62,12 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
         right -= product(nothing, _best(nothing, right))  # what no coefficients can fit
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
     theta = np.empty(problem.size)
-    problem.sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
+    problem.row_sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
     weights = theta.reshape(-1, problem.outputs)  # a view
     weights[:-1] /= factors[:, None]
     weights[-1] = 0
     z = np.empty_like(t)
-    problem.sums.predict(theta, z)
+    problem.row_sums.predict(theta, z)
     if problem.intercept:
         weights[-1] = (root**2 * (t - z)).sum(axis=0) / (root**2).sum()
     return theta, products
@@ -78,9 +78,9 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
     they end at the minimum-norm solution. That rules out a preconditioner, so that columns of very different scales
     take many iterations. Of a full set of levels the first is fixed at zero.
     """
-    assert problem.values is not None
+    assert problem.rows.values is not None
     k, rows = problem.outputs, problem.columns.rows
-    w = np.ones(rows) if problem.weights is None else problem.weights
+    w = np.ones(rows) if problem.rows.weights is None else problem.rows.weights
     total = float(w.sum())
     ridge = problem.ridge.reshape(-1, k)[:-1]
     held = np.zeros(problem.columns.count, np.bool_)
@@ -91,18 +91,18 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
 
     def moved(v: Floats) -> Floats:
         z = np.empty((rows, k))
-        problem.sums.predict(np.concatenate([v.ravel(), np.zeros(k)]), z)
+        problem.row_sums.predict(np.concatenate([v.ravel(), np.zeros(k)]), z)
         return centered(z)
 
     def slope(r: Floats, v: Floats) -> Floats:
         """Minus the gradient."""
         out = np.empty(problem.size)
-        problem.sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
+        problem.row_sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
         found = out.reshape(-1, k)[:-1] - ridge * v
         found[held] = 0
         return found
 
-    t = problem.values if problem.offset is None else problem.values - problem.offset
+    t = problem.rows.values if problem.rows.offset is None else problem.rows.values - problem.rows.offset
     v = np.zeros((problem.columns.count, k))
     r = centered(np.array(t))
     s = slope(r, v)
@@ -127,7 +127,7 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
     theta = np.concatenate([v.ravel(), np.zeros(k)])
     if problem.intercept:
         z = np.empty((rows, k))
-        problem.sums.predict(theta, z)
+        problem.row_sums.predict(theta, z)
         theta[-k:] = column_dots(w, t - z) / total
     point = problem.at(theta)
     assert point.gradient is not None
@@ -175,7 +175,7 @@ def _eigenvalues(symmetric: Floats) -> Floats:
 
 def row_products(problem: Problem, scale: Floats) -> Floats:
     """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns centered."""
-    columns, root = problem.columns, np.sqrt(scale)
+    columns, root = problem.table, np.sqrt(scale)
     out = np.zeros((columns.rows, columns.rows))
     for here, block in _blocks(columns):
         if isinstance(block, np.ndarray):

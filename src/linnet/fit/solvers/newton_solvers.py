@@ -8,7 +8,6 @@ from linnet.errors import ConfigError
 from linnet.fit.solvers.aliasing import Basis, find, is_weak
 from linnet.fit.solvers.newton import CachedHessian, elimination_order, factor, newton
 from linnet.fit.solvers.null_model import constant_loss
-from linnet.fit.solvers.preconditioner import curvature
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Aliasing, Method, Solution
 from linnet.fit.solvers.start import starting_point
@@ -53,7 +52,11 @@ class Newton:
         points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # popped below, as
         assert points[0].curvature is not None  # newton needs the memory
         factors = [factor(points[0].curvature, order)]
-        if is_weak(problem, points[0].curvature, factors[0]) and (basis := find(problem)) is not None:
+        if (
+            problem.has_rows  # the search for a basis reads them
+            and is_weak(problem, points[0].curvature, factors[0])
+            and (basis := find(problem)) is not None
+        ):
             points.clear()
             factors.clear()
             return replace(_in_basis(basis, task), hessian=objective.hessian)
@@ -104,17 +107,17 @@ def _has_weak_columns(task: Task) -> bool:
     than L-BFGS, which would converge slowly and end too early.
     """
     problem = task.problem
-    if not hessian_affordable(problem):
+    if not problem.has_rows or not hessian_affordable(problem):
         return False
     k, size = problem.outputs, problem.columns.count + 1
     output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
     products = np.empty((size, size))
-    weights = curvature(problem, problem.z(task.null_start))[:, output]
-    problem.sums.sandwich(np.ascontiguousarray(weights), products)
+    weights = problem.row_sums.curvature(problem.z(task.null_start))[:, output]
+    problem.row_sums.sandwich(np.ascontiguousarray(weights), products)
     products[np.diag_indices(size)] += problem.ridge.reshape(-1, k)[:, output]
     if not problem.intercept:
         products[-1], products[:, -1] = 0, 0
-    one = replace(problem, outputs=1, labels=None, fixed=None, l2=None, l1=None)
+    one = replace(problem, outputs=1, fixed=None, l2=None, l1=None)
     return is_weak(one, products, factor(products, elimination_order(one)))
 
 

@@ -11,7 +11,7 @@ class Primal(SmoothObjective):
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self.size, self.most_threads = problem.size, problem.most_threads
+        self.size, self.threads = problem.size, problem.data.threads
 
     def at(self, theta: Floats) -> Point:
         """The objective and its gradient."""
@@ -34,15 +34,17 @@ class Primal(SmoothObjective):
         if bound > enough or not problem.intercept:
             return min(bound, most)
         return min(
-            bound + bias_suboptimality(problem, point.gradient[-problem.outputs :], problem.z(point.theta)), most
+            bound + bias_suboptimality(point.gradient[-problem.outputs :], self._bias_curvature(point.theta)), most
         )
 
+    def _bias_curvature(self, theta: Floats) -> Floats:
+        """Σ_i w_i c_ik of each output k, with curvatures c of the losses."""
+        problem = self._problem
+        if problem.has_rows:  # without squares of the table
+            return np.asarray(problem.row_sums.curvature(problem.z(theta)).sum(axis=0))
+        return np.asarray(problem.sums.curvature_diagonal(theta)[-1])
 
-def bias_suboptimality(problem: Problem, gradient: Floats, z: Floats) -> float:
-    """About what a step of the biases alone would gain, ½ Σ_k g_k² / Σ_i w_i c_ik with curvatures c of the losses."""
-    curvature = problem.head.curvature(z, problem.target, expected=True)
-    if problem.weights is not None:
-        curvature[problem.weights == 0] = 0
-        curvature *= problem.weights[:, None]
-    total = curvature.sum(axis=0)
-    return 0.5 * float((gradient[total > 0] ** 2 / total[total > 0]).sum())
+
+def bias_suboptimality(gradient: Floats, curvature: Floats) -> float:
+    """About what a step of the biases alone would gain: ½ Σ_k g_k² / c_k."""
+    return 0.5 * float((gradient[curvature > 0] ** 2 / curvature[curvature > 0]).sum())

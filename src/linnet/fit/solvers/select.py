@@ -9,8 +9,8 @@ coordinate descent: Newton's method goes on to the last digit.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linnet.errors import unknown_name
-from linnet.fit.solvers.coordinate import coordinate
+from linnet.errors import ConfigError, unknown_name
+from linnet.fit.solvers.coordinate import can_descend, coordinate
 from linnet.fit.solvers.dual_dense import DenseDual
 from linnet.fit.solvers.dual_solvers import DualSparse, RowProducts
 from linnet.fit.solvers.lbfgs import lbfgs
@@ -39,6 +39,7 @@ SOLVERS = (
     "sparse_cg",
 )
 _CG_MAX_ITER = 500
+_FEWER_COLUMNS = "use fewer columns, or an l2 penalty only"
 
 
 class CoordinateDescent:
@@ -48,8 +49,7 @@ class CoordinateDescent:
 
     def suits(self, task: Task) -> bool:
         """Whether there is an l1 penalty, or a bound on weights."""
-        problem = task.problem
-        return problem.positive or (problem.l1 is not None and bool(problem.l1.any()))
+        return not task.problem.is_smooth and can_descend(task.problem)
 
     def solve(self, task: Task) -> Solution:
         """Coordinate descent, with Newton steps."""
@@ -64,7 +64,7 @@ class ConjugateGradients:
 
     def suits(self, task: Task) -> bool:
         """Whether the minimum-norm solution is wanted."""
-        return task.bare
+        return task.bare and task.problem.has_rows
 
     def solve(self, task: Task) -> Solution:
         """Conjugate gradients from zero."""
@@ -96,8 +96,8 @@ class LBFGS:
     last = True
 
     def suits(self, task: Task) -> bool:
-        """Always."""
-        return True
+        """Whether the objective has no corners."""
+        return task.problem.is_smooth
 
     def solve(self, task: Task) -> Solution:
         """L-BFGS from what earlier solvers have reached."""
@@ -150,7 +150,9 @@ def solve(
         if solution is not None and (each.last or solution.converged):
             return solution
         task = task if solution is None else replace(task, before=solution)
-    raise AssertionError("the last solver suits every problem")
+    raise ConfigError(
+        f"an l1 penalty, or a bound on weights, of {problem.size} parameters needs rows in memory: {_FEWER_COLUMNS}"
+    )
 
 
 def _better_than_none(problem: Problem, theta: Floats) -> bool:

@@ -57,7 +57,7 @@ class Task:
     @property
     def dense_dual_suits(self) -> bool:
         """Whether the dense dual may be solved."""
-        return self.solver == "auto" and self.is_wide and DenseDual.possible(self.problem)
+        return self.solver == "auto" and self.problem.has_rows and self.is_wide and DenseDual.possible(self.problem)
 
 
 class Solver(Protocol):
