@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.dual_dense import DenseDual
+from linnet.fit.solvers.dual_dense import DenseDualProblem
 from linnet.fit.solvers.problem import Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.start import starting_point
@@ -47,8 +47,8 @@ def make(name: str) -> Problem:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_way_over_rows_leads_to_the_optimum(name: str) -> None:
     problem = make(name)
-    assert DenseDual.possible(problem)
-    rows = DenseDual(problem)
+    assert DenseDualProblem.possible(problem)
+    rows = DenseDualProblem(problem)
     solved = solve(rows.problem)
     point = problem.at(rows.theta(solved.theta))
     assert point.gradient is not None
@@ -69,6 +69,6 @@ def test_where_it_does_not_apply() -> None:
     assert problem.l2 is not None
     free = problem.l2.copy()
     free[5] = 0
-    assert not DenseDual.possible(Problem.in_memory(problem.table, Categorical(), 3, labels=LABELS, l2=free))
+    assert not DenseDualProblem.possible(Problem.in_memory(problem.table, Categorical(), 3, labels=LABELS, l2=free))
     free[5] = [1, 2, 3]
-    assert not DenseDual.possible(Problem.in_memory(problem.table, Categorical(), 3, labels=LABELS, l2=free))
+    assert not DenseDualProblem.possible(Problem.in_memory(problem.table, Categorical(), 3, labels=LABELS, l2=free))

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import linnet.fit.solvers.dual_solvers
-import linnet.fit.solvers.task
+import linnet.fit.solvers.dual_sparse
+import linnet.fit.solvers.newton
 from linnet import LogisticRegression
 from linnet._native import core
 from linnet.data.encoder import Encoder
-from linnet.fit.solvers.dual_sparse import SparseDual
-from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.dual_sparse import SparseDualObjective
+from linnet.fit.solvers.lbfgs import Primal, lbfgs
 from linnet.fit.solvers.preconditioner import Preconditioner
-from linnet.fit.solvers.primal import Primal
 from linnet.fit.solvers.problem import Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.start import starting_point
@@ -79,7 +78,7 @@ def test_products_of_rows(dtype: type, places: type, outputs: int) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_optimum_is_that_of_the_weights(name: str) -> None:
     problem = make(name)
-    assert SparseDual.possible(problem)
+    assert SparseDualObjective.possible(problem)
     found = solve(problem, "lbfgs", tolerance=1e-13)
     assert found.converged
     plain, first = Preconditioner(problem), starting_point(problem)
@@ -96,7 +95,7 @@ def test_the_optimum_is_that_of_the_weights(name: str) -> None:
 
 def test_gradient_of_a_point() -> None:
     problem = make("many classes")
-    rows = SparseDual(problem)
+    rows = SparseDualObjective(problem)
     point = rows.start().theta
     point[: rows.dual_size] = RNG.normal(size=rows.dual_size) / 10
     point[rows.dual_size : 2 * rows.dual_size] = 0
@@ -120,14 +119,14 @@ def test_same_bytes_for_any_number_of_threads() -> None:
 
 def test_only_where_it_is_right() -> None:
     problem = make("two classes")
-    assert not SparseDual.possible(make("many classes", fixed=np.array([True, False, False])))
+    assert not SparseDualObjective.possible(make("many classes", fixed=np.array([True, False, False])))
     free = PENALTY.copy()
     free[3] = 0
-    assert not SparseDual.possible(
+    assert not SparseDualObjective.possible(
         Problem.in_memory(problem.table, Bernoulli(), 1, values=problem.rows.values, l2=free[:, None])
     )
     tall = Encoder.learn(X[:, :50])[1]
-    assert not SparseDual.possible(
+    assert not SparseDualObjective.possible(
         Problem.in_memory(tall, Bernoulli(), 1, values=problem.rows.values, l2=np.ones((50, 1)))
     )
 
@@ -206,10 +205,10 @@ def test_tolerance_is_the_part_of_the_gain_that_is_left() -> None:
 
 def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ways are tried one after the other."""
-    monkeypatch.setattr(linnet.fit.solvers.dual_solvers, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
-    monkeypatch.setattr(linnet.fit.solvers.dual_solvers, "_DUAL_MAX_ITER", 2)
+    monkeypatch.setattr(linnet.fit.solvers.dual_sparse, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
+    monkeypatch.setattr(linnet.fit.solvers.dual_sparse, "_DUAL_MAX_ITER", 2)
     monkeypatch.setattr(
-        linnet.fit.solvers.task, "LARGEST_CURVATURE", N + 1
+        linnet.fit.solvers.newton, "LARGEST_CURVATURE", N + 1
     )  # Newton's method in the rows' columns only
     told: list[int] = []
     for most in (0, 1, 2, 3, 4):

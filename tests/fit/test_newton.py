@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.cholesky import elimination_order, factor
 from linnet.fit.solvers.problem import Point, Problem
 from linnet.fit.solvers.select import solve
 from linnet.heads import Bernoulli, Categorical, Poisson, head_named

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.lbfgs import lbfgs
-from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.cholesky import elimination_order
+from linnet.fit.solvers.lbfgs import Primal, lbfgs
+from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.preconditioner import Preconditioner, _heaviest
-from linnet.fit.solvers.primal import Primal
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.start import starting_point

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.checks import check_number
 from linnet.errors import ConfigError, DataError
+from linnet.fit.solvers.cholesky import elimination_order
 from linnet.fit.solvers.coordinate import lasso
-from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.null_model import constant_loss, without_columns
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import product

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.fit.solvers.cholesky import aliased_parameters, elimination_order, factor
 from linnet.fit.solvers.coordinate import lasso, part_of
-from linnet.fit.solvers.newton import aliased_parameters, elimination_order, factor, newton
+from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.start import starting_point
 

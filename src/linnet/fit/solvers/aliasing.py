@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.data.table import Array
-from linnet.fit.solvers.newton import CachedHessian, Factor, elimination_order, factor
-from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
+from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
 from linnet.fit.solvers.products import TableProducts, column_dots, linear_output, product
 
 _WEAK_PIVOT = 1e-8  # relative to a column's own second derivative: smaller pivots have few digits

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.newton import CachedHessian, elimination_order, factor
-from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.cholesky import elimination_order, factor
+from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
 from linnet.fit.solvers.products import linear_output, product
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solver import Attempt, Solver
 
 _MAX_PARAMETERS_WITHOUT_WORKING_SET = 1500
 _MAX_WORKING_PARAMETERS = 5000  # solved for at once: a matrix of 200 MB
@@ -26,6 +27,28 @@ _MIN_PIVOT = 1e-14  # relative: below it columns are aliased up to rounding
 _ENOUGH_OF_TOLERANCE, _NEGLIGIBLE_GAIN = 1e-6, 1e-18  # of the objective: what columns outside the set may gain
 
 
+class CoordinateDescent(Solver):
+    """For l1 penalties, and weights that must not be negative."""
+
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the objective has corners; without rows in memory it must be solved in all columns at once."""
+        problem = attempt.problem
+        return not problem.is_smooth and (problem.has_rows or problem.size <= _MAX_WORKING_PARAMETERS)
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """Coordinate descent, with Newton steps."""
+        found = coordinate(
+            attempt.problem,
+            attempt.start,
+            tolerance=attempt.tolerance,
+            max_iter=attempt.max_iter,
+            watch=attempt.watch,
+        )
+        return replace(found, method=Method.COORDINATE)
+
+
 def coordinate(
     problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
 ) -> Solution:
@@ -33,11 +56,6 @@ def coordinate(
     if problem.size <= _MAX_PARAMETERS_WITHOUT_WORKING_SET or not problem.has_rows:
         return _proximal_newton(problem, theta, tolerance, max_iter, watch)
     return _working_sets(problem, theta, tolerance, max_iter, watch)
-
-
-def can_descend(problem: Problem) -> bool:
-    """Whether the problem can be solved: without rows in memory, only in all columns at once."""
-    return problem.has_rows or problem.size <= _MAX_WORKING_PARAMETERS
 
 
 def lasso(problem: Problem) -> Floats:

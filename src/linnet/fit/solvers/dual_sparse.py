@@ -15,18 +15,25 @@ where the error of K̃ is relative to the next steps alone. So all digits are th
 optimum of K, or find that columns differ by less than single precision can tell.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from linnet._native import core
 from linnet.config import usable_threads
-from linnet.fit.solvers.lbfgs import SmoothObjective
+from linnet.fit.solvers.lbfgs import SmoothObjective, bias_suboptimality, lbfgs
 from linnet.fit.solvers.preconditioner import Precondition
-from linnet.fit.solvers.primal import bias_suboptimality
 from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.solution import Solution, Watch
+from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
+_MAX_ROWS_FOR_DENSE_DUAL = 1000  # of a sparse table: with more, L-BFGS on the dual is faster than Newton's method
+_DUAL_MAX_ITER, _DUAL_HISTORY = 300, 24  # of L-BFGS on the dual: iterations, and pairs in its history
+_DUAL_ROUNDS = 6  # of L-BFGS on the dual, each from an exact point
 
-class SparseDual(SmoothObjective):
+
+class SparseDualObjective(SmoothObjective):
     """The dual objective, as L-BFGS sees it; `theta` converts its points to parameters of the problem."""
 
     def __init__(self, problem: Problem) -> None:
@@ -147,3 +154,54 @@ class SparseDual(SmoothObjective):
         image = np.empty_like(ones)
         self._products.apply(ones, image)
         return float(image.sum()) / len(image) ** 2
+
+
+class DualSparse(Solver):
+    """For sparse tables with more columns than rows, all penalised: L-BFGS on the dual."""
+
+    last = False
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether it is possible, no start was asked for, and rows are not so few that the dense dual is faster."""
+        problem, rows = attempt.problem, attempt.problem.columns.rows
+        few = attempt.solver == "auto" and rows < problem.columns.count and rows <= _MAX_ROWS_FOR_DENSE_DUAL
+        if few or attempt.given is not None or attempt.wants_min_norm or not problem.has_rows:
+            return False
+        return SparseDualObjective.possible(problem)
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """L-BFGS on the dual."""
+        return _solve_sparse_dual(attempt.problem, attempt.max_iter, attempt.tolerance, attempt.watch)
+
+
+def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
+    """L-BFGS on the dual, in rounds from exact points; without convergence where columns have very different scales."""
+    dual = SparseDualObjective(problem)
+    points = [dual.start()]  # popped, so that its vectors are freed
+    steps, before, done = dual.steps(points[0]), points[0].value, 0
+
+    def report(iteration: int, value: float, gap: float) -> None:
+        if iteration or not done:  # later rounds start where the one before ended
+            watch(done + iteration, value, gap)
+
+    for turn in range(_DUAL_ROUNDS):
+        found = lbfgs(
+            dual,
+            points.pop(),
+            steps,
+            history=_DUAL_HISTORY,
+            max_iter=min(max_iter, _DUAL_MAX_ITER) - done,
+            tolerance=tolerance,
+            before=before,
+            watch=report,
+        )
+        done += found.iterations
+        proved = turn > 0 and found.iterations == 0  # no step from an exact point
+        if proved:
+            break
+        theta = dual.theta(found.theta)
+        if not found.converged:
+            break
+        points.append(dual.exact(found.theta, theta))
+    none = np.zeros(problem.size, np.bool_)
+    return replace(found, theta=theta, iterations=done, converged=proved and found.converged, aliased=none)

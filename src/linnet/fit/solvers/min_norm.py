@@ -9,6 +9,7 @@ has only as many unknowns as there are rows; λ = 0 gives the minimum-norm solut
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,78 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.fit.solvers.aliasing import reference_levels
-from linnet.fit.solvers.newton import Factor, factor
-from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.cholesky import Factor, factor
+from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import column_dots, outer_product, product
-from linnet.fit.solvers.solution import Solution, Watch
+from linnet.fit.solvers.solution import Method, Solution, Watch
+from linnet.fit.solvers.solver import Attempt, Solver
 
+_MAX_ROWS = 2500  # for a matrix of all pairs of them
 _COLUMNS_PER_BLOCK = 4096
+_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of the gain at the start: gradients are 1e-8 of what they were
+_CG_MAX_ITER = 500
 _RELATIVE_RANK_TOLERANCE = 1e-6  # of the largest singular value of scaled columns: as in scikit-learn
 _CG_TOLERANCE, _CG_ACCEPTED = (
     1e-12,
     1e-9,
 )  # of the first gradient's norm: where iterations end, and what they must reach
 _MAX_SPARSE_DENSITY = 0.05  # a sparse column with a larger share of entries is handled as a dense one
+
+
+def is_wide(problem: Problem) -> bool:
+    """Whether there are more columns than rows, and few enough rows for a matrix of all pairs of them."""
+    return problem.columns.rows < min(problem.columns.count, _MAX_ROWS)
+
+
+class DualLeastSquares(Solver):
+    """For squared error with more columns than rows: one linear system with as many unknowns as rows."""
+
+    names = ("newton-cholesky", "cholesky", "svd")
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the table is wide, and an exact solution is wanted."""
+        problem = attempt.problem
+        exact = attempt.solver in ("auto", *self.names) or attempt.wants_min_norm
+        return problem.head.quadratic and exact and problem.has_rows and is_wide(problem)
+
+    def solve(self, attempt: Attempt) -> Solution | None:
+        """The dual's solution; None if its gradient is not zero, as with columns of very different scales."""
+        problem = attempt.problem
+        found = wide(problem)
+        if found is None:
+            return None
+        theta, products = found
+        weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
+        scale = np.repeat(problem.row_sums.weighted_squares(weights[:, None]), problem.outputs) + problem.ridge
+
+        def gain(point: Point) -> float:
+            assert point.gradient is not None
+            return float((point.gradient**2 / np.where(scale > 0, scale, 1)).sum())
+
+        point, first = problem.at(theta), problem.at(attempt.null_start)
+        gap = gain(point)
+        if not gap <= _MAX_RELATIVE_GAIN_LEFT * gain(first):
+            return None
+        norm = float(np.abs(point.gradient).max()) if point.gradient is not None else 0.0
+        none = np.zeros(problem.size, np.bool_)
+        return Solution(theta, point.value, norm, 1, True, gap, none, method=Method.CHOLESKY, row_products=products)
+
+
+class ConjugateGradients(Solver):
+    """For squared error without a penalty: iterations end at the minimum-norm solution."""
+
+    last = False
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the minimum-norm solution is wanted."""
+        return attempt.wants_min_norm and attempt.problem.has_rows
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """Conjugate gradients from zero."""
+        most = min(attempt.max_iter, _CG_MAX_ITER)
+        solution = conjugate_gradients(attempt.problem, max_iter=most, watch=attempt.watch)
+        return replace(solution, method=Method.CONJUGATE_GRADIENTS)
 
 
 def wide(problem: Problem) -> tuple[Floats, Floats] | None:

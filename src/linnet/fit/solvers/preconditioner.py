@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.newton import factor
+from linnet.fit.solvers.cholesky import factor
 from linnet.fit.solvers.problem import Floats, Point, Problem
 
 Precondition = Callable[[Floats], Floats]

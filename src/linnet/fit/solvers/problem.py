@@ -222,3 +222,21 @@ class Problem:
             if len(self._held):
                 h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h, z_range)
+
+
+class CachedHessian:
+    """The objective of a problem; under a quadratic head, whose Hessian does not depend on theta, that is kept."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.hessian: Floats | None = None  # once known, of a quadratic head
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
+        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
+        constant = curvature and row_stride == 1 and self._problem.head.quadratic
+        if constant and self.hessian is not None:
+            return replace(self._problem.at(theta, gradient=gradient), curvature=self.hessian)
+        point = self._problem.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
+        if constant:
+            self.hessian = point.curvature
+        return point

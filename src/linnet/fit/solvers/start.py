@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from linnet.errors import FitError
-from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.cholesky import elimination_order, factor
 from linnet.fit.solvers.null_model import null_biases
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Normal

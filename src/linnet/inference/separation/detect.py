@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
 from linnet.fit.solvers.min_norm import null_space
-from linnet.fit.solvers.newton import Factor, elimination_order, factor, newton
+from linnet.fit.solvers.newton import LARGEST_CURVATURE, newton
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import product
 from linnet.fit.solvers.solution import Solution
 from linnet.fit.solvers.start import starting_point
-from linnet.fit.solvers.task import LARGEST_CURVATURE
 from linnet.inference.separation.one_column import intercept_alone, one_column_each
 from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
