@@ -13,7 +13,7 @@ from linnet import SGD, Adagrad, Adam, AdamW, Dense, MLPClassifier, MLPRegressor
 from linnet.data.rows import Rows
 from linnet.evaluate import binary_rates, fbeta_score, precision_score, recall_score
 from linnet.fit.loop.optimizers import OPTIMIZERS
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Bernoulli, Categorical, Normal, Poisson
 from linnet.heads.activations import as_activation
 from linnet.model.initialise import INITIALISERS, initial_theta
@@ -207,7 +207,7 @@ def test_penalties_of_linear_models(name: str) -> None:
 def test_penalties_of_networks(name: str) -> None:
     model = getattr(linnet, name)(hidden_layer_sizes=(4,), alpha=3.0, l1=0.7, max_iter=3, random_state=0).fit(X, YES)
     problem, theta = model.objective(X, YES)
-    bare = Objective(problem.network, "float64", rows=60).sums(theta, problem.rows)  # the loss alone
+    bare = problem.sums(theta)  # the loss alone
     weights = np.concatenate([np.ravel(each) for each in model.coefs_])
     expected = bare.loss / bare.weight + penalty(name, weights, alpha=3.0, l1=0.7, n=60)
     assert problem.at(theta).value == pytest.approx(expected, rel=1e-6)
@@ -252,9 +252,9 @@ def test_the_table_of_heads(row: list[str]) -> None:
 def test_the_table_of_activations(row: list[str]) -> None:
     z = np.array([-3.0, -1.0, -0.1, 0.1, 0.5, 2.0])
     network = Network(1, (Layer(1, as_activation(row[0].replace(" ", "_"))), Layer(1)), Normal())
-    f = Objective(network.below(1), np.float64).predict(np.array([1.0, 0.0]), z[:, None])[:, 0]
+    f = NetworkObjective(network.below(1), np.float64).predict(np.array([1.0, 0.0]), z[:, None])[:, 0]
     np.testing.assert_allclose(f, value(formulas(row[1])[0], z=z), rtol=1e-12)
-    sums = Objective(
+    sums = NetworkObjective(
         network, np.float64
     )  # the slope, as backpropagation has it: of the loss (f(w z) - t)² / 2 at w = 1
     theta = np.zeros(network.size)

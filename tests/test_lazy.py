@@ -1,5 +1,6 @@
 """Names that are loaded when they are first used."""
 
+import importlib
 import subprocess
 import sys
 
@@ -38,3 +39,19 @@ assert former is importlib.import_module({name!r}) and former.__spec__.name == {
 print(*(f"{{one.category.__name__}}: {{one.message}}" for one in said))"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"DeprecationWarning: {former} is now called {name}"
+
+
+@pytest.mark.parametrize(
+    ("module", "former", "name"),
+    [
+        ("linnet.fit.objective", "Objective", "NetworkObjective"),
+        ("linnet.fit.objective", "Sums", "NetworkSums"),
+        ("linnet.evaluate.thresholds", "Objective", "ThresholdObjective"),
+    ],
+)
+def test_former_names_in_modules(module: str, former: str, name: str) -> None:
+    home = importlib.import_module(module)
+    with pytest.warns(DeprecationWarning, match=f"{module}.{former} is now called {name}"):
+        assert getattr(home, former) is getattr(home, name)
+    with pytest.raises(AttributeError, match="has no attribute 'Objectives'"):
+        home.Objectives  # noqa: B018

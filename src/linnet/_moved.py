@@ -1,8 +1,9 @@
-"""Modules under their former names: importing one gives the module as it is called now, and a DeprecationWarning."""
+"""Former names of modules and of what is in them: each gives what it is called now, and a DeprecationWarning."""
 
 import importlib
+import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -35,6 +36,19 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state  # the module keeps its own
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a module in which names have changed. `names`: the new by the former."""
+
+    def load(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(f"{module}.{name} is now called {names[name]}", DeprecationWarning, stacklevel=2)
+        value: object = getattr(sys.modules[module], names[name])
+        return value
+
+    return load
 
 
 finder = _Finder()  # for sys.meta_path

@@ -3,7 +3,7 @@
 import numpy as np
 
 from linnet.data.rows import Rows
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.model.network import Network
 
 from .cases import TOLERANCE, Array, assert_close, row_weights, table
@@ -12,7 +12,7 @@ from .twin import Twin, dense_targets
 
 def assert_agrees(network: Network, theta: Array, rows: Rows, dtype: str, threads: int | None = None) -> None:
     """Sums of loss, weight and gradient (layer by layer) and the predicted means are the twin's."""
-    objective, twin = Objective(network, dtype, threads), Twin(network)
+    objective, twin = NetworkObjective(network, dtype, threads), Twin(network)
     t, w, tolerance = dense_targets(network, rows), row_weights(rows), TOLERANCE[dtype]
     theta = theta.astype(dtype)
     sums = objective.sums(theta, rows, gradient=True)

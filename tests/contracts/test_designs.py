@@ -11,7 +11,7 @@ from linnet.data.columns import Columns
 from linnet.data.rows import Rows
 from linnet.fit.loop.optimizers import SGD, Adam
 from linnet.fit.loop.training import Plan, Training
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads.activations import ACTIVATIONS
 from linnet.model.network import Network
 
@@ -119,9 +119,9 @@ def test_sums_and_means(kind: str, hidden: str, dtype: str) -> None:
     theta = make_theta(network, 6).astype(dtype)
     if hidden != "wide":
         assert_agrees(network, theta, dense, dtype)
-    expected = Objective(network, dtype, 1).sums(theta, dense, gradient=True)
-    z = Objective(network, dtype, 1).predict(theta, dense.x, mean=False)
-    objectives = [Objective(network, dtype, threads) for threads in (1, 2, 3, 8)]
+    expected = NetworkObjective(network, dtype, 1).sums(theta, dense, gradient=True)
+    z = NetworkObjective(network, dtype, 1).predict(theta, dense.x, mean=False)
+    objectives = [NetworkObjective(network, dtype, threads) for threads in (1, 2, 3, 8)]
     sums = [objective.sums(theta, rows, gradient=True) for objective in objectives]
     # rows that take less time come in longer slices: sums of float64 in another order
     assert_close(sums[0].loss, expected.loss, 1e-14, "loss")
@@ -139,7 +139,7 @@ def test_one_objective_takes_any_columns(dtype: str) -> None:
     """Dense, mostly zero and dense again, with few rows and with many."""
     rows, dense = make_pair("text", CASE, 700, dtype, 2)
     network = network_for(rows, CASE, (18,))
-    objective, theta = Objective(network, dtype), make_theta(network, 7).astype(dtype)
+    objective, theta = NetworkObjective(network, dtype), make_theta(network, 7).astype(dtype)
     whole = objective.predict(theta, dense.x)
     for part in (slice(0, 5), slice(0, 700), slice(3, 90)):
         for x in (rows.x, dense.x):
@@ -212,7 +212,7 @@ def test_an_unknown_code_has_no_effect(kind: str) -> None:
     unknown = replace(columns, codes=codes)
     network = make_network(CASE, columns.count, ())
     theta = make_theta(network, 8)
-    z = Objective(network, "float64").predict(theta, unknown, mean=False)
+    z = NetworkObjective(network, "float64").predict(theta, unknown, mean=False)
     np.testing.assert_array_equal(z, np.tile(network.blocks(theta)[0].biases, (40, 1)))
 
 

@@ -14,7 +14,7 @@ from linnet.fit.loop import training as loop
 from linnet.fit.loop.optimizers import SGD, Adam
 from linnet.fit.loop.schedules import Cosine, ExponentialDecay
 from linnet.fit.loop.training import OptimizerState, Plan, Slice, Training
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.model.network import Network
 
 from .cases import DTYPES, HEADS, SHAPES, Array, make_network, make_rows, make_theta
@@ -102,8 +102,8 @@ def test_the_number_of_threads_that_pay_changes_nothing(shape: str) -> None:
 def test_threads_change_no_sum(shape: str, dtype: str) -> None:
     network = network_of(shape)
     rows, theta = make_rows(CASE, network.inputs, 530, dtype, 4, weighted=True), make_theta(network, 5)
-    sums = [Objective(network, dtype, threads).sums(theta, rows, gradient=True) for threads in (1, 2, 3, 8)]
-    means = [Objective(network, dtype, threads).predict(theta, rows.x).tobytes() for threads in (1, 2, 3, 8)]
+    sums = [NetworkObjective(network, dtype, threads).sums(theta, rows, gradient=True) for threads in (1, 2, 3, 8)]
+    means = [NetworkObjective(network, dtype, threads).predict(theta, rows.x).tobytes() for threads in (1, 2, 3, 8)]
     for other, mean in zip(sums[1:], means[1:], strict=True):
         assert other[:2] == sums[0][:2]
         np.testing.assert_array_equal(other.gradient, sums[0].gradient)

@@ -6,7 +6,7 @@ import pytest
 from linnet.data.rows import Rows
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.training import Plan, Training
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Normal
 from linnet.model.network import Layer, Network
 
@@ -93,8 +93,8 @@ def test_nothing_is_dropped_outside_training(dtype: str) -> None:
     with_dropout = make_network(case, 20, (17,), dropout=0.5)
     without = make_network(case, 20, (17,))
     theta, rows = make_theta(without, 1), make_rows(case, 20, 50, dtype, 2)
-    results = [Objective(network, dtype).sums(theta, rows, gradient=True) for network in (with_dropout, without)]
+    results = [NetworkObjective(network, dtype).sums(theta, rows, gradient=True) for network in (with_dropout, without)]
     assert results[0][:2] == results[1][:2]
     np.testing.assert_array_equal(results[0].gradient, results[1].gradient)
-    means = [Objective(network, dtype).predict(theta, rows.x) for network in (with_dropout, without)]
+    means = [NetworkObjective(network, dtype).predict(theta, rows.x) for network in (with_dropout, without)]
     np.testing.assert_array_equal(means[0], means[1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads.activations import ACTIVATIONS, LeakyReLU
 from linnet.model.network import Layer, Network
 
@@ -14,7 +14,7 @@ STEP = 1e-5  # of the central differences: their error is some 1e-10 from the th
 
 
 def central_differences(network: Network, theta: Array, rows: Rows) -> Array:
-    objective = Objective(network, "float64")
+    objective = NetworkObjective(network, "float64")
 
     def loss(index: int, step: float) -> float:
         moved = theta.copy()
@@ -26,7 +26,7 @@ def central_differences(network: Network, theta: Array, rows: Rows) -> Array:
 
 def check(network: Network, rows: Rows, seed: int) -> None:
     theta = make_theta(network, seed)
-    gradient = Objective(network, "float64").sums(theta, rows, gradient=True).gradient
+    gradient = NetworkObjective(network, "float64").sums(theta, rows, gradient=True).gradient
     assert gradient is not None
     assert np.abs(gradient).max() > 1e-3
     assert_close(gradient, central_differences(network, theta, rows), 1e-6)

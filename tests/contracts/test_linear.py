@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.problem import Problem, linear_output
+from linnet.fit.solvers.problem import Problem
+from linnet.fit.solvers.products import linear_output
 from linnet.heads import Tweedie, head_named
 
 from .cases import HEADS, Array, HeadCase, assert_close, make_rows, seed_of
@@ -56,10 +57,8 @@ def make_columns(layout: str, n: int, seed: int, kind: str = "C float64") -> tup
 def make_problem(case: HeadCase, columns: Columns, seed: int, **changes: Any) -> Problem:
     rows = make_rows(case, 1, columns.rows, "float64", seed, weighted=True)
     offset = np.random.default_rng(seed).normal(size=(columns.rows, case.outputs)) / 4
-    problem = Problem(
-        columns, case.head, case.outputs, labels=rows.labels, values=rows.values, weights=rows.weights, offset=offset
-    )
-    return replace(problem, **changes)
+    given: dict[str, Any] = {"labels": rows.labels, "values": rows.values, "weights": rows.weights, "offset": offset}
+    return Problem.in_memory(columns, changes.pop("head", case.head), case.outputs, **{**given, **changes})
 
 
 class Plain:
@@ -70,18 +69,18 @@ class Plain:
         shifted = x.copy()
         shifted[:, : problem.columns.dense] -= problem.center
         self.x = np.hstack([shifted, np.ones((len(x), 1))])
-        self.t = problem.values if problem.labels is None else np.eye(problem.outputs)[problem.labels]
+        self.t = problem.rows.values if problem.rows.labels is None else np.eye(problem.outputs)[problem.rows.labels]
 
     def z(self, theta: Array) -> Array:
         z = self.x @ theta.reshape(-1, self.problem.outputs)
-        return z if self.problem.offset is None else z + self.problem.offset
+        return z if self.problem.rows.offset is None else z + self.problem.rows.offset
 
     def loss(self, theta: Array) -> float:
-        w = self.problem.weights
+        w = self.problem.rows.weights
         return float((w * self.head.loss(self.z(theta), self.t).sum(axis=1)).sum())  # type: ignore[arg-type]
 
     def gradient(self, theta: Array) -> Array:
-        w = self.problem.weights
+        w = self.problem.rows.weights
         dz = self.head.slope(self.z(theta), self.t)  # type: ignore[arg-type]
         return np.asarray((self.x.T @ (w[:, None] * dz)).ravel())  # type: ignore[index]
 
@@ -164,8 +163,8 @@ def test_weights_count_rows() -> None:
         codes=tuple(column[chosen] for column in columns.codes),
         levels=columns.levels,
     )
-    assert weighted.values is not None
-    plain = Problem(repeated, weighted.head, weighted.outputs, values=weighted.values[chosen])
+    assert weighted.rows.values is not None
+    plain = Problem.in_memory(repeated, weighted.head, weighted.outputs, values=weighted.rows.values[chosen])
     plain.__dict__["center"] = weighted.center  # those of another sample of the rows would differ
     theta = theta_for(weighted, 6)
     one, other = weighted.at(theta, curvature=True), plain.at(theta, curvature=True)
@@ -180,7 +179,7 @@ def test_rows_without_weight_do_not_exist() -> None:
     values, weights = np.ones((40, 1)), np.ones(40)
     offset = np.zeros((40, 1))
     weights[7], offset[7] = 0, 1000.0
-    problem = Problem(columns, head_named("poisson"), 1, values=values, weights=weights, offset=offset)
+    problem = Problem.in_memory(columns, head_named("poisson"), 1, values=values, weights=weights, offset=offset)
     point = problem.at(np.zeros(2), curvature=True)
     assert point.value == 39
     assert np.isfinite(point.gradient).all()  # type: ignore[arg-type]
@@ -205,18 +204,18 @@ def test_other_products(layout: str) -> None:
     w, d = rng.random(700), rng.normal(size=(700, problem.outputs))
     size = columns.count + 1
     sandwich, product, quadratic = np.empty((size, size)), np.empty(problem.size), np.empty(700)
-    problem.sums.sandwich(w, sandwich)
+    problem.row_sums.sandwich(w, sandwich)
     assert_close(sandwich, plain.x.T @ (w[:, None] * plain.x), 1e-12)
     w[rng.random(700) < 0.6] = 0
-    problem.sums.sandwich(w, sandwich)
+    problem.row_sums.sandwich(w, sandwich)
     assert_close(sandwich, plain.x.T @ (w[:, None] * plain.x), 1e-12, "rows that are left out")
-    problem.sums.sandwich(np.zeros(700), sandwich)
+    problem.row_sums.sandwich(np.zeros(700), sandwich)
     assert not sandwich.any()
-    problem.sums.gradient(d, product)
+    problem.row_sums.gradient(d, product)
     assert_close(product, (plain.x.T @ d).ravel(), 1e-12)
     m = rng.normal(size=(size, size))
     m += m.T
-    problem.sums.quadratic(m, quadratic)
+    problem.row_sums.quadratic(m, quadratic)
     assert_close(quadratic, np.einsum("ri,ij,rj->r", plain.x, m, plain.x), 1e-12)
     weights, biases = rng.normal(size=(columns.count, 2)), rng.normal(size=2)
     assert_close(linear_output(columns, weights, biases), x @ weights + biases, 1e-12)
@@ -258,7 +257,7 @@ def test_very_many_sparse_columns(outputs: int, rows_are: str) -> None:
     np.testing.assert_array_equal(problem.at(theta).gradient, gradient, "after a look at part of the rows")
     assert part is not None
     d, product = rng.normal(size=(n, outputs)), np.empty(problem.size)
-    problem.sums.gradient(d, product)
+    problem.row_sums.gradient(d, product)
     assert_close(product, (Plain(problem, x).x.T @ d).ravel(), 1e-12)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads.activations import ACTIVATIONS
 
 from .agreement import assert_agrees
@@ -112,7 +112,7 @@ def test_what_the_head_takes(case: HeadCase, dtype: str) -> None:
     """predict(mean=False) is the linear output z, or what an activation other than the head's own makes of it."""
     network = make_network(case, 6, (4,))
     theta, x = make_theta(network, 5), numbers(6, 40, 6)
-    actual = Objective(network, dtype).predict(theta, x, mean=False)
+    actual = NetworkObjective(network, dtype).predict(theta, x, mean=False)
     assert_close(actual, Twin(network).forward(theta, x)[1][-1], TOLERANCE[dtype])
 
 
@@ -123,7 +123,7 @@ def test_a_layer_without_bias_has_no_gradient_there(shape: str, dtype: str) -> N
     network = make_network(HEADS[0], inputs, hidden, bias=False)
     rows = make_rows(HEADS[0], inputs, 20, dtype, 3)
     theta = make_theta(network, 4)
-    gradient = Objective(network, dtype).sums(theta, rows, gradient=True).gradient
+    gradient = NetworkObjective(network, dtype).sums(theta, rows, gradient=True).gradient
     assert gradient is not None
     biases = ~Twin(network).is_weight()
     assert not gradient[biases].any()

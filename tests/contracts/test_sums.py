@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linnet.data.rows import Rows
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Bernoulli, Categorical, Head, Normal, head_named
 from linnet.model.network import Layer, Network
 
@@ -29,7 +29,7 @@ def test_a_whole_weight_is_a_repeated_row(case: HeadCase, shape: str, dtype: str
     network = make_network(case, inputs, hidden)
     rows, theta = make_rows(case, inputs, 300, dtype, seed), make_theta(network, seed)
     times = np.random.default_rng(seed).integers(0, 5, len(rows))
-    objective = Objective(network, dtype)
+    objective = NetworkObjective(network, dtype)
     weighted = objective.sums(theta, rows.weighted(times.astype(dtype)), gradient=True)
     repeated = objective.sums(theta, pick(rows, np.repeat(np.arange(len(rows)), times)), gradient=True)
     assert weighted.weight == repeated.weight == times.sum()
@@ -44,7 +44,7 @@ def test_parts_add_up_to_the_whole(shape: str, dtype: str) -> None:
     case = HEADS[4]
     network = make_network(case, inputs, hidden)
     rows, theta = make_rows(case, inputs, 1300, dtype, 1, weighted=True), make_theta(network, 2)
-    objective = Objective(network, dtype)
+    objective = NetworkObjective(network, dtype)
     whole = objective.sums(theta, rows, gradient=True)
     parts = [objective.sums(theta, rows[cut], gradient=True) for cut in (slice(0, 1), slice(1, 700), slice(700, None))]
     assert whole.weight == sum(part.weight for part in parts)
@@ -59,7 +59,7 @@ def test_a_row_means_the_same_in_any_company(shape: str, dtype: str) -> None:
     inputs, hidden = SHAPES[shape]
     network = make_network(HEADS[4], inputs, hidden)
     rows, theta = make_rows(HEADS[4], inputs, 600, dtype, 3), make_theta(network, 4)
-    objective = Objective(network, dtype)
+    objective = NetworkObjective(network, dtype)
     whole = objective.predict(theta, rows.x)
     for row in (0, 5, 511, 512, 599):
         np.testing.assert_array_equal(objective.predict(theta, rows.x[row : row + 1])[0], whole[row])
@@ -70,7 +70,7 @@ def at_z(head: Head, z: Array, t: Array, dtype: str) -> tuple[Array, Array]:
     k = z.shape[1]
     network = Network(k, (Layer(k),), head)
     theta = np.concatenate([np.eye(k).ravel(), np.zeros(k)])
-    objective = Objective(network, dtype)
+    objective = NetworkObjective(network, dtype)
     sums = [
         objective.sums(theta, Rows(z[i : i + 1].astype(dtype), values=t[i : i + 1].astype(dtype)), gradient=True)
         for i in range(len(z))

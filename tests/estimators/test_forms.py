@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import linnet
-import linnet.fit.solvers.task
+import linnet.fit.solvers.newton
 
 MODELS = ("LinearRegression", "Ridge", "LogisticRegression", "PoissonRegressor", "GammaRegressor", "TweedieRegressor")
 SHAPES = {"long": (90, 8), "square": (40, 35), "wide": (40, 150)}
@@ -63,7 +63,7 @@ def test_the_form_of_the_table_does_not_matter(seed: int, by: str, monkeypatch: 
     plain = as_numbers(frame)
     base = getattr(linnet, name)(**params).fit(plain, y, **given)
     if by == "rows":  # as if second derivatives were too many
-        monkeypatch.setattr(linnet.fit.solvers.task, "LARGEST_CURVATURE", 0)
+        monkeypatch.setattr(linnet.fit.solvers.newton, "LARGEST_CURVATURE", 0)
     if by == "lbfgs" and name != "LinearRegression":  # which has no solver to choose
         params |= {"solver": "lbfgs"}
     tolerance = 1e-6 if by == "auto" else 1e-5  # L-BFGS leaves 1e-12 of the objective

@@ -11,8 +11,7 @@ import statsmodels.api as sm
 
 import linnet
 from linnet.errors import FitWarning
-from linnet.fit.solvers import dual_solvers, newton_solvers
-from linnet.fit.solvers import select as solvers
+from linnet.fit.solvers import lbfgs, min_norm, newton
 
 RNG = np.random.default_rng(0)
 
@@ -46,8 +45,8 @@ def make_weights(rows: int) -> Any:
 
 def no_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is solved from here on is solved in the dual."""
-    monkeypatch.setattr(newton_solvers, "newton", None)
-    monkeypatch.setattr(solvers, "lbfgs", None)
+    monkeypatch.setattr(newton, "newton", None)
+    monkeypatch.setattr(lbfgs, "lbfgs", None)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -112,7 +111,7 @@ def test_by_rows_or_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as during:
         no_other_way(during)
         by_rows = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
-    monkeypatch.setattr(dual_solvers.RowProducts, "suits", lambda self, task: False)
+    monkeypatch.setattr(min_norm.DualLeastSquares, "suits", lambda self, attempt: False)
     by_columns = linnet.Ridge(**params).fit(x, y, make_weights(60), offset=offset)
     np.testing.assert_allclose(by_rows.coef_, by_columns.coef_, rtol=1e-7, atol=1e-10)
     assert by_rows.intercept_ == pytest.approx(by_columns.intercept_)
@@ -199,8 +198,8 @@ def test_the_smallest_where_no_matrix_can_be_afforded(
     kind: str, shape: str, intercept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Conjugate gradients never leave the combinations of the rows."""
-    monkeypatch.setattr(newton_solvers, "hessian_affordable", lambda problem: False)
-    monkeypatch.setattr(dual_solvers.RowProducts, "suits", lambda self, task: False)
+    monkeypatch.setattr(newton, "hessian_affordable", lambda problem: False)
+    monkeypatch.setattr(min_norm.DualLeastSquares, "suits", lambda self, attempt: False)
     x = SHAPES[shape]
     y, weights, offset = make_y(len(x)), make_weights(len(x)), RNG.normal(size=len(x))
     theirs = sk.LinearRegression(fit_intercept=intercept).fit(x, y - offset, weights)

@@ -47,7 +47,7 @@ def test_second_derivatives_of_sure_classes_have_their_digits() -> None:
 
     x, labels = RNG.normal(size=(40, 2)), np.arange(40, dtype=np.int32) % 3
     offset = 40.0 * (labels[:, None] == np.arange(3))
-    problem = Problem(Columns(40, (x,)), Categorical(), 3, labels=labels, offset=offset)
+    problem = Problem.in_memory(Columns(40, (x,)), Categorical(), 3, labels=labels, offset=offset)
     point = problem.at(np.zeros(9), curvature=True)
     assert point.curvature is not None
     h = point.curvature.reshape(3, 3, 3, 3)  # columns x outputs x columns x outputs

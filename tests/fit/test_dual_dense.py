@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.dual_dense import DenseDual
+from linnet.fit.solvers.dual_dense import DenseDualProblem
 from linnet.fit.solvers.problem import Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.start import starting_point
@@ -41,14 +41,14 @@ def make(name: str) -> Problem:
         given["values"] = given["values"].astype(float)
     codes = np.arange(N, dtype=np.int32) % 4
     l2 = np.concatenate([PENALTY, [0.7] * 4])[:, None] * np.ones(given["outputs"])
-    return Problem(Columns(N, (X,), codes=(codes,), levels=(4,)), l2=l2, **given)
+    return Problem.in_memory(Columns(N, (X,), codes=(codes,), levels=(4,)), l2=l2, **given)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_way_over_rows_leads_to_the_optimum(name: str) -> None:
     problem = make(name)
-    assert DenseDual.possible(problem)
-    rows = DenseDual(problem)
+    assert DenseDualProblem.possible(problem)
+    rows = DenseDualProblem(problem)
     solved = solve(rows.problem)
     point = problem.at(rows.theta(solved.theta))
     assert point.gradient is not None
@@ -60,7 +60,7 @@ def test_the_way_over_rows_leads_to_the_optimum(name: str) -> None:
     biases = slice(problem.size - problem.outputs, None)
     ends = [solve(problem).theta.copy(), direct.theta.copy()]
     for theta in ends:  # biases carry no penalty, and those of all classes may move together
-        theta[biases] -= theta[biases][0] if problem.labels is not None else 0
+        theta[biases] -= theta[biases][0] if problem.rows.labels is not None else 0
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-5)
 
 
@@ -69,6 +69,6 @@ def test_where_it_does_not_apply() -> None:
     assert problem.l2 is not None
     free = problem.l2.copy()
     free[5] = 0
-    assert not DenseDual.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
+    assert not DenseDualProblem.possible(Problem.in_memory(problem.table, Categorical(), 3, labels=LABELS, l2=free))
     free[5] = [1, 2, 3]
-    assert not DenseDual.possible(Problem(problem.columns, Categorical(), 3, labels=LABELS, l2=free))
+    assert not DenseDualProblem.possible(Problem.in_memory(problem.table, Categorical(), 3, labels=LABELS, l2=free))

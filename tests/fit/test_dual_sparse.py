@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import linnet.fit.solvers.dual_solvers
-import linnet.fit.solvers.task
+import linnet.fit.solvers.dual_sparse
+import linnet.fit.solvers.newton
 from linnet import LogisticRegression
 from linnet._native import core
 from linnet.data.encoder import Encoder
-from linnet.fit.solvers.dual_sparse import SparseDual
-from linnet.fit.solvers.lbfgs import lbfgs
+from linnet.fit.solvers.dual_sparse import SparseDualObjective
+from linnet.fit.solvers.lbfgs import Primal, lbfgs
 from linnet.fit.solvers.preconditioner import Preconditioner
-from linnet.fit.solvers.primal import Primal
 from linnet.fit.solvers.problem import Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.start import starting_point
@@ -52,7 +51,7 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 
 def make(name: str, **changes: Any) -> Problem:
     given = {**PROBLEMS[name], **changes}
-    return Problem(Encoder.learn(X)[1], l2=PENALTY[:, None] * np.ones(given["outputs"]), **given)
+    return Problem.in_memory(Encoder.learn(X)[1], l2=PENALTY[:, None] * np.ones(given["outputs"]), **given)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -79,7 +78,7 @@ def test_products_of_rows(dtype: type, places: type, outputs: int) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_optimum_is_that_of_the_weights(name: str) -> None:
     problem = make(name)
-    assert SparseDual.possible(problem)
+    assert SparseDualObjective.possible(problem)
     found = solve(problem, "lbfgs", tolerance=1e-13)
     assert found.converged
     plain, first = Preconditioner(problem), starting_point(problem)
@@ -96,7 +95,7 @@ def test_the_optimum_is_that_of_the_weights(name: str) -> None:
 
 def test_gradient_of_a_point() -> None:
     problem = make("many classes")
-    rows = SparseDual(problem)
+    rows = SparseDualObjective(problem)
     point = rows.start().theta
     point[: rows.dual_size] = RNG.normal(size=rows.dual_size) / 10
     point[rows.dual_size : 2 * rows.dual_size] = 0
@@ -120,12 +119,16 @@ def test_same_bytes_for_any_number_of_threads() -> None:
 
 def test_only_where_it_is_right() -> None:
     problem = make("two classes")
-    assert not SparseDual.possible(make("many classes", fixed=np.array([True, False, False])))
+    assert not SparseDualObjective.possible(make("many classes", fixed=np.array([True, False, False])))
     free = PENALTY.copy()
     free[3] = 0
-    assert not SparseDual.possible(Problem(problem.columns, Bernoulli(), 1, values=problem.values, l2=free[:, None]))
+    assert not SparseDualObjective.possible(
+        Problem.in_memory(problem.table, Bernoulli(), 1, values=problem.rows.values, l2=free[:, None])
+    )
     tall = Encoder.learn(X[:, :50])[1]
-    assert not SparseDual.possible(Problem(tall, Bernoulli(), 1, values=problem.values, l2=np.ones((50, 1))))
+    assert not SparseDualObjective.possible(
+        Problem.in_memory(tall, Bernoulli(), 1, values=problem.rows.values, l2=np.ones((50, 1)))
+    )
 
 
 def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
@@ -134,7 +137,9 @@ def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
     x = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(scales))
     y = COUNTS[:, 0] > 1
     model = LogisticRegression(C=1e-2, max_iter=5000, solver="lbfgs").fit(x, y)
-    problem = Problem(Encoder.learn(x)[1], Bernoulli(), 1, values=y[:, None].astype(float), l2=np.full((WIDE, 1), 1e2))
+    problem = Problem.in_memory(
+        Encoder.learn(x)[1], Bernoulli(), 1, values=y[:, None].astype(float), l2=np.full((WIDE, 1), 1e2)
+    )
     point = problem.at(problem.from_user(model.coef_.T, model.intercept_))
     best = solve(problem, "lbfgs", tolerance=1e-14, start=starting_point(problem), max_iter=5000)
     assert point.value == pytest.approx(best.value, rel=1e-8)
@@ -146,7 +151,7 @@ def test_digits_beyond_single_precision_count(digits: float) -> None:
     x = X.copy()
     x.data = 1 + digits * RNG.normal(size=x.nnz)
     l2 = np.full((WIDE, 1), digits**2)
-    problem = Problem(Encoder.learn(x)[1], Bernoulli(), 1, values=(COUNTS > 1).astype(float), l2=l2)
+    problem = Problem.in_memory(Encoder.learn(x)[1], Bernoulli(), 1, values=(COUNTS > 1).astype(float), l2=l2)
     found = solve(problem, "lbfgs", tolerance=1e-12, max_iter=5000)
     assert found.converged
     bound = Primal(problem).suboptimality_bound(problem.at(found.theta), 0.0)
@@ -200,10 +205,10 @@ def test_tolerance_is_the_part_of_the_gain_that_is_left() -> None:
 
 def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ways are tried one after the other."""
-    monkeypatch.setattr(linnet.fit.solvers.dual_solvers, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
-    monkeypatch.setattr(linnet.fit.solvers.dual_solvers, "_DUAL_MAX_ITER", 2)
+    monkeypatch.setattr(linnet.fit.solvers.dual_sparse, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
+    monkeypatch.setattr(linnet.fit.solvers.dual_sparse, "_DUAL_MAX_ITER", 2)
     monkeypatch.setattr(
-        linnet.fit.solvers.task, "LARGEST_CURVATURE", N + 1
+        linnet.fit.solvers.newton, "LARGEST_CURVATURE", N + 1
     )  # Newton's method in the rows' columns only
     told: list[int] = []
     for most in (0, 1, 2, 3, 4):

@@ -15,7 +15,7 @@ import json, time
 import numpy as np
 from linnet.data.rows import Rows
 from linnet.fit.loop.training import Plan, Training
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.fit.loop.optimizers import SGD
 from linnet.heads.activations import Activation
 from linnet.heads import Bernoulli
@@ -47,7 +47,7 @@ for record in training.records():
         print("started", flush=True)
     started = True
 ended = time.process_time()
-mean = Objective(network, "float32").predict(training.theta, rng.normal(size=(3, inputs)))
+mean = NetworkObjective(network, "float32").predict(training.theta, rng.normal(size=(3, inputs)))
 print(json.dumps(dict(
     ended=ended,
     interrupted=training.interrupted,

@@ -71,7 +71,7 @@ def test_what_joint_newton_is_not_for_is_solved_one_by_one(others: dict[str, Any
     for number in range(4):
         rows = np.flatnonzero(CODES[GROUP, number])
         t = (CODES[GROUP[rows], number] > 0).astype(float)
-        problem = Problem(
+        problem = Problem.in_memory(
             Columns(len(rows), (X[rows],)),
             Bernoulli(),
             1,

@@ -5,7 +5,7 @@ import pytest
 
 from linnet.data.rows import Rows
 from linnet.fit import objective as module
-from linnet.fit.objective import Objective, penalty
+from linnet.fit.objective import NetworkObjective, penalty
 from linnet.heads import Categorical
 from linnet.heads.activations import Activation
 from linnet.model.network import Layer, Network
@@ -19,7 +19,7 @@ LABELS = RNG.integers(0, 3, 1500).astype(np.int32)
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_types_and_shapes(dtype: str) -> None:
-    objective = Objective(NETWORK, dtype)
+    objective = NetworkObjective(NETWORK, dtype)
     mean = objective.predict(THETA, X)
     assert mean.shape == (1500, 3)
     assert mean.dtype == np.dtype(dtype)
@@ -33,7 +33,7 @@ def test_types_and_shapes(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_slices_end_at_chunks_and_change_no_prediction(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    objective, rows = Objective(NETWORK, dtype), Rows(X, labels=LABELS)
+    objective, rows = NetworkObjective(NETWORK, dtype), Rows(X, labels=LABELS)
     whole, mean = objective.sums(THETA, rows, gradient=True), objective.predict(THETA, X)
     monkeypatch.setattr(module, "_SLICE_PRODUCTS", 1)
     sliced = objective.sums(THETA, rows, gradient=True)
@@ -45,10 +45,10 @@ def test_slices_end_at_chunks_and_change_no_prediction(dtype: str, monkeypatch: 
 
 
 def test_an_objective_can_be_used_again_for_more_or_fewer_rows() -> None:
-    objective = Objective(NETWORK, "float64")
+    objective = NetworkObjective(NETWORK, "float64")
     for count in (3, 700, 1, 1500, 3):
         rows = Rows(X[:count], labels=LABELS[:count])
-        fresh = Objective(NETWORK, "float64").sums(THETA, rows, gradient=True)
+        fresh = NetworkObjective(NETWORK, "float64").sums(THETA, rows, gradient=True)
         again = objective.sums(THETA, rows, gradient=True)
         assert again[:2] == fresh[:2]
         np.testing.assert_array_equal(again.gradient, fresh.gradient)
@@ -66,7 +66,7 @@ def test_the_penalty_is_on_weights_alone() -> None:
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    objective = Objective(NETWORK, "float64")
+    objective = NetworkObjective(NETWORK, "float64")
     rows = Rows(X, labels=LABELS)
     with pytest.raises(ValueError, match="theta: wrong length"):
         objective.sums(THETA[:-1], rows)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.lbfgs import lbfgs
-from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.cholesky import elimination_order
+from linnet.fit.solvers.lbfgs import Primal, lbfgs
+from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.preconditioner import Preconditioner, _heaviest
-from linnet.fit.solvers.primal import Primal
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.start import starting_point
@@ -21,7 +21,7 @@ def softmax_problem(**changes: Any) -> Problem:
     x = rng.normal(size=(400, 6)) @ rng.normal(size=(6, 6)) * np.array([1, 1, 10, 1, 0.1, 1])
     labels = (x[:, :3] + rng.gumbel(size=(400, 3))).argmax(axis=1).astype(np.int32)
     settings: dict[str, Any] = {"l2": np.full((6, 3), 0.5)} | changes
-    return Problem(Columns(400, (x,)), Categorical(), 3, labels=labels, **settings)
+    return Problem.in_memory(Columns(400, (x,)), Categorical(), 3, labels=labels, **settings)
 
 
 def by_newton(problem: Problem) -> Floats:
@@ -55,7 +55,7 @@ def test_it_is_the_inverse_where_outputs_do_not_depend_on_each_other() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(300, 4))
     values = (rng.random((300, 2)) < 0.4).astype(float)
-    problem = Problem(Columns(300, (x,)), Bernoulli(), 2, values=values, l2=np.full((4, 2), 2.0))
+    problem = Problem.in_memory(Columns(300, (x,)), Bernoulli(), 2, values=values, l2=np.full((4, 2), 2.0))
     point = problem.at(rng.normal(size=problem.size), curvature=True)
     assert point.gradient is not None
     assert point.curvature is not None
@@ -87,7 +87,7 @@ def test_without_an_intercept_levels_are_not_taken_for_one() -> None:
     codes = rng.integers(0, 4, 400).astype(np.int8)
     values = rng.poisson(1.0, (400, 1)).astype(float)
     columns = Columns(400, (rng.normal(size=(400, 2)),), codes=(codes,), levels=(4,))
-    problem = Problem(columns, Poisson(), 1, values=values, intercept=False)
+    problem = Problem.in_memory(columns, Poisson(), 1, values=values, intercept=False)
     point = problem.at(rng.normal(size=problem.size) * problem.free, curvature=True)
     assert point.gradient is not None
     assert point.curvature is not None
@@ -103,6 +103,6 @@ def test_rows_that_are_certain_do_not_end_a_fit_early() -> None:
         labels = (50 * x[:, :4] + rng.gumbel(size=(60, 4))).argmax(axis=1).astype(np.int32)
         labels[:4] = range(4)
         columns = Columns(60, (x,), codes=(level,), levels=(3,))
-        problem = Problem(columns, Categorical(), 4, labels=labels)
+        problem = Problem.in_memory(columns, Categorical(), 4, labels=labels)
         losses = [solve(problem, solver).value for solver in ("lbfgs", "newton-cholesky")]
         assert losses[0] == pytest.approx(losses[1], rel=1e-6, abs=1e-3)

@@ -47,7 +47,9 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
             t = np.digitize(score, [-0.5, 0.5])
             t[:classes] = range(classes)
             labels = t.astype(np.int32)
-            problem = Problem(Encoder.learn(x)[1], head_named(family), classes, labels=labels, intercept=intercept)
+            problem = Problem.in_memory(
+                Encoder.learn(x)[1], head_named(family), classes, labels=labels, intercept=intercept
+            )
             gains = [  # own class against every other
                 np.kron(np.eye(classes)[own] - np.eye(classes)[k], row)
                 for row, own in zip(ones, t, strict=True)
@@ -64,7 +66,7 @@ def test_a_proof_of_an_optimum_is_one(family: str) -> None:
             weights = rng.uniform(0.2, 3, rows) if trial % 3 == 0 else None
             values = np.asarray(t, np.float64)[:, None]
             given: Any = {"values": values, "weights": weights, "intercept": intercept}
-            problem = Problem(Encoder.learn(x)[1], head_named(family, 1.5), 1, **given)
+            problem = Problem.in_memory(Encoder.learn(x)[1], head_named(family, 1.5), 1, **given)
             if family == "bernoulli":
                 endless = no_optimum(ones * np.where(t, 1, -1)[:, None], none)
             else:
@@ -223,7 +225,7 @@ def test_a_fit_says_what_a_linear_program_does(family: str, solver: str, monkeyp
                 for one in side.T
                 if (counted & (one != 0)).any()
             )
-        problem = Problem(Encoder.learn(table)[1], head_named(family, 1.5), k, **given)
+        problem = Problem.in_memory(Encoder.learn(table)[1], head_named(family, 1.5), k, **given)
         assert (separation(problem, solve(problem, solver)) is not None) == endless
         outcomes[endless] += 1
     assert min(outcomes.values()) > 20

@@ -5,7 +5,7 @@ import pytest
 
 import linnet.theory.depth as module
 from linnet.errors import ConfigError
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.theory import shallow_vs_deep, square_network
 
 
@@ -13,10 +13,10 @@ from linnet.theory import shallow_vs_deep, square_network
 def test_a_folding_network_is_within_a_quarter_more_with_every_layer(depth: int) -> None:
     network, theta = square_network(depth)
     x = np.linspace(0, 1, 2**13 + 1)
-    y = Objective(network, np.float64).predict(theta, x[:, None])[:, 0]
+    y = NetworkObjective(network, np.float64).predict(theta, x[:, None])[:, 0]
     assert np.abs(y - x**2).max() == pytest.approx(4.0 ** -(depth + 1), rel=1e-6)
     ends = np.linspace(0, 1, 2**depth + 1)
-    at_ends = Objective(network, np.float64).predict(theta, ends[:, None])[:, 0]
+    at_ends = NetworkObjective(network, np.float64).predict(theta, ends[:, None])[:, 0]
     np.testing.assert_allclose(at_ends, ends**2, atol=1e-12)
     assert sum(layer.units for layer in network.layers[:-1]) == 3 * depth - 1
 

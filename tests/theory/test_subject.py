@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import linnet
 from linnet import evaluate, theory
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Categorical, Normal
 from linnet.heads.activations import Activation, LeakyReLU
 from linnet.model.network import Layer, Network
@@ -26,7 +26,7 @@ X = RNG.normal(size=(200, 3))
 def output(layer: Activation, z: float) -> float:
     """What one unit with weight 1 makes of z."""
     network = Network(1, (Layer(1, layer), Layer(1)), Normal())
-    return float(Objective(network, np.float64).predict(np.array([1.0, 0.0, 1.0, 0.0]), np.array([[z]]))[0, 0])
+    return float(NetworkObjective(network, np.float64).predict(np.array([1.0, 0.0, 1.0, 0.0]), np.array([[z]]))[0, 0])
 
 
 def test_a_bias_is_the_weight_of_a_constant_input() -> None:
@@ -47,7 +47,7 @@ def test_linear_layers_make_a_linear_map() -> None:
     network = Network(3, (Layer(5), Layer(4), Layer(2)), Normal())
     theta = RNG.normal(size=network.size)
     (w1, b1), (w2, b2), (w3, b3) = network.blocks(theta)
-    found = Objective(network, np.float64).predict(theta, X)
+    found = NetworkObjective(network, np.float64).predict(theta, X)
     np.testing.assert_allclose(found, X @ (w1 @ w2 @ w3) + (b1 @ w2 + b2) @ w3 + b3, atol=1e-12)
 
 

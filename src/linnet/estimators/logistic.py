@@ -32,18 +32,20 @@ if TYPE_CHECKING:
 
 def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
     """The problem in the classes that are present; rows of others have no weight."""
-    assert problem.labels is not None
+    assert problem.rows.labels is not None
     if present.all():
         return problem
 
     def of(by_class: Any) -> Any:
         return None if by_class is None else by_class[..., present]
 
+    some = problem.with_rows(
+        labels=np.maximum(np.cumsum(present, dtype=np.int32) - 1, 0)[problem.rows.labels],
+        offset=None if problem.rows.offset is None else np.ascontiguousarray(of(problem.rows.offset)),
+    )
     return replace(
-        problem,
+        some,
         outputs=int(present.sum()),
-        labels=np.maximum(np.cumsum(present, dtype=np.int32) - 1, 0)[problem.labels],
-        offset=None if problem.offset is None else np.ascontiguousarray(of(problem.offset)),
         l2=of(problem.l2),
         l1=of(problem.l1),
         fixed=None if problem.fixed is None or not of(problem.fixed).any() else of(problem.fixed),
@@ -171,8 +173,8 @@ class LogisticRegression(Classifier, LinearModel):
         if problem.outputs == 1:
             return weights, biases, problem, [ReportedOutput(0, 0, "")]
         places = np.arange(problem.outputs)
-        if problem.weights is not None:  # a class without rows does not count
-            present = np.bincount(problem.target, problem.weights, problem.outputs) > 0
+        if problem.rows.weights is not None:  # a class without rows does not count
+            present = np.bincount(problem.rows.targets(), problem.rows.weights, problem.outputs) > 0
             problem = _some(problem, present)
             weights, biases, places = weights[:, present], biases[present], places[present]
         if not problem.ridge.any() and problem.l1 is None and problem.fixed is None:

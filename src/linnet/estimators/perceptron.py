@@ -20,7 +20,7 @@ from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.progress import Verbose, follow
 from linnet.fit.loop.training import Epoch, Plan, Training
-from linnet.fit.solvers.problem import linear_output
+from linnet.fit.solvers.products import linear_output
 from linnet.heads import Perceptron as PerceptronHead
 from linnet.model.network import Layer, Network
 from linnet.registry import saved

@@ -19,7 +19,7 @@ from linnet.errors import ConfigError, DataError, unknown_name
 from linnet.estimators.inputs import one_target
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
-from linnet.evaluate.thresholds import Cost, Objective, Threshold, as_objective, furthest_above, least_cost
+from linnet.evaluate.thresholds import Cost, Threshold, ThresholdObjective, as_objective, furthest_above, least_cost
 from linnet.export.model_file import save
 from linnet.registry import need, saved
 from linnet.untrusted import fits
@@ -79,7 +79,7 @@ class ThresholdClassifier(Classifier):
     """
 
     classes_: NDArray[Any]
-    objective_: Objective
+    objective_: ThresholdObjective
     positive_: int  # the number of the positive class of two
     negative_: int | None  # the number of the class said where no threshold is reached
     threshold_: Any

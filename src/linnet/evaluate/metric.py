@@ -20,7 +20,7 @@ from linnet.heads import Head
 if TYPE_CHECKING:
     from linnet.evaluate.intervals import Interval
     from linnet.evaluate.measures import Measure
-    from linnet.evaluate.thresholds import Objective
+    from linnet.evaluate.thresholds import ThresholdObjective
 
 _DRAWS, _FEW_DRAWS = 1000, 200  # of the bootstrap
 _MANY_ROWS = 20_000  # from which on the bootstrap draws less often
@@ -141,7 +141,8 @@ class Metric:
     is_proper_name: bool = False  # whether that keeps its capital inside a sentence
     meaning: str = ""  # in a few words
     share: bool = False  # whether it is between 0 and 1, with 1 the best
-    objective: "Callable[[float], Objective] | None" = None  # of thresholds tuned for it, by the share of positive rows
+    # of thresholds tuned for it, by the share of positive rows
+    objective: "Callable[[float], ThresholdObjective] | None" = None
     accumulator: str = ""  # the class of `linnet.evaluate` that has it of data in chunks
     complete: bool = True  # whether its name is enough: the mean cost also needs costs
     any_head: bool = False  # whether means of any head are taken for classes, as in Keras

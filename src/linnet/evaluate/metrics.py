@@ -24,7 +24,7 @@ from linnet.heads import Head, Poisson
 
 if TYPE_CHECKING:
     from linnet.evaluate.measures import Measure
-    from linnet.evaluate.thresholds import Objective
+    from linnet.evaluate.thresholds import ThresholdObjective
 
 METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, str] = {}
@@ -167,19 +167,19 @@ def _area(score: str) -> Callable[[Compared], Any]:
     return compute
 
 
-def _highest_f(beta: float, share: float) -> "Objective":
+def _highest_f(beta: float, share: float) -> "ThresholdObjective":
     from linnet.evaluate.thresholds import FBeta
 
     return FBeta(beta)
 
 
-def _fewest_errors(share: float) -> "Objective":
+def _fewest_errors(share: float) -> "ThresholdObjective":
     from linnet.evaluate.thresholds import Cost
 
     return Cost([[0, 1], [1, 0]])
 
 
-def _highest_balanced(share: float) -> "Objective":
+def _highest_balanced(share: float) -> "ThresholdObjective":
     """1 - balanced accuracy is ½ (FN / P + FP / N)."""
     from linnet.evaluate.thresholds import Cost
 

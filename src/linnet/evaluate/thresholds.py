@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linnet._moved import renamed
 from linnet.checks import check_number
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError, DataWarning, warn
@@ -18,6 +19,8 @@ from linnet.evaluate.inputs import Floats, as_probabilities, as_score_table, pla
 from linnet.evaluate.rates import Rates, check_beta
 from linnet.fit.solvers.products import product
 from linnet.registry import saved
+
+__getattr__ = renamed(__name__, {"Objective": "ThresholdObjective"})
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Threshold:
         )
 
 
-class Objective(ABC):
+class ThresholdObjective(ABC):
     """What a threshold should achieve."""
 
     needs_positives = True
@@ -59,7 +62,7 @@ class Objective(ABC):
 
 @saved
 @dataclass(frozen=True)
-class FBeta(Objective):
+class FBeta(ThresholdObjective):
     """The highest F-beta; of several such thresholds the highest."""
 
     beta: float = 1.0
@@ -79,7 +82,7 @@ class FBeta(Objective):
 
 @saved
 @dataclass(frozen=True)
-class RecallAtLeast(Objective):
+class RecallAtLeast(ThresholdObjective):
     """Recall of at least this much, with the highest precision; of several such thresholds the highest recall."""
 
     recall: float
@@ -99,7 +102,7 @@ class RecallAtLeast(Objective):
 
 @saved
 @dataclass(frozen=True)
-class PrecisionAtLeast(Objective):
+class PrecisionAtLeast(ThresholdObjective):
     """Precision of at least this much, with the highest recall; of several such thresholds the highest precision.
 
     Where no threshold has that precision, the most precise one is taken, with a DataWarning.
@@ -125,7 +128,7 @@ class PrecisionAtLeast(Objective):
 
 
 @saved
-class Cost(Objective):
+class Cost(ThresholdObjective):
     """The lowest mean cost per row; `matrix[i][j]` is the cost of predicting class j for a row of class i.
 
     Two classes: rows and columns are (negative, positive). It may be best never to predict positive: then the threshold
@@ -177,12 +180,12 @@ def as_costs(matrix: object) -> Floats:
 
 
 _NAMED = re.compile(r"(?:f(?P<beta>[\d.]+))|(?:(?P<kind>recall|precision)\s*>=\s*(?P<least>[\d.]+))", re.IGNORECASE)
-ObjectiveLike = str | Objective | Any
+ObjectiveLike = str | ThresholdObjective | Any
 
 
-def as_objective(objective: ObjectiveLike) -> Objective:
+def as_objective(objective: ObjectiveLike) -> ThresholdObjective:
     """Return an objective: itself, "f1", "f0.5", "recall>=0.9", "precision>=0.8", or the cost matrix given."""
-    if isinstance(objective, Objective):
+    if isinstance(objective, ThresholdObjective):
         return objective
     if not isinstance(objective, str):
         return Cost(objective)
@@ -197,7 +200,7 @@ def as_objective(objective: ObjectiveLike) -> Objective:
         raise ConfigError(f"objective {objective!r}: {error}") from None
     raise ConfigError(
         f"unknown objective {objective!r}: write 'f1' (or any beta), 'recall>=0.9', 'precision>=0.8', a cost matrix, "
-        "or an Objective"
+        "or a ThresholdObjective"
     )
 
 

@@ -1,12 +1,14 @@
 """A network on all its rows at once, as L-BFGS sees it: the objective of stochastic training without its noise."""
 
+from collections.abc import Callable
+from typing import Self
+
 import numpy as np
 
 from linnet._native import core
-from linnet.config import usable_threads
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError, FitError
-from linnet.fit.objective import Objective, penalty
+from linnet.fit.objective import NetworkObjective, NetworkSums, penalty
 from linnet.fit.solvers.lbfgs import SmoothObjective, lbfgs
 from linnet.fit.solvers.problem import Floats, Point
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
@@ -15,17 +17,28 @@ from linnet.model.network import Network
 _GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # the gain, relative to the objective, that ends the search
 
 
-class FullBatch(SmoothObjective):
-    """Mean loss plus penalty, in float64; weights of rows count relative to their mean."""
+SumsAt = Callable[[Floats], NetworkSums]
 
-    def __init__(self, network: Network, rows: Rows, threads: int | None = None) -> None:
-        self.network = network
+
+class FullBatch(SmoothObjective):
+    """Mean loss plus penalty, in float64; weights of rows count relative to their mean.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    sums : callable
+        The sums over all rows at a theta, gradient included, wherever the rows are; see `in_memory`.
+    threads : int or None
+        How many threads of this machine may be used; None: all.
+    """
+
+    def __init__(self, network: Network, sums: SumsAt, threads: int | None = None) -> None:
+        self.network, self.sums = network, sums
         self.size = network.size
-        self.most_threads = usable_threads(threads)
+        self.threads = threads
         self.evaluations = 0
         self.lowest: Point | None = None  # of all points so far
-        self.rows = rows
-        self._objective = Objective(network, "float64", threads, rows=len(rows))
         self._free = np.ones(network.size)  # 0 where a bias is held
         self._l1, self._l2 = np.zeros((2, network.size))
         blocks = (network.blocks(part) for part in (self._free, self._l1, self._l2))
@@ -33,9 +46,15 @@ class FullBatch(SmoothObjective):
             l1.weights[:], l2.weights[:] = layer.l1, layer.l2
             free.biases[:] = layer.bias
 
+    @classmethod
+    def in_memory(cls, network: Network, rows: Rows, threads: int | None = None) -> Self:
+        """The objective of a network on rows in memory."""
+        objective = NetworkObjective(network, "float64", threads, rows=len(rows))
+        return cls(network, lambda theta: objective.sums(theta, rows, gradient=True), threads)
+
     def at(self, theta: Floats) -> Point:
         """The objective and its gradient."""
-        sums = self._objective.sums(theta, self.rows, gradient=True)
+        sums = self.sums(theta)
         assert sums.gradient is not None
         gradient = (sums.gradient / sums.weight + self._l2 * theta + self._l1 * np.sign(theta)) * self._free
         point = Point(theta, sums.loss / sums.weight + penalty(self.network, theta), gradient)

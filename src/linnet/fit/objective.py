@@ -4,8 +4,8 @@ Sums, never means: they add over batches, files and machines, and one line elsew
 rows are taken in slices of a few hundredths of a second, so that Ctrl-C is heard; where slices end depends on the
 shapes alone, so results do not depend on time or threads.
 
-An Objective has room for one computation, so it belongs to one call at a time. `predict` finds one for itself, so that
-any number of threads may predict with the same parameters at once.
+A NetworkObjective has room for one computation, so it belongs to one call at a time. `predict` finds one for itself, so
+that any number of threads may predict with the same parameters at once.
 """
 
 import threading
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._moved import renamed
 from linnet._native import core
 from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
@@ -32,15 +33,18 @@ _MOST_IDLE_PARAMETERS = (
 )
 
 
-class Sums(NamedTuple):
-    """Sums over rows: of weight x loss, of weights, and of weight x gradient."""
+__getattr__ = renamed(__name__, {"Objective": "NetworkObjective", "Sums": "NetworkSums"})
+
+
+class NetworkSums(NamedTuple):
+    """Sums over rows: of weight x loss, of weights, and of weight x gradient. Those of parts of the rows add."""
 
     loss: float
     weight: float
     gradient: NDArray[np.float64] | None
 
 
-class Objective:
+class NetworkObjective:
     """A network that computes in float32 or float64 (`dtype`), about so many rows at a time."""
 
     def __init__(self, network: Network, dtype: Any, threads: int | None = None, rows: int = _CHUNK) -> None:
@@ -53,7 +57,7 @@ class Objective:
         self._choice = ThreadChoice(self._most_threads)
         self._known: tuple[Array | None, Array | None, float] | None = None
 
-    def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> Sums:
+    def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> NetworkSums:
         """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""
         self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
         total = np.zeros(self.network.size) if gradient else None
@@ -69,7 +73,7 @@ class Objective:
             loss, weight = loss + sums[0], weight + sums[1]
             if total is not None and part is not None:
                 total += part
-        return Sums(loss + self._left_out(rows), weight, total)
+        return NetworkSums(loss + self._left_out(rows), weight, total)
 
     def _left_out(self, rows: Rows) -> float:
         """That of the same rows as before is known."""
@@ -107,7 +111,7 @@ class _Idle(threading.local):
     """Objectives for single rows that no call is using, by network: each thread has its own."""
 
     def __init__(self) -> None:
-        self.objectives: dict[tuple[int, np.dtype[Any], int | None], tuple[Network, Objective]] = {}
+        self.objectives: dict[tuple[int, np.dtype[Any], int | None], tuple[Network, NetworkObjective]] = {}
 
 
 _idle = _Idle()
@@ -122,7 +126,7 @@ def predict(
     offset: Array | None = None,
     mean: bool = True,
 ) -> list[Array]:
-    """Return what `Objective.predict` does for each of several parameters, all of one type.
+    """Return what `NetworkObjective.predict` does for each of several parameters, all of one type.
 
     For a single row making an objective takes longer than using it, so it is kept. A call takes it out of its thread's
     idle ones while it runs: not even a signal handler that predicts in between can meet it.
@@ -130,7 +134,7 @@ def predict(
     key = id(network), thetas[0].dtype, threads
     kept, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
     if objective is None or kept is not network:  # another network may have had its address
-        objective = Objective(network.for_prediction(), thetas[0].dtype, threads, rows=len(x))
+        objective = NetworkObjective(network.for_prediction(), thetas[0].dtype, threads, rows=len(x))
     outputs = [objective.predict(theta, x, offset=offset, mean=mean) for theta in thetas]
     if len(x) == 1 and network.size <= _MOST_IDLE_PARAMETERS:
         _idle.objectives[key] = network, objective

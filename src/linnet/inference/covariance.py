@@ -50,7 +50,7 @@ def meat(
     if kind == "cluster":
         count, of_rows = _groups(groups, weights)
         scores = np.empty((count, problem.size))
-        problem.sums.gradient_by_group(weights[:, None] * slope, of_rows, scores)
+        problem.row_sums.gradient_by_group(weights[:, None] * slope, of_rows, scores)
         scores[:, ~sought] = 0
         return np.asarray(outer_product(scores.T) * (count / (count - 1) * (total - 1) / rest if rest > 0 else np.nan))
     if kind in ("HC2", "HC3"):
@@ -59,7 +59,7 @@ def meat(
     block = np.empty((size, size))
     for a in range(k):
         for b in range(a, k):
-            problem.sums.sandwich(weights * slope[:, a] * slope[:, b], block)
+            problem.row_sums.sandwich(weights * slope[:, a] * slope[:, b], block)
             meat[:, a, :, b] = meat[:, b, :, a] = block
     out = meat.reshape(size * k, size * k)
     out[~sought], out[:, ~sought] = 0, 0
@@ -81,13 +81,13 @@ def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: 
     one = np.empty(rows)
     for a in range(k):
         for b in range(a, k):
-            problem.sums.quadratic(np.ascontiguousarray(by_output[:, a, :, b]), one)
+            problem.row_sums.quadratic(np.ascontiguousarray(by_output[:, a, :, b]), one)
             variance[:, a, b] = variance[:, b, a] = one
     if k == 1:
         return np.asarray(slope / np.maximum(1 - curved * variance[:, 0], 1e-12) ** power)
-    assert problem.labels is not None
+    assert problem.rows.labels is not None
     p = np.maximum(slope, 0.0)  # of a row's other classes; that of its own is 1 + slope
-    own = np.arange(rows), problem.labels
+    own = np.arange(rows), problem.rows.labels
     p[own] = 1 + slope[own]
     root = np.sqrt(p)
     f = root[:, :, None] * np.eye(k) - p[:, :, None] * root[:, None, :]

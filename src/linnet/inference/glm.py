@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.checks import check_number
 from linnet.errors import ConfigError, DataError
+from linnet.fit.solvers.cholesky import elimination_order
 from linnet.fit.solvers.coordinate import lasso
-from linnet.fit.solvers.newton import elimination_order, newton
+from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.null_model import constant_loss, without_columns
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import product
@@ -212,11 +213,11 @@ def infer(
         )
     check_number(level, "level", above=0, below=1)
     names, places = [term.name for term in terms], np.array([term.place for term in terms], np.intp)
-    if problem.outputs > 1 and problem.labels is None:
+    if problem.outputs > 1 and problem.rows.labels is None:
         raise ConfigError("inference needs a single target: fit one model per column of y")
     if problem.size > _MAX_PARAMETERS:
         raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
-    weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
+    weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
     total = float(weights.sum())
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
     view = View.of(problem, theta, stuck)
@@ -224,7 +225,7 @@ def infer(
     penalised = bool(problem.ridge.any() or (problem.l1 is not None and problem.l1.any()))
     free = float((inverse * h).sum()) if problem.ridge.any() else float((~aliased).sum())
     freedom = total - free
-    t, dispersed = problem.target, problem.head.has_dispersion
+    t, dispersed = problem.rows.targets(), problem.head.has_dispersion
     if dispersed or kind != "model":
         z = problem.z(theta)
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
@@ -241,7 +242,7 @@ def infer(
         covariance = dispersion * covariance
     move, coef = view.move, np.concatenate([part.ravel() for part in problem.to_user(theta)])
     held = view.outside(aliased) | ~move.any(axis=1)
-    if problem.labels is not None and problem.fixed is None:  # coefficients have a mean of zero over the classes
+    if problem.rows.labels is not None and problem.fixed is None:  # coefficients have a mean of zero over the classes
         centering = _centering(problem)
         move, coef = product(centering, move), product(centering, coef)
         held = held & ~((centering != np.eye(problem.size)).any(axis=1) & (_by_column(problem, held) == 1))
@@ -362,14 +363,14 @@ def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
     """The deviance at theta, where the sum of losses is known."""
     if problem.head.loss_is_deviance:
         return 2 * loss
-    weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
-    return problem.head.deviance(problem.z(theta), problem.target, weights)
+    weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
+    return problem.head.deviance(problem.z(theta), problem.rows.targets(), weights)
 
 
 def null_deviance(problem: Problem) -> float:
     """The deviance of the model without columns."""
     null = without_columns(problem)
     biases = starting_point(null)
-    if null.intercept and null.offset is not None:  # which have no closed form
+    if null.intercept and null.rows.offset is not None:  # which have no closed form
         biases = newton(null, biases, elimination_order(null)).theta
     return _deviance(null, biases, constant_loss(null, biases))

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.fit.solvers.aliasing import Basis, find, is_weak
+from linnet.fit.solvers.cholesky import Factor, aliased_parameters, elimination_order, factor
 from linnet.fit.solvers.coordinate import lasso
-from linnet.fit.solvers.newton import Factor, aliased_parameters, elimination_order, factor
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import product
 from linnet.fit.solvers.start import starting_point

@@ -13,7 +13,7 @@ from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.sequential.layers import Dense
 from linnet.estimators.sequential.sequential import Sequential
 from linnet.fit.loop.optimizers import Adam
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.playground.datasets import Floats
 from linnet.theory.approximation import Interpolant, relu_interpolant, squash_interpolant
 
@@ -131,7 +131,7 @@ def _function(given: Mapping[str, Any]) -> Callable[[Floats], Floats]:
 def _parts(built: Interpolant, x: Floats) -> list[list[float]]:
     """What each unit adds: its weight above times its output."""
     below = built.network.below(1)
-    hidden = Objective(below, "float64", threads=1).predict(built.theta[: below.size], x[:, None])
+    hidden = NetworkObjective(below, "float64", threads=1).predict(built.theta[: below.size], x[:, None])
     parts = hidden * built.network.blocks(built.theta)[1].weights[:, 0]
     return [part.tolist() for part in parts.T[:_PIECES]]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linnet.errors import ConfigError
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.playground.session import Session
 
 ACTIVATIONS = {  # h and its slope, as they are shown
@@ -41,7 +41,7 @@ def explain(session: Session, row: object) -> dict[str, Any]:
     theta = session.theta.astype(np.float64)
     one = model.rows(data, slice(row, row + 1)).computed_in("float64")
     assert isinstance(one.x, np.ndarray)
-    sums = Objective(network, "float64", threads=1).sums(theta, one, gradient=True)
+    sums = NetworkObjective(network, "float64", threads=1).sums(theta, one, gradient=True)
     assert sums.gradient is not None
     by_theta = network.blocks(sums.gradient * model.factor)
     last = len(network.layers)
@@ -50,7 +50,7 @@ def explain(session: Session, row: object) -> dict[str, Any]:
         parts = {}
         for name, linear in (("z", True), ("h", False)):
             below = network.below(count, linear=linear) if linear or count < last else network
-            parts[name] = Objective(below, "float64", threads=1).predict(theta[: below.size], one.x)[0].tolist()
+            parts[name] = NetworkObjective(below, "float64", threads=1).predict(theta[: below.size], one.x)[0].tolist()
         activation = network.layers[count - 1].activation.name if count < last else network.head.output.name
         layers.append(
             {

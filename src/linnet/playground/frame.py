@@ -17,7 +17,7 @@ from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
-from linnet.fit.objective import Objective, penalty
+from linnet.fit.objective import NetworkObjective, penalty
 from linnet.heads import Bernoulli, Categorical, Head
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats
@@ -82,8 +82,10 @@ class Scene:
         self.data = data
         self._train, self._test = ((model.rows(data, part), data.y[part]) for part in (train, test))
         network = model.network.without_dropout()
-        self._objective = Objective(network, DTYPE, threads=1)
-        self._hidden = [Objective(network.below(count), DTYPE, threads=1) for count in range(1, len(network.layers))]
+        self._objective = NetworkObjective(network, DTYPE, threads=1)
+        self._hidden = [
+            NetworkObjective(network.below(count), DTYPE, threads=1) for count in range(1, len(network.layers))
+        ]
         self._surface = data.plane(grid(data.ranges, SURFACE))
         self._neurons = data.plane(grid(data.ranges, NEURON))
         self.range = _range(data)
@@ -116,7 +118,7 @@ class Scene:
     def scores(self, theta: Theta, head: Head, threshold: float) -> tuple[Score, Score]:
         """How the network does on the rows trained on and on those held out, with the head as the run has it now."""
         if head != self._objective.network.head:
-            self._objective = Objective(replace(self._objective.network, head=head), DTYPE, threads=1)
+            self._objective = NetworkObjective(replace(self._objective.network, head=head), DTYPE, threads=1)
         return self._score(theta, *self._train, threshold), self._score(theta, *self._test, threshold)
 
     def _score(self, theta: Theta, rows: Rows, y: NDArray[Any], threshold: float) -> Score:

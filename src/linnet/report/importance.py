@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linnet.evaluate.metric import Compared
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.model.network import Network
 from linnet.tables.kinds import Column, Kind
 from linnet.tables.metrics import metrics_of
@@ -116,9 +116,9 @@ def heaviest(model: TableModel, rows: AppliedRows, random: np.random.Generator) 
         np.fill_diagonal(lowest.weights, 1)  # the first layer's sums pass through
         for mine, block in zip(others, rest, strict=True):
             mine.weights[:], mine.biases[:] = block
-        objective = Objective(upper, member.dtype, rows=len(x))
+        objective = NetworkObjective(upper, member.dtype, rows=len(x))
 
-        def z(sums: Array, theta: Array = theta, objective: Objective = objective) -> Array:
+        def z(sums: Array, theta: Array = theta, objective: NetworkObjective = objective) -> Array:
             return objective.predict(theta, sums.astype(theta.dtype), mean=False)
 
         sums = x @ first.weights + first.biases

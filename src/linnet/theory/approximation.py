@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linnet.checks import check_number, check_whole
 from linnet.errors import ConfigError, DataError, FitError
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Normal
 from linnet.heads.activations import Activation
 from linnet.model.network import Layer, Network
@@ -314,7 +314,7 @@ def _one_hidden(activation: str, w: Floats, b: Floats, v: Floats, c: float) -> t
 
 def _predict(network: Network, theta: Floats, x: Floats) -> Floats:
     return np.asarray(
-        Objective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
+        NetworkObjective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
     )
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.fit.solvers.cholesky import aliased_parameters, elimination_order, factor
 from linnet.fit.solvers.coordinate import lasso, part_of
-from linnet.fit.solvers.newton import aliased_parameters, elimination_order, factor, newton
-from linnet.fit.solvers.preconditioner import squares
+from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.start import starting_point
 
@@ -76,11 +76,11 @@ def certify(
     k = problem.outputs
     l1, ridge = lasso(problem), problem.ridge
     objective, slope = _at(problem, theta)
-    target = problem.values if problem.labels is None else np.eye(k)[problem.labels]
+    target = problem.rows.values if problem.rows.labels is None else np.eye(k)[problem.rows.labels]
     assert target is not None
-    weights = np.ones(len(target)) if problem.weights is None else problem.weights
+    weights = np.ones(len(target)) if problem.rows.weights is None else problem.rows.weights
     observed = np.empty(problem.size)
-    problem.sums.gradient(weights[:, None] * target, observed)
+    problem.row_sums.gradient(weights[:, None] * target, observed)
     # sums over columns as the user has them: add back what the centers took off
     back = np.zeros((problem.columns.count + 1, k))
     back[: problem.columns.dense] = problem.center[:, None]
@@ -93,7 +93,7 @@ def certify(
         by_class = inside.reshape(-1, k)
         by_class[:, problem.fixed] = 0
         by_class[:, problem.fixed] = -by_class.sum(axis=1, keepdims=True)
-    squared = squares(problem, weights[:, None])[:, 0]
+    squared = problem.row_sums.weighted_squares(weights[:, None])[:, 0]
     squared[: problem.columns.dense] += problem.center**2 * weights.sum()
     gap, is_bound = _left(problem, theta)
     places = np.append(order, problem.columns.count) if problem.intercept else order

@@ -25,7 +25,7 @@ from linnet.checks import check_whole
 from linnet.data.rows import Rows
 from linnet.errors import ConfigError
 from linnet.fit.full_batch import FullBatch, minimise
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Normal
 from linnet.heads.activations import Activation
 from linnet.model.initialise import initial_theta
@@ -164,7 +164,7 @@ def _row(made: str, network: Network, error: float) -> DepthRow:
 
 
 def _error(network: Network, theta: Floats, x: Floats, y: Floats) -> float:
-    found = Objective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
+    found = NetworkObjective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
     return float(np.abs(found - y).max())
 
 
@@ -177,7 +177,7 @@ def _trained(
     x, fine = np.linspace(-1, 1, _POINTS + 1), np.linspace(-1, 1, 8 * _POINTS + 1)
     y, truth = (f(a + (b - a) * (1 + at) / 2) for at in (x, fine))
     middle, size = float(y.mean()), float(y.std()) or 1.0
-    problem = FullBatch(network, Rows(x[:, None], values=((y - middle) / size)[:, None]))
+    problem = FullBatch.in_memory(network, Rows(x[:, None], values=((y - middle) / size)[:, None]))
     best = np.inf
     for more in range(starts):
         theta = initial_theta(network, seed + more, np.float64, ["he_uniform"] * depth + ["uniform"])

@@ -112,15 +112,15 @@ class NegativeBinomialRegressor(CountRegressor):
         if not head.estimated:
             self.dispersion_ = float(head.alpha)
             return super()._minimise(problem)
-        assert problem.values is not None
+        assert problem.rows.values is not None
         start, iterations = self._warm_start(problem), 0
-        known, values, problem = 0.0, problem.values, replace(problem, head=Poisson())
+        known, values, problem = 0.0, problem.rows.values, replace(problem, head=Poisson())
         for _ in range(_MAX_DISPERSION_ROUNDS):
             solution = self._settings.solve(problem, start)
             start, iterations = solution.theta, iterations + solution.iterations
             if not np.isfinite(start).all():
                 return self._accept(problem, solution)  # which says what is wrong
-            fitted = head.with_estimate(problem.head.mean(problem.z(start)), values, problem.weights)
+            fitted = head.with_estimate(problem.head.mean(problem.z(start)), values, problem.rows.weights)
             if abs(fitted.alpha - known) <= _DISPERSION_TOLERANCE * fitted.alpha:
                 break
             known, problem = fitted.alpha, replace(problem, head=fitted)

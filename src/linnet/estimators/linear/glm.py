@@ -127,9 +127,11 @@ class PenalisedRegressor(Regressor, LinearModel):
             return float("nan")
         problem = self._as_fitted()._problem(columns, y, sample_weight, offset, exposure)
         problem = replace(problem, intercept=True)
-        weights = np.ones(columns.rows) if problem.weights is None else problem.weights
+        weights = np.ones(columns.rows) if problem.rows.weights is None else problem.rows.weights
         z = self._z_of(columns)
-        deviance = problem.head.deviance(z if problem.offset is None else z + problem.offset, problem.target, weights)
+        deviance = problem.head.deviance(
+            z if problem.rows.offset is None else z + problem.rows.offset, problem.rows.targets(), weights
+        )
         null = null_deviance(problem)
         return 1 - deviance / null if null > 0 else float(deviance == 0)
 

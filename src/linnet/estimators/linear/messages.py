@@ -82,10 +82,10 @@ class FitMessages:
 
     def _warn_of_offsets(self, problem: Problem) -> None:
         """Warn of sparse columns far from 0, which are not centered: what their numbers differ by is lost."""
-        if problem.columns.sparse is None or not problem.intercept:
+        if problem.table.sparse is None or not problem.intercept:
             return
         most = _MAX_OFFSET if problem.l1 is None else _MAX_L1_OFFSET
-        if len(far := problem.columns.far_from_zero(most)):
+        if len(far := problem.table.far_from_zero(most)):
             warn(
                 f"{self.names((problem.columns.dense + far).tolist())}: large numbers that hardly differ, in a sparse "
                 "matrix, where columns are not centered: their coefficients lose digits; subtract a column's mean, or "
@@ -104,9 +104,9 @@ class FitMessages:
         finite = bool(np.isfinite(solution.theta).all())
         if finite and not suspect.any():
             return
-        sizes = problem.columns.largest()
+        sizes = problem.table.largest()
         bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
-        heaviest = 1.0 if problem.weights is None else max(1.0, float(problem.weights.max()))
+        heaviest = 1.0 if problem.rows.weights is None else max(1.0, float(problem.rows.weights.max()))
         small = (sizes > 0) & (sizes < 1 / MAX_SQUARABLE) & bare & suspect
         wrong = (sizes > MAX_SQUARABLE / heaviest**0.5) | small
         if wrong.any():

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +15,8 @@ from linnet.estimators.inputs import as_offset, shift_names
 from linnet.estimators.linear.coefficients import HasCoefficients, as_coefficients, as_parameters, coefficient_shape
 from linnet.estimators.linear.messages import FitMessages
 from linnet.estimators.linear.settings import LinearSettings
-from linnet.fit.solvers.problem import Floats, Problem, linear_output
+from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.products import linear_output
 from linnet.fit.solvers.solution import Solution
 from linnet.heads import Head
 from linnet.inference.glm import Inference, Term, infer
@@ -130,7 +130,7 @@ class LinearModel(HasCoefficients):
         """A problem with penalties l2 and l1 (one number, or one per output) times each column's factor."""
         settings, shape = self._settings, (columns.count, outputs)
         factors = 1.0 if settings.column_penalty is None else settings.penalty_factors(self._encoder)[:, None]
-        return Problem(
+        return Problem.in_memory(
             columns,
             head,
             outputs,
@@ -209,8 +209,8 @@ class LinearModel(HasCoefficients):
         weights, biases = self._parameters(problem.outputs)
         if problem.intercept or not biases.any():
             return weights, biases, problem
-        offset = biases + (np.zeros((problem.columns.rows, 1)) if problem.offset is None else problem.offset)
-        return weights, np.zeros_like(biases), replace(problem, offset=np.ascontiguousarray(offset))
+        offset = biases + (np.zeros((problem.columns.rows, 1)) if problem.rows.offset is None else problem.rows.offset)
+        return weights, np.zeros_like(biases), problem.with_rows(offset=np.ascontiguousarray(offset))
 
     # ---- predicting ----
 

@@ -359,7 +359,7 @@ class NetworkEstimator(NetworkParameters):
         rows = Rows(columns, **targets.encode(y, columns.rows, "y"), offset=added)
         rows = rows.weighted(targets.weights(rows, sample_weight)).computed_in("float64")
         network, theta = predictor.network.without_dropout(), predictor.theta.astype(np.float64)
-        return FullBatch(network, targets.aimed_at(rows), self.threads), theta
+        return FullBatch.in_memory(network, targets.aimed_at(rows), self.threads), theta
 
     # ---- files ----
 

@@ -24,7 +24,7 @@ from linnet.fit.loop.schedules import Cosine
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Slice, Training
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Floats
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
@@ -268,7 +268,7 @@ def common_plan(settings: Settings, rows: int, batch_size: int, seed: int) -> Pl
 
 def predicted(network: Network, theta: Theta, rows: Rows) -> Array:
     """The means that a network predicts for rows."""
-    objective = Objective(network, theta.dtype, rows=len(rows))
+    objective = NetworkObjective(network, theta.dtype, rows=len(rows))
     return objective.predict(theta, rows.x, offset=rows.offset).astype(np.float64)
 
 
@@ -300,7 +300,7 @@ def solve(problem: Problem) -> Fitted:
             show(iteration, value, gap)
 
         for _ in range(_ROUNDS):
-            full = FullBatch(network, rows, settings.threads)
+            full = FullBatch.in_memory(network, rows, settings.threads)
             try:
                 found = minimise(
                     full,

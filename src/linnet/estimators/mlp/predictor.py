@@ -11,7 +11,7 @@ from linnet.data.table import Array
 from linnet.data.tabular_encoder import TabularEncoder
 from linnet.errors import ConfigError
 from linnet.estimators.inputs import as_offset
-from linnet.fit.objective import Objective, predict
+from linnet.fit.objective import NetworkObjective, predict
 from linnet.heads import Head, losses_with
 from linnet.model.network import Block, Network, Theta
 
@@ -65,7 +65,7 @@ class Predictor:
     ) -> Array:
         """The output with rows whose numbers were beyond float32 computed in float64."""
         rows = np.flatnonzero(~np.isfinite(output).all(axis=1))
-        objective = Objective(self.network.for_prediction(), np.float64, threads, rows=len(rows))
+        objective = NetworkObjective(self.network.for_prediction(), np.float64, threads, rows=len(rows))
         offset = None if shift is None else shift[rows]
         output = output.astype(np.float64)
         output[rows] = objective.predict(self.theta.astype(np.float64), columns[rows], offset=offset, mean=mean)
@@ -76,7 +76,7 @@ class Predictor:
         features = []
         for count in range(1, len(self.network.layers)):
             below = self.network.below(count)
-            objective = Objective(below, self.theta.dtype, rows=len(columns))
+            objective = NetworkObjective(below, self.theta.dtype, rows=len(columns))
             features.append(objective.predict(self.theta[: below.size], columns))
         return features
 

@@ -18,7 +18,7 @@ from linnet.fit.loop.progress import Verbose, follow
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.fit.loop.training import Epoch, Plan, Slice, Training
-from linnet.fit.objective import Objective, penalty, predict
+from linnet.fit.objective import NetworkObjective, penalty, predict
 from linnet.registry import saved
 
 Validation = tuple[object, object] | tuple[object, object, object]
@@ -178,7 +178,7 @@ class Sequential(SequentialModel):
         table = self._table(x)
         rows = self._weighted(loss.rows(table, y, self._outputs(), DTYPE), sample_weight)
         network, theta = self._parameters(table)
-        objective = Objective(network, DTYPE, rows=len(rows))
+        objective = NetworkObjective(network, DTYPE, rows=len(rows))
         mean_loss = objective.sums(theta, rows).loss * loss.factor(network.outputs) / len(rows)
         numbers = {"loss": mean_loss + penalty(network, theta)}
         if metrics := as_metrics(self._metrics, network.head, network.outputs):

@@ -28,7 +28,7 @@ from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.schedules import Cosine
 from linnet.fit.loop.stopping import EarlyStopping
 from linnet.fit.loop.training import Training
-from linnet.fit.objective import Objective
+from linnet.fit.objective import NetworkObjective
 from linnet.heads import Floats, Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Theta
@@ -122,7 +122,7 @@ class TabularFitter(Fitter):
         return self.predictor, rows, mean
 
     def _z(self, theta: Theta, rows: Rows) -> Floats:
-        objective = Objective(self.network, theta.dtype, rows=len(rows))
+        objective = NetworkObjective(self.network, theta.dtype, rows=len(rows))
         offset = None if rows.offset is None else rows.offset.astype(theta.dtype)
         return objective.predict(theta, rows.x, offset=offset, mean=False).astype(np.float64)
 

@@ -17,7 +17,7 @@ from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
 from linnet.fit.loop.threads import ThreadChoice, most_threads
-from linnet.fit.objective import Objective, left_out, penalty
+from linnet.fit.objective import NetworkObjective, left_out, penalty
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 from linnet.registry import saved
@@ -218,7 +218,7 @@ class Training:
         columns = as_columns(rows.x).to_core()
         self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, plan.shuffle, scale)
         self._trainer.set_fitted(self._fitted)
-        self._objective = Objective(network, theta.dtype, plan.threads) if self.validation is not None else None
+        self._objective = NetworkObjective(network, theta.dtype, plan.threads) if self.validation is not None else None
 
     def fitted_network(self) -> Network:
         """The network with what is known of its head's parameter, if that is estimated between epochs."""
@@ -233,7 +233,7 @@ class Training:
             return
         network, rows = self.fitted_network(), self.rows
         assert rows.values is not None
-        objective = Objective(network, self.theta.dtype, self.plan.threads, rows=len(rows))
+        objective = NetworkObjective(network, self.theta.dtype, self.plan.threads, rows=len(rows))
         mean = objective.predict(self.theta, rows.x, offset=rows.offset).astype(np.float64)
         head = network.head.with_estimate(mean, rows.values.astype(np.float64), rows.weights)
         if head.parameter != self._memory.parameter:

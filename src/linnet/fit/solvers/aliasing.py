@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.data.table import Array
-from linnet.fit.solvers.newton import CachedHessian, Factor, elimination_order, factor
-from linnet.fit.solvers.problem import Floats, Point, Problem, linear_output
-from linnet.fit.solvers.products import column_dots, product
-from linnet.fit.solvers.sums import InMemorySums
-from linnet.heads import Normal
+from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
+from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
+from linnet.fit.solvers.products import TableProducts, column_dots, linear_output, product
 
 _WEAK_PIVOT = 1e-8  # relative to a column's own second derivative: smaller pivots have few digits
 _MAX_ALIASED_SHARE = 1e-10  # of a column's squared norm: one with a larger remainder is never aliased
@@ -59,7 +57,7 @@ class Basis:
     @cached_property
     def problem(self) -> Problem:
         """The problem in the new columns, without penalties: see `penalty`."""
-        return replace(self.outer, columns=self.columns, l2=None, l1=None)
+        return replace(self.outer.with_rows(x=self.columns), l2=None, l1=None)
 
     @cached_property
     def _objective(self) -> CachedHessian:
@@ -153,7 +151,7 @@ def reference_levels(problem: Problem) -> NDArray[np.intp]:
     """Places of the first levels of categories without missing values, which are aliased with the other levels and the
     intercept; without an intercept, all but that of the first category.
     """
-    columns = problem.columns
+    columns = problem.table
     starts = columns.dense + columns.sparse_columns + np.cumsum([0, *columns.levels])[:-1]
     whole = [bool((codes >= 0).all()) for codes in columns.codes]
     return starts[np.array(whole, np.bool_)][0 if problem.intercept else 1 :].astype(np.intp)
@@ -168,16 +166,16 @@ class _Search:
     """The search for a basis. Factors f of a combination are those of all old columns and, last, f_0."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._columns = problem, problem.columns
+        self._problem, self._columns = problem, problem.table
         count = problem.columns.count
-        self._weights = np.ones(problem.columns.rows) if problem.weights is None else problem.weights
+        self._weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
         self._total = core.dot(self._weights, np.ones_like(self._weights))
-        self._sums = InMemorySums(problem.columns, problem.center, Normal(), 1, problem.most_threads)
-        self._native = problem.columns.to_core()
+        self._table = TableProducts(problem.table, problem.center, 1, problem.data.threads)
+        self._native = problem.table.to_core()
         self._middle = np.zeros(count + 1)
         self._middle[: problem.columns.dense] = problem.center
         self._products = np.empty((count + 1, count + 1))
-        self._sums.sandwich(self._weights, self._products)
+        self._table.sandwich(self._weights, self._products)
         if not problem.intercept:
             self._products[-1], self._products[:, -1] = 0, 0
         self._order = elimination_order(replace(problem, outputs=1, fixed=None))
@@ -230,7 +228,9 @@ class _Search:
         """Examine columns: those without a remainder at first sight in one pass, the others one by one."""
         by = self._kept.solve(self._products[places])
         f = np.array([self._less(self._alone(int(place)), one) for place, one in zip(places, by, strict=True)])
-        left = linear_output(self._columns, np.ascontiguousarray(f[:, :-1].T), f[:, -1].copy(), self._problem.threads)
+        left = linear_output(
+            self._columns, np.ascontiguousarray(f[:, :-1].T), f[:, -1].copy(), self._problem.data.threads
+        )
         norms = column_dots(self._weights, left**2)
         for place, factors, norm in zip(places.tolist(), f, norms, strict=True):
             if norm <= (_EXACT_ROUNDING * self._rounding_of(factors)) ** 2 * self._total:
@@ -248,7 +248,7 @@ class _Search:
             if not norm < 0.25 * before:
                 break
             slope = np.empty(len(f))
-            self._sums.gradient(weighted[:, None], slope)
+            self._table.gradient(weighted[:, None], slope)
             f = self._less(f, self._kept.solve(slope))
             for _, other, q in self._made:  # whose mean square is 1
                 f = f - other * (core.dot(weighted, q) / self._total)
@@ -289,7 +289,7 @@ class _Search:
     def _rounding(self) -> Floats:
         """Root mean square of the rounding error of each column's numbers."""
         columns = self._columns
-        plain = InMemorySums(columns, np.zeros(columns.dense), Normal(), 1, self._problem.most_threads)
+        plain = TableProducts(columns, np.zeros(columns.dense), 1, self._problem.data.threads)
         squares = np.empty(columns.count + 1)
         plain.squares(np.ascontiguousarray(self._weights[:, None]), squares)
         precision = np.full(columns.count, np.finfo(np.float64).eps / 2)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.newton import CachedHessian, elimination_order, factor
-from linnet.fit.solvers.preconditioner import curvature, squares
-from linnet.fit.solvers.problem import Floats, Point, Problem, linear_output
-from linnet.fit.solvers.products import product
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.cholesky import elimination_order, factor
+from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
+from linnet.fit.solvers.products import linear_output, product
+from linnet.fit.solvers.solution import Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solver import Attempt, Solver
 
 _MAX_PARAMETERS_WITHOUT_WORKING_SET = 1500
 _MAX_WORKING_PARAMETERS = 5000  # solved for at once: a matrix of 200 MB
@@ -27,11 +27,33 @@ _MIN_PIVOT = 1e-14  # relative: below it columns are aliased up to rounding
 _ENOUGH_OF_TOLERANCE, _NEGLIGIBLE_GAIN = 1e-6, 1e-18  # of the objective: what columns outside the set may gain
 
 
+class CoordinateDescent(Solver):
+    """For l1 penalties, and weights that must not be negative."""
+
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the objective has corners; without rows in memory it must be solved in all columns at once."""
+        problem = attempt.problem
+        return not problem.is_smooth and (problem.has_rows or problem.size <= _MAX_WORKING_PARAMETERS)
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """Coordinate descent, with Newton steps."""
+        found = coordinate(
+            attempt.problem,
+            attempt.start,
+            tolerance=attempt.tolerance,
+            max_iter=attempt.max_iter,
+            watch=attempt.watch,
+        )
+        return replace(found, method=Method.COORDINATE)
+
+
 def coordinate(
     problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
 ) -> Solution:
     """Minimise a problem with an l1 penalty, or with weights that must not be negative, from theta."""
-    if problem.size <= _MAX_PARAMETERS_WITHOUT_WORKING_SET:
+    if problem.size <= _MAX_PARAMETERS_WITHOUT_WORKING_SET or not problem.has_rows:
         return _proximal_newton(problem, theta, tolerance, max_iter, watch)
     return _working_sets(problem, theta, tolerance, max_iter, watch)
 
@@ -254,7 +276,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
 
 def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
     """About what each column would gain by itself, ½ violation² / curvature summed over outputs, whatever its units."""
-    curved = squares(problem, curvature(problem, problem.z(theta))) + problem.ridge.reshape(-1, problem.outputs)
+    curved = problem.sums.curvature_diagonal(theta) + problem.ridge.reshape(-1, problem.outputs)
     with np.errstate(divide="ignore", invalid="ignore"):
         gains = 0.5 * broken.reshape(curved.shape) ** 2 / curved
     gains[broken.reshape(curved.shape) == 0] = 0
@@ -265,14 +287,15 @@ def part_of(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Proble
     """The problem in the chosen columns; what the others contribute to z becomes an offset."""
     weights, biases = problem.to_user(theta)
     weights[chosen] = 0
-    offset = linear_output(problem.columns, weights, np.zeros_like(biases), problem.threads)
-    if problem.offset is not None:
-        offset += problem.offset
+    offset = linear_output(problem.table, weights, np.zeros_like(biases), problem.data.threads)
+    if problem.rows.offset is not None:
+        offset += problem.rows.offset
 
     def of(penalty: Floats | None) -> Floats | None:
         return None if penalty is None else np.asarray(penalty).reshape(problem.columns.count, -1)[chosen]
 
-    return replace(problem, columns=problem.columns.take(chosen), offset=offset, l2=of(problem.l2), l1=of(problem.l1))
+    chosen_only = problem.with_rows(x=problem.table.take(chosen), offset=offset)
+    return replace(chosen_only, l2=of(problem.l2), l1=of(problem.l1))
 
 
 def _theta_of(problem: Problem, part: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Floats:

@@ -8,18 +8,21 @@ of the rows X F⁻¹ X' = T T'
 so that the columns of T, as many as there are rows, replace those of X.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from linnet.data.columns import Columns
-from linnet.fit.solvers.min_norm import row_products
-from linnet.fit.solvers.newton import Factor, factor
+from linnet.fit.solvers.cholesky import Factor, factor
+from linnet.fit.solvers.min_norm import is_wide, row_products
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import product
+from linnet.fit.solvers.solution import Solution
+from linnet.fit.solvers.solver import Attempt, Solver
 
 
-class DenseDual:
+class DenseDualProblem:
     """`problem` is the problem in the columns of T; `theta` converts its parameters to those of the columns of X."""
 
     def __init__(self, problem: Problem) -> None:
@@ -33,8 +36,7 @@ class DenseDual:
         aliased = np.flatnonzero(self._factored.aliased)  # rows that are linear combinations of others
         self._t[aliased] = product(self._factored.solve(products[aliased]), self._t)
         self.problem = replace(
-            problem,
-            columns=Columns(len(products), (self._t,)),
+            problem.with_rows(x=Columns(len(products), (self._t,))),
             l2=np.full((len(products), problem.outputs), float(l2.mean())),
         )
 
@@ -49,8 +51,31 @@ class DenseDual:
         v, biases = self.problem.to_user(theta)
         a = self._factored.solve(np.ascontiguousarray(product(self._t, v).T)).T
         out = np.empty(self._problem.size)
-        self._problem.sums.gradient(np.ascontiguousarray(a), out)
+        self._problem.row_sums.gradient(np.ascontiguousarray(a), out)
         weights = out.reshape(-1, self._problem.outputs)  # a view
         weights[:-1] /= self._factors[:, None]
         weights[-1] = biases
         return out
+
+
+class DualDense(Solver):
+    """For more columns than rows, all penalised: the dual as a problem in as many columns as rows. `solve_inner` solves
+    that, and has the parameters of `select.solve`.
+    """
+
+    last = False
+
+    def __init__(self, solve_inner: Callable[..., Solution]) -> None:
+        self._solve_inner = solve_inner
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the dual is possible, and rows are few enough for a matrix of all pairs of them."""
+        problem = attempt.problem
+        return attempt.solver == "auto" and problem.has_rows and is_wide(problem) and DenseDualProblem.possible(problem)
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """The solution of the dual; L-BFGS goes on from it to the last digit."""
+        dual, remaining = DenseDualProblem(attempt.problem), attempt.max_iter - attempt.done
+        found = self._solve_inner(dual.problem, max_iter=remaining, tolerance=attempt.tolerance, watch=attempt.watch)
+        theta, iterations = dual.theta(found.theta), attempt.done + found.iterations
+        return replace(found, theta=theta, iterations=iterations, converged=False)

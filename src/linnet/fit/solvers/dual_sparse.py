@@ -15,33 +15,43 @@ where the error of K̃ is relative to the next steps alone. So all digits are th
 optimum of K, or find that columns differ by less than single precision can tell.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from linnet._native import core
-from linnet.fit.solvers.lbfgs import SmoothObjective
-from linnet.fit.solvers.preconditioner import Precondition, curvature
-from linnet.fit.solvers.primal import bias_suboptimality
+from linnet.config import usable_threads
+from linnet.fit.solvers.lbfgs import SmoothObjective, bias_suboptimality, lbfgs
+from linnet.fit.solvers.preconditioner import Precondition
 from linnet.fit.solvers.problem import Floats, Point, Problem
+from linnet.fit.solvers.solution import Solution, Watch
+from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
+_MAX_ROWS_FOR_DENSE_DUAL = 1000  # of a sparse table: with more, L-BFGS on the dual is faster than Newton's method
+_DUAL_MAX_ITER, _DUAL_HISTORY = 300, 24  # of L-BFGS on the dual: iterations, and pairs in its history
+_DUAL_ROUNDS = 6  # of L-BFGS on the dual, each from an exact point
 
-class SparseDual(SmoothObjective):
+
+class SparseDualObjective(SmoothObjective):
     """The dual objective, as L-BFGS sees it; `theta` converts its points to parameters of the problem."""
 
     def __init__(self, problem: Problem) -> None:
-        assert problem.columns.sparse is not None
+        assert problem.table.sparse is not None
         self._problem = problem
         self._shape = (problem.columns.rows, problem.outputs)
         self.dual_size = problem.columns.rows * problem.outputs
         self.size = 2 * self.dual_size + problem.outputs
-        self.most_threads = problem.most_threads
+        self.threads = problem.data.threads
         penalty = problem.ridge[: -problem.outputs : problem.outputs]  # the same for all outputs
-        self._products = core.RowProducts(problem.columns.sparse, np.ascontiguousarray(penalty), problem.most_threads)
+        self._products = core.RowProducts(
+            problem.table.sparse, np.ascontiguousarray(penalty), usable_threads(problem.data.threads)
+        )
 
     @staticmethod
     def possible(problem: Problem) -> bool:
         """Whether the table is one sparse matrix whose columns all carry an l2 penalty, the same for all outputs."""
-        columns, most = problem.columns, core.RowProducts
+        columns, most = problem.table, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
             columns.sparse is not None
@@ -64,10 +74,10 @@ class SparseDual(SmoothObjective):
         z = self._z(theta)
         loss, gradient = np.empty(len(z)), np.empty(self.size)
         slope = gradient[:half].reshape(self._shape)  # a view
-        problem.head.rows(z, problem.target, loss=loss, slope=slope)
-        if problem.weights is not None:  # a row without weight adds nothing, even if its loss is infinite
-            loss = np.where(problem.weights > 0, problem.weights * loss, 0.0)
-            slope[:] = np.where(problem.weights[:, None] > 0, problem.weights[:, None] * slope, 0.0)
+        problem.head.rows(z, problem.rows.targets(), loss=loss, slope=slope)
+        if problem.rows.weights is not None:  # a row without weight adds nothing, even if its loss is infinite
+            loss = np.where(problem.rows.weights > 0, problem.rows.weights * loss, 0.0)
+            slope[:] = np.where(problem.rows.weights[:, None] > 0, problem.rows.weights[:, None] * slope, 0.0)
         gradient[2 * half :] = slope.sum(axis=0) if problem.intercept else 0.0
         slope += theta[:half].reshape(self._shape)
         return Point(theta, float(loss.sum()) + 0.5 * core.dot(theta[:half], theta[half : 2 * half]), gradient)
@@ -88,7 +98,8 @@ class SparseDual(SmoothObjective):
         bound = 0.5 * core.dot(r, image)
         if bound > enough or not self._problem.intercept:
             return bound
-        return bound + bias_suboptimality(self._problem, point.gradient[2 * self.dual_size :], self._z(point.theta))
+        curved = self._problem.row_sums.curvature(self._z(point.theta)).sum(axis=0)
+        return bound + bias_suboptimality(point.gradient[2 * self.dual_size :], curved)
 
     def steps(self, start: Point) -> Precondition:
         """A diagonal preconditioner: biases are scaled to move z as far as other coordinates do, and all so that the
@@ -105,7 +116,7 @@ class SparseDual(SmoothObjective):
 
         step = scaled(start.gradient)
         moved = step[self._images].reshape(self._shape) + step[2 * half :]
-        curved = curvature(problem, self._z(start.theta))
+        curved = problem.row_sums.curvature(self._z(start.theta))
         curvature_along = core.dot(step, step, half) + float((curved * moved**2).sum())
         if curvature_along > 0:
             length = core.dot(start.gradient, step, half) / curvature_along
@@ -116,7 +127,7 @@ class SparseDual(SmoothObjective):
         """The theta of the problem from a point of the dual."""
         biases = slice(-self._problem.outputs, None)
         theta, ridge = np.empty(self._problem.size), self._problem.ridge
-        self._problem.sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
+        self._problem.row_sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
         theta[: biases.start] /= ridge[: biases.start]
         theta[biases] = point[2 * self.dual_size :]
         return theta
@@ -125,7 +136,7 @@ class SparseDual(SmoothObjective):
         """The point with the true K a, from one whose theta is known."""
         point = point.copy()
         image = point[self._images].reshape(self._shape)  # a view
-        self._problem.sums.predict(theta, image)
+        self._problem.row_sums.predict(theta, image)
         image -= point[2 * self.dual_size :]
         return self.with_full_gradient(self.at(point))
 
@@ -135,7 +146,7 @@ class SparseDual(SmoothObjective):
 
     def _z(self, theta: Floats) -> Floats:
         z = theta[self._images].reshape(self._shape) + theta[2 * self.dual_size :]
-        return z if self._problem.offset is None else z + self._problem.offset
+        return z if self._problem.rows.offset is None else z + self._problem.rows.offset
 
     def _bias_scale(self) -> float:
         """The mean of all entries of K: how far the dual coordinates move z, compared with the biases."""
@@ -143,3 +154,54 @@ class SparseDual(SmoothObjective):
         image = np.empty_like(ones)
         self._products.apply(ones, image)
         return float(image.sum()) / len(image) ** 2
+
+
+class DualSparse(Solver):
+    """For sparse tables with more columns than rows, all penalised: L-BFGS on the dual."""
+
+    last = False
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether it is possible, no start was asked for, and rows are not so few that the dense dual is faster."""
+        problem, rows = attempt.problem, attempt.problem.columns.rows
+        few = attempt.solver == "auto" and rows < problem.columns.count and rows <= _MAX_ROWS_FOR_DENSE_DUAL
+        if few or attempt.given is not None or attempt.wants_min_norm or not problem.has_rows:
+            return False
+        return SparseDualObjective.possible(problem)
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """L-BFGS on the dual."""
+        return _solve_sparse_dual(attempt.problem, attempt.max_iter, attempt.tolerance, attempt.watch)
+
+
+def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
+    """L-BFGS on the dual, in rounds from exact points; without convergence where columns have very different scales."""
+    dual = SparseDualObjective(problem)
+    points = [dual.start()]  # popped, so that its vectors are freed
+    steps, before, done = dual.steps(points[0]), points[0].value, 0
+
+    def report(iteration: int, value: float, gap: float) -> None:
+        if iteration or not done:  # later rounds start where the one before ended
+            watch(done + iteration, value, gap)
+
+    for turn in range(_DUAL_ROUNDS):
+        found = lbfgs(
+            dual,
+            points.pop(),
+            steps,
+            history=_DUAL_HISTORY,
+            max_iter=min(max_iter, _DUAL_MAX_ITER) - done,
+            tolerance=tolerance,
+            before=before,
+            watch=report,
+        )
+        done += found.iterations
+        proved = turn > 0 and found.iterations == 0  # no step from an exact point
+        if proved:
+            break
+        theta = dual.theta(found.theta)
+        if not found.converged:
+            break
+        points.append(dual.exact(found.theta, theta))
+    none = np.zeros(problem.size, np.bool_)
+    return replace(found, theta=theta, iterations=done, converged=proved and found.converged, aliased=none)

@@ -13,6 +13,7 @@ Hessian is that of all rows again.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,8 @@ class JointNewton:
     threads : int
         How many threads may be used.
     """
+
+    names: ClassVar[tuple[str, ...]] = ("newton-cholesky",)  # scikit-learn's names of it
 
     columns: Columns
     codes: CodeMatrix

@@ -4,13 +4,16 @@ approximate inverse of the Hessian (a preconditioner) instead of a multiple of t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from linnet._native import core
-from linnet.fit.solvers.preconditioner import Precondition
-from linnet.fit.solvers.problem import Floats, Point
+from linnet.config import usable_threads
+from linnet.fit.solvers.preconditioner import Precondition, Preconditioner
+from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solver import Attempt, Solver
 
 _MIN_HISTORY = 5  # pairs that are kept even if they are large
 _MAX_HISTORY_BYTES = 100_000_000
@@ -25,11 +28,11 @@ class SmoothObjective(ABC):
 
     `size`: length of vectors. `dual_size`: how many of their entries are coordinates in row space, each of which is
     stored with its image (see core/objective/lbfgs_history.hpp); 0: the inner product is the usual one.
-    `most_threads`: how many threads may be used.
+    `threads`: how many threads may be used; None: all.
     """
 
     size: int
-    most_threads: int
+    threads: int | None
     dual_size: int = 0
 
     @abstractmethod
@@ -43,6 +46,77 @@ class SmoothObjective(ABC):
     def suboptimality_bound(self, point: Point, enough: float) -> float | None:
         """A bound on the objective minus its minimum, sharp where it is below `enough`; None if none is known."""
         return None
+
+
+class Primal(SmoothObjective):
+    """The objective of a problem, with a bound on its suboptimality where all weights are penalised."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.size, self.threads = problem.size, problem.data.threads
+
+    def at(self, theta: Floats) -> Point:
+        """The objective and its gradient."""
+        return self._problem.at(theta)
+
+    def suboptimality_bound(self, point: Point, enough: float) -> float | None:
+        """½ g'P⁻¹g with P the Hessian of the penalty, or the objective itself where it cannot be negative; None if a
+        weight has no penalty. Biases, which have none either, are taken to gain what a Newton step would.
+        """
+        problem = self._problem
+        if not problem.penalised:
+            return None
+        most = point.value if problem.head.nonnegative else np.inf
+        if most <= enough:
+            return point.value
+        assert point.gradient is not None
+        weights = slice(problem.size - problem.outputs)
+        squared, ridge = point.gradient[weights] ** 2, problem.ridge[weights]
+        bound = 0.5 * float(np.divide(squared, ridge, out=squared, where=ridge > 0).sum())
+        if bound > enough or not problem.intercept:
+            return min(bound, most)
+        return min(
+            bound + bias_suboptimality(point.gradient[-problem.outputs :], self._bias_curvature(point.theta)), most
+        )
+
+    def _bias_curvature(self, theta: Floats) -> Floats:
+        """Σ_i w_i c_ik of each output k, with curvatures c of the losses."""
+        problem = self._problem
+        if problem.has_rows:  # without squares of the table
+            return np.asarray(problem.row_sums.curvature(problem.z(theta)).sum(axis=0))
+        return np.asarray(problem.sums.curvature_diagonal(theta)[-1])
+
+
+def bias_suboptimality(gradient: Floats, curvature: Floats) -> float:
+    """About what a step of the biases alone would gain: ½ Σ_k g_k² / c_k."""
+    return 0.5 * float((gradient[curvature > 0] ** 2 / curvature[curvature > 0]).sum())
+
+
+class LBFGS(Solver):
+    """For all problems whose objective has no corners."""
+
+    names = ("lbfgs", "liblinear", "newton-cg", "sag", "saga", "lsqr", "sparse_cg")
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the objective has no corners."""
+        return attempt.problem.is_smooth
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """L-BFGS from what earlier solvers have reached."""
+        problem, done = attempt.problem, attempt.done
+        precondition = Preconditioner(problem)
+        solution = lbfgs(
+            Primal(problem),
+            precondition.reachable(attempt.start),
+            precondition.at(attempt.null_start, first=True),
+            max_iter=attempt.max_iter - done,
+            before=problem.at(attempt.null_start, gradient=False).value,
+            refresh=precondition.refresh,
+            tolerance=attempt.tolerance,
+            watch=lambda iteration, value, gap: attempt.watch(done + iteration, value, gap),
+        )
+        return replace(solution, iterations=done + solution.iterations)
 
 
 def lbfgs(
@@ -131,7 +205,7 @@ class _Steps:
         kind = core.NarrowChanges if problem.dual_size else core.Changes  # images are known to single precision only
         pair_bytes = (8 if problem.dual_size else 16) * problem.size
         history = max(_MIN_HISTORY, min(history, _MAX_HISTORY_BYTES // pair_bytes))
-        threads = problem.most_threads if problem.size >= _MIN_PARAMETERS_FOR_THREADS else 1
+        threads = usable_threads(problem.threads) if problem.size >= _MIN_PARAMETERS_FOR_THREADS else 1
         self._history = kind(problem.size, problem.dual_size, history, threads)
         self._dual_size = problem.dual_size
         self._precondition = precondition

@@ -14,15 +14,14 @@ from linnet.data.targets import balanced, class_weights
 from linnet.errors import DataError
 from linnet.fit.solvers.code_matrix import CodeMatrix
 from linnet.fit.solvers.joint_newton import JointNewton
+from linnet.fit.solvers.newton import newton_pays
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Solution
-from linnet.fit.solvers.task import newton_pays
 from linnet.heads import Bernoulli
 
 _MIN_JOINT_PROBLEMS = 8  # a thread has whole problems: fewer, of many rows, are better solved one by one by all threads
 _MAX_ROWS_OF_FEW_PROBLEMS = 20_000
 _MAX_DENSE_CELLS = 200_000_000  # of categorical and sparse columns as dense ones
-_JOINT_SOLVERS = ("auto", "newton-cholesky")
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class BinaryProblems:
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
-        return Problem(
+        return Problem.in_memory(
             self.columns if len(rows) == self.columns.rows else self.columns[rows],
             Bernoulli(),
             1,
@@ -152,7 +151,7 @@ def fit_many(
     weights, iterations = np.zeros((problems.columns.count, count)), np.zeros(count, np.intp)
     biases = constant_log_odds(problems.codes, problems.weights)
     unsolved = problems.solvable.copy()
-    if joint and solver in _JOINT_SOLVERS and problems.suit_joint_newton():
+    if joint and solver in ("auto", *JointNewton.names) and problems.suit_joint_newton():
         chosen = np.flatnonzero(unsolved)
         found = problems.jointly(chosen).minimise(max_iter=max_iter)
         weights[:, chosen], biases[chosen], iterations[chosen] = found.weights, found.biases, found.iterations

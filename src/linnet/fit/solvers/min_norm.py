@@ -9,6 +9,7 @@ has only as many unknowns as there are rows; λ = 0 gives the minimum-norm solut
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,78 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.fit.solvers.aliasing import reference_levels
-from linnet.fit.solvers.newton import Factor, factor
-from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.cholesky import Factor, factor
+from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import column_dots, outer_product, product
-from linnet.fit.solvers.solution import Solution, Watch
+from linnet.fit.solvers.solution import Method, Solution, Watch
+from linnet.fit.solvers.solver import Attempt, Solver
 
+_MAX_ROWS = 2500  # for a matrix of all pairs of them
 _COLUMNS_PER_BLOCK = 4096
+_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of the gain at the start: gradients are 1e-8 of what they were
+_CG_MAX_ITER = 500
 _RELATIVE_RANK_TOLERANCE = 1e-6  # of the largest singular value of scaled columns: as in scikit-learn
 _CG_TOLERANCE, _CG_ACCEPTED = (
     1e-12,
     1e-9,
 )  # of the first gradient's norm: where iterations end, and what they must reach
 _MAX_SPARSE_DENSITY = 0.05  # a sparse column with a larger share of entries is handled as a dense one
+
+
+def is_wide(problem: Problem) -> bool:
+    """Whether there are more columns than rows, and few enough rows for a matrix of all pairs of them."""
+    return problem.columns.rows < min(problem.columns.count, _MAX_ROWS)
+
+
+class DualLeastSquares(Solver):
+    """For squared error with more columns than rows: one linear system with as many unknowns as rows."""
+
+    names = ("newton-cholesky", "cholesky", "svd")
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the table is wide, and an exact solution is wanted."""
+        problem = attempt.problem
+        exact = attempt.solver in ("auto", *self.names) or attempt.wants_min_norm
+        return problem.head.quadratic and exact and problem.has_rows and is_wide(problem)
+
+    def solve(self, attempt: Attempt) -> Solution | None:
+        """The dual's solution; None if its gradient is not zero, as with columns of very different scales."""
+        problem = attempt.problem
+        found = wide(problem)
+        if found is None:
+            return None
+        theta, products = found
+        weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
+        scale = np.repeat(problem.row_sums.weighted_squares(weights[:, None]), problem.outputs) + problem.ridge
+
+        def gain(point: Point) -> float:
+            assert point.gradient is not None
+            return float((point.gradient**2 / np.where(scale > 0, scale, 1)).sum())
+
+        point, first = problem.at(theta), problem.at(attempt.null_start)
+        gap = gain(point)
+        if not gap <= _MAX_RELATIVE_GAIN_LEFT * gain(first):
+            return None
+        norm = float(np.abs(point.gradient).max()) if point.gradient is not None else 0.0
+        none = np.zeros(problem.size, np.bool_)
+        return Solution(theta, point.value, norm, 1, True, gap, none, method=Method.CHOLESKY, row_products=products)
+
+
+class ConjugateGradients(Solver):
+    """For squared error without a penalty: iterations end at the minimum-norm solution."""
+
+    last = False
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether the minimum-norm solution is wanted."""
+        return attempt.wants_min_norm and attempt.problem.has_rows
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """Conjugate gradients from zero."""
+        most = min(attempt.max_iter, _CG_MAX_ITER)
+        solution = conjugate_gradients(attempt.problem, max_iter=most, watch=attempt.watch)
+        return replace(solution, method=Method.CONJUGATE_GRADIENTS)
 
 
 def wide(problem: Problem) -> tuple[Floats, Floats] | None:
@@ -44,14 +105,14 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
     if not factors.all():
         return None
     factors /= factors.mean()
-    assert problem.values is not None
-    root = np.sqrt(np.ones(len(problem.values)) if problem.weights is None else problem.weights)[:, None]
+    assert problem.rows.values is not None
+    root = np.sqrt(np.ones(len(problem.rows.values)) if problem.rows.weights is None else problem.rows.weights)[:, None]
     mean = root / np.sqrt((root**2).sum()) if problem.intercept else np.zeros_like(root)
 
     def centered(x: Floats) -> Floats:
         return np.asarray(x - mean * product(x.T, mean[:, 0]))
 
-    t = problem.values if problem.offset is None else problem.values - problem.offset
+    t = problem.rows.values if problem.rows.offset is None else problem.rows.values - problem.rows.offset
     products = centered(centered(row_products(problem, 1 / factors) * (root * root.T)).T)
     a = np.empty_like(t)
     for strength in np.unique(penalty):
@@ -62,12 +123,12 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
         right -= product(nothing, _best(nothing, right))  # what no coefficients can fit
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
     theta = np.empty(problem.size)
-    problem.sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
+    problem.row_sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
     weights = theta.reshape(-1, problem.outputs)  # a view
     weights[:-1] /= factors[:, None]
     weights[-1] = 0
     z = np.empty_like(t)
-    problem.sums.predict(theta, z)
+    problem.row_sums.predict(theta, z)
     if problem.intercept:
         weights[-1] = (root**2 * (t - z)).sum(axis=0) / (root**2).sum()
     return theta, products
@@ -78,9 +139,9 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
     they end at the minimum-norm solution. That rules out a preconditioner, so that columns of very different scales
     take many iterations. Of a full set of levels the first is fixed at zero.
     """
-    assert problem.values is not None
+    assert problem.rows.values is not None
     k, rows = problem.outputs, problem.columns.rows
-    w = np.ones(rows) if problem.weights is None else problem.weights
+    w = np.ones(rows) if problem.rows.weights is None else problem.rows.weights
     total = float(w.sum())
     ridge = problem.ridge.reshape(-1, k)[:-1]
     held = np.zeros(problem.columns.count, np.bool_)
@@ -91,18 +152,18 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
 
     def moved(v: Floats) -> Floats:
         z = np.empty((rows, k))
-        problem.sums.predict(np.concatenate([v.ravel(), np.zeros(k)]), z)
+        problem.row_sums.predict(np.concatenate([v.ravel(), np.zeros(k)]), z)
         return centered(z)
 
     def slope(r: Floats, v: Floats) -> Floats:
         """Minus the gradient."""
         out = np.empty(problem.size)
-        problem.sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
+        problem.row_sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
         found = out.reshape(-1, k)[:-1] - ridge * v
         found[held] = 0
         return found
 
-    t = problem.values if problem.offset is None else problem.values - problem.offset
+    t = problem.rows.values if problem.rows.offset is None else problem.rows.values - problem.rows.offset
     v = np.zeros((problem.columns.count, k))
     r = centered(np.array(t))
     s = slope(r, v)
@@ -127,7 +188,7 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
     theta = np.concatenate([v.ravel(), np.zeros(k)])
     if problem.intercept:
         z = np.empty((rows, k))
-        problem.sums.predict(theta, z)
+        problem.row_sums.predict(theta, z)
         theta[-k:] = column_dots(w, t - z) / total
     point = problem.at(theta)
     assert point.gradient is not None
@@ -175,7 +236,7 @@ def _eigenvalues(symmetric: Floats) -> Floats:
 
 def row_products(problem: Problem, scale: Floats) -> Floats:
     """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns centered."""
-    columns, root = problem.columns, np.sqrt(scale)
+    columns, root = problem.table, np.sqrt(scale)
     out = np.zeros((columns.rows, columns.rows))
     for here, block in _blocks(columns):
         if isinstance(block, np.ndarray):

@@ -1,10 +1,8 @@
 """Newton's method: solve H d = -g, step to θ + d, and halve the step while the objective does not fall.
 
-The Hessian is factored in the order of the columns, with the first level of each category last: a column that is a
-linear combination of those before it is aliased and gets a coefficient of zero, so that of a full set of levels the
-first becomes the reference. Which columns those are is found once, at the start: later, rows may be classified with
-such certainty that they no longer contribute to the Hessian, and a column that only these rows distinguish from others
-is not aliased but diverges. It is held where it is while the others go on, unless its gradient says that those rows are
+Which columns are aliased (see `cholesky`) is found once, at the start: later, rows may be classified with such
+certainty that they no longer contribute to the Hessian, and a column that only these rows distinguish from others is
+not aliased but diverges. It is held where it is while the others go on, unless its gradient says that those rows are
 classified wrongly: then, and where a step is nothing but rounding and does not descend, the Hessian is damped.
 
 Near the optimum convergence is quadratic: after gains of b and g the next one is about next = g³/b². A step with the
@@ -14,18 +12,24 @@ little about coefficients along which the objective is nearly flat (those of a c
 classified with certainty), so convergence also requires that the steps forecast no further ones.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.problem import Floats, Point, Problem
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.errors import ConfigError
+from linnet.fit.solvers.aliasing import Basis, find, is_weak
+from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
+from linnet.fit.solvers.null_model import constant_loss
+from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
+from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solver import Attempt, Solver
+from linnet.fit.solvers.start import starting_point
 
-_ALIASED_PIVOT = 1e-10  # relative to a column's own second derivative: below it the column is aliased
-_MIN_PIVOT = 1e-14  # relative, of a column that is known not to be aliased: below it there is only rounding
+LARGEST_CURVATURE = 2500  # parameters, of a Hessian
+
 _RELATIVE_ROUNDING = 1e-13  # of the objective: smaller changes are rounding
 _LAST_STEP_GAIN = 1e-9  # of the objective: one more step squares it
 _NEGLIGIBLE_GAIN = 1e-15  # of the objective
@@ -34,60 +38,9 @@ _MIN_DAMPING = 1e-12  # of the Hessian's diagonal, where rounding prevents desce
 _NEGLIGIBLE_STEP = 1e-8  # of the largest coefficient
 _LONG_STEP = 1e-3  # of the largest coefficient: a last step is shorter
 _SLOWEST_RATE = 1e-2  # steps are taken to shrink by this share, at least
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """The Cholesky factor of a symmetric matrix in a given order of its rows, scaled to a diagonal of ones."""
-
-    lower: Floats
-    kept: NDArray[np.uint8]
-    order: NDArray[np.intp]
-    scale: Floats
-
-    def solve(self, right: Floats) -> Floats:
-        """Solve for one right-hand side, or for one per row; aliased entries of the solution are zero."""
-        x = np.ascontiguousarray(np.atleast_2d(right * self.scale)[:, self.order])
-        core.cholesky_solve(self.lower, self.kept, x)
-        out = np.empty_like(x)
-        out[:, self.order] = x
-        out *= self.scale
-        return out if right.ndim == 2 else out[0]
-
-    def pivots(self) -> Floats:
-        """Squared pivot of each row: the share of its diagonal entry that the rows before it do not determine."""
-        out = np.empty(len(self.order))
-        out[self.order] = np.diagonal(self.lower) ** 2
-        return out
-
-    @property
-    def aliased(self) -> NDArray[np.bool_]:
-        """Which rows are linear combinations of others, and left out."""
-        out = np.empty(len(self.order), np.bool_)
-        out[self.order] = self.kept == 0
-        return out
-
-
-def factor(
-    matrix: Floats,
-    order: NDArray[np.intp],
-    aliased: NDArray[np.bool_] | None = None,
-    *,
-    tolerance: float = _ALIASED_PIVOT,
-) -> Factor:
-    """Factor a positive semidefinite matrix. `aliased`: the rows to leave out, if they are known; else those whose
-    squared pivot, relative to the diagonal, is below the tolerance.
-    """
-    diagonal = np.diagonal(matrix)
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    if aliased is not None:
-        scale[aliased] = 0
-    lower = np.ascontiguousarray(matrix[order[:, None], order])
-    lower *= scale[order]
-    lower *= scale[order][:, None]
-    kept = np.empty(len(order), np.uint8)
-    core.cholesky(lower, tolerance if aliased is None else _MIN_PIVOT, kept)
-    return Factor(lower, kept, order, scale)
+_START_ROW_STRIDES = 16, 8  # of the blocks of rows that a start is computed from, and then improved
+_MIN_ROWS_FOR_SAMPLED_START = 50_000
+_MAX_RELATIVE_CANCELLATION = 1e-6  # of the objective: what rounding of predictions may cost without a warning
 
 
 def settled(step: Floats, last: Floats, theta: Floats, order: int = 1) -> NDArray[np.bool_]:
@@ -103,46 +56,15 @@ def settled(step: Floats, last: Floats, theta: Floats, order: int = 1) -> NDArra
     )
 
 
-def elimination_order(problem: Problem) -> NDArray[np.intp]:
-    """The order in which parameters are eliminated: biases, numeric columns and levels, the first levels last."""
-    k, columns = problem.outputs, problem.columns
-    firsts, start = [], columns.dense + columns.sparse_columns
-    for count in columns.levels:
-        firsts.append(start)
-        start += count
-    last = np.zeros(columns.count + 1, np.bool_)
-    last[firsts] = True
-    by_column = np.concatenate([[columns.count], np.flatnonzero(~last[:-1]), np.flatnonzero(last)]).astype(np.intp)
-    return np.asarray((by_column[:, None] * k + np.arange(k)).ravel(), np.intp)
-
-
-class Objective(Protocol):
-    """Anything with a value, a gradient and a Hessian."""
+class TwiceDifferentiable(Protocol):
+    """What Newton's method minimises: anything with a value, a gradient and a Hessian."""
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
-
-
-class CachedHessian:
-    """The objective of a problem; under a quadratic head, whose Hessian does not depend on theta, that is kept."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self.hessian: Floats | None = None  # once known, of a quadratic head
-
-    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
-        constant = curvature and row_stride == 1 and self._problem.head.quadratic
-        if constant and self.hessian is not None:
-            return replace(self._problem.at(theta, gradient=gradient), curvature=self.hessian)
-        point = self._problem.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
-        if constant:
-            self.hessian = point.curvature
-        return point
+        """Evaluate at theta; `row_stride`: estimated from about one row in so many."""
 
 
 def newton(
-    problem: Objective,
+    problem: TwiceDifferentiable,
     theta: Floats | Point,
     order: NDArray[np.intp],
     *,
@@ -159,7 +81,7 @@ def newton(
 
     Parameters
     ----------
-    problem : Objective
+    problem : TwiceDifferentiable
         What is minimised.
     theta : array or Point
         Where to start.
@@ -259,7 +181,7 @@ def newton(
         factored = factor(point.curvature, order, aliased)
 
 
-def _leads_down(problem: Objective, point: Point, step: Floats, row_stride: int) -> bool:
+def _leads_down(problem: TwiceDifferentiable, point: Point, step: Floats, row_stride: int) -> bool:
     """Whether a last step of negligible gain may be taken. A long one may be nothing but rounding, along directions
     with curvature only from rows classified with certainty, and classify these wrongly.
     """
@@ -269,13 +191,7 @@ def _leads_down(problem: Objective, point: Point, step: Floats, row_stride: int)
     return bool(value <= point.value + _RELATIVE_ROUNDING * abs(point.value))
 
 
-def aliased_parameters(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which parameters are aliased, by the Hessian at a point."""
-    assert point.curvature is not None
-    return factor(point.curvature, order).aliased
-
-
-def _descend(problem: Objective, point: Point, step: Floats, gain: float, row_stride: int) -> Point:
+def _descend(problem: TwiceDifferentiable, point: Point, step: Floats, gain: float, row_stride: int) -> Point:
     """The first point of a backtracking line search along the step, with gradient and Hessian; the old one if none
     descends.
     """
@@ -289,3 +205,158 @@ def _descend(problem: Objective, point: Point, step: Floats, gain: float, row_st
             return problem.at(point.theta, curvature=True, row_stride=row_stride)
         trial = problem.at(point.theta + length * step, gradient=False, row_stride=row_stride)
     return trial if trial.curvature is not None else problem.at(trial.theta, curvature=True, row_stride=row_stride)
+
+
+def newton_pays(rows: int, columns: int, outputs: int = 1, *, coupled: bool = False) -> bool:
+    """Whether about ten Hessians cost less than about a hundred gradients. `coupled`: the Hessian has blocks for all
+    pairs of outputs, not for each output alone.
+    """
+    pairs = outputs * (outputs + 1) // 2 if coupled else outputs
+    size = columns + 1
+    curvatures = 8.0 * rows * size * size * pairs / 2
+    gradients = 150.0 * rows * size * outputs * 2
+    return curvatures <= max(5 * gradients, 2e10)  # 2e10: a fraction of a second
+
+
+def hessian_affordable(problem: Problem) -> bool:
+    """Whether Newton's method pays for a problem, and its Hessian fits into memory."""
+    return problem.size <= LARGEST_CURVATURE and newton_pays(
+        problem.columns.rows, problem.columns.count, problem.outputs, coupled=problem.head.coupled
+    )
+
+
+class Newton(Solver):
+    """For all problems whose Hessian is affordable."""
+
+    names = ("newton-cholesky", "cholesky", "svd")
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether it was asked for, or pays."""
+        return attempt.solver in self.names or (
+            (attempt.solver == "auto" or attempt.wants_min_norm) and hessian_affordable(attempt.problem)
+        )
+
+    def solve(self, attempt: Attempt) -> Solution:
+        """Newton's method, in a basis of other columns if some are aliased or nearly so."""
+        problem, given = attempt.problem, attempt.given
+        if problem.size > 4 * LARGEST_CURVATURE:
+            raise ConfigError(
+                f"solver={attempt.solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'"
+            )
+        theta = attempt.start
+        first: Floats | Point = theta
+        dense = problem.columns.dense == problem.columns.count  # a sample of the rows has too few of rare levels
+        if (
+            given is None
+            and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START
+            and dense
+            and not problem.head.quadratic
+        ):
+            first = _start_from_sample(problem, theta)
+        plain = None if first is theta and given is None else theta if given is None else attempt.null_start
+        order = elimination_order(problem)
+        objective = CachedHessian(problem)
+        points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # popped below, as
+        assert points[0].curvature is not None  # newton needs the memory
+        factors = [factor(points[0].curvature, order)]
+        if (
+            problem.has_rows  # the search for a basis reads them
+            and is_weak(problem, points[0].curvature, factors[0])
+            and (basis := find(problem)) is not None
+        ):
+            points.clear()
+            factors.clear()
+            return replace(_in_basis(basis, attempt), hessian=objective.hessian)
+        solution = newton(
+            objective,
+            points.pop(),
+            order,
+            factored=factors.pop(),
+            max_iter=attempt.max_iter,
+            plain=plain,
+            exact=problem.head.convex,
+            watch=attempt.watch,
+        )
+        return replace(
+            solution, theta=_around_zero(problem, solution), method=Method.CHOLESKY, hessian=objective.hessian
+        )
+
+
+class NewtonInBasis(Solver):
+    """For aliased and nearly aliased columns, on which L-BFGS converges slowly."""
+
+    last = True
+
+    def suits(self, attempt: Attempt) -> bool:
+        """Whether there are any, as far as finding out takes less time than L-BFGS."""
+        return _has_weak_columns(attempt)
+
+    def solve(self, attempt: Attempt) -> Solution | None:
+        """Newton's method in a basis of other columns."""
+        basis = find(attempt.problem)
+        return None if basis is None else _in_basis(basis, attempt)
+
+
+def _around_zero(problem: Problem, solution: Solution) -> Floats:
+    """Theta with the same predictions and the least penalty: of classes, one may have been left out as aliased, where
+    the penalty is too small to tell.
+    """
+    by_class = solution.theta.reshape(-1, problem.outputs)
+    ridge = problem.ridge.reshape(-1, problem.outputs)
+    alike = (ridge > 0).all(axis=1) & (ridge == ridge[:, :1]).all(axis=1)
+    if not problem.head.coupled or problem.fixed is not None or not alike.any():
+        return solution.theta
+    return np.where(alike[:, None], by_class - by_class.mean(axis=1, keepdims=True), by_class).ravel()
+
+
+def _has_weak_columns(attempt: Attempt) -> bool:
+    """Whether columns are aliased or nearly so, and no penalty makes up for it, as far as finding out takes less time
+    than L-BFGS, which would converge slowly and end too early.
+    """
+    problem = attempt.problem
+    if not problem.has_rows or not hessian_affordable(problem):
+        return False
+    k, size = problem.outputs, problem.columns.count + 1
+    output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
+    products = np.empty((size, size))
+    weights = problem.row_sums.curvature(problem.z(attempt.null_start))[:, output]
+    problem.row_sums.sandwich(np.ascontiguousarray(weights), products)
+    products[np.diag_indices(size)] += problem.ridge.reshape(-1, k)[:, output]
+    if not problem.intercept:
+        products[-1], products[:, -1] = 0, 0
+    one = replace(problem, outputs=1, fixed=None, l2=None, l1=None)
+    return is_weak(one, products, factor(products, elimination_order(one)))
+
+
+def _in_basis(basis: Basis, attempt: Attempt) -> Solution:
+    """Newton's method in the columns of a basis, and its solution in those of the problem."""
+    problem, inner, given = basis.outer, basis.problem, attempt.given
+    first = starting_point(inner) if given is None else basis.inside(given)
+    plain = None if given is None else starting_point(inner)
+    order, exact = elimination_order(inner), problem.head.convex
+    found = newton(basis, first, order, max_iter=attempt.max_iter, plain=plain, exact=exact, watch=attempt.watch)
+    aliased = np.repeat(np.append(basis.aliased, False), problem.outputs)
+    aliased.reshape(-1, problem.outputs)[np.append(basis.places, -1)] = found.aliased.reshape(-1, problem.outputs)
+    theta, step = basis.outside(found.theta), None if found.step is None else basis.outside(found.step)
+    solution = replace(found, theta=theta, step=step, aliased=aliased)
+    solution = replace(solution, theta=_around_zero(problem, solution))
+    aliasing = Aliasing(len(basis.places), basis.left_out, basis.inexact)
+    if basis.made and problem.at(solution.theta, gradient=False).value - found.value > _MAX_RELATIVE_CANCELLATION * abs(
+        found.value
+    ):
+        cancelling = np.isin(np.arange(problem.columns.count), basis.places[list(basis.made)])
+        aliasing = replace(aliasing, cancelling=cancelling)
+    return replace(solution, method=Method.CHOLESKY, aliasing=aliasing)
+
+
+def _start_from_sample(problem: Problem, theta: Floats) -> Floats | Point:
+    """The result of Newton's method on a sample of the rows, unless that is worse than the model without columns."""
+    order = elimination_order(problem)
+    sample = newton(problem, theta, order, row_stride=_START_ROW_STRIDES[0], enough=1e-6, max_iter=20)
+    if np.isfinite(sample.theta).all():
+        sample = newton(problem, sample.theta, order, row_stride=_START_ROW_STRIDES[1], enough=np.inf)  # a single step
+    if not np.isfinite(sample.theta).all():
+        return theta
+    point = problem.at(sample.theta, curvature=True)
+    return point if point.value < constant_loss(problem, theta[-problem.outputs :]) else theta

@@ -9,69 +9,65 @@ from linnet.data.columns import Columns
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import column_dots
 
-_COUNTED_ROWS, _SUMMED_ROWS = 1 << 20, 1 << 14  # at a time
+_SUMMED_ROWS = 1 << 14  # at a time
 _MIN_RELATIVE_MEAN = 0.1  # of the targets' mean: the smallest mean of a row that a fit starts with
 
 
 def without_columns(problem: Problem) -> Problem:
     """The problem without columns and penalties."""
-    return replace(problem, columns=Columns(problem.columns.rows), l2=None, l1=None, fixed=None, positive=False)
+    bare = problem.with_rows(x=Columns(problem.columns.rows))
+    return replace(bare, l2=None, l1=None, fixed=None, positive=False)
 
 
 def constant_loss(problem: Problem, biases: Floats) -> float:
     """Σ_i w_i loss(z_i, t_i) of the model without columns, z = b + offset."""
-    if problem.offset is not None or not problem.head.straight_in_target:
-        return without_columns(problem).at(biases, gradient=False).value
-    if problem.labels is not None:
+    totals, head = problem.sums.targets, problem.head
+    if totals.offset is not None or not head.straight_in_target:
+        if problem.has_rows:  # without reading the table
+            return without_columns(problem).at(biases, gradient=False).value
+        return problem.sums.at(np.concatenate([np.zeros(problem.size - problem.outputs), biases]))[0]
+    if head.coupled:
         classes = np.arange(problem.outputs, dtype=np.int32)
-        losses = problem.head.loss(np.tile(biases, (problem.outputs, 1)), classes)
-        return core.dot(class_weight_sums(problem), losses)
-    assert problem.values is not None  # for one z the loss is linear in t
-    mean = np.average(problem.values, axis=0, weights=problem.weights)
-    total = problem.columns.rows if problem.weights is None else problem.weights.sum()
-    return float(total * problem.head.loss(biases[None], mean[None])[0])
-
-
-def class_weight_sums(problem: Problem) -> Floats:
-    """The sum of row weights of each class."""
-    assert problem.labels is not None
-    total = np.zeros(problem.outputs)
-    for first in range(0, problem.columns.rows, _COUNTED_ROWS):  # in parts: counting makes a copy of the labels
-        part = slice(first, first + _COUNTED_ROWS)
-        weights = None if problem.weights is None else problem.weights[part]
-        total += np.bincount(problem.labels[part], weights, problem.outputs)
-    return total
+        losses = head.loss(np.tile(biases, (problem.outputs, 1)), classes)
+        return core.dot(totals.target, losses)
+    mean = totals.target / totals.weight  # for one z the loss is linear in t
+    return float(totals.weight * head.loss(biases[None], mean[None])[0])
 
 
 def null_biases(problem: Problem) -> Floats:
-    """The best biases of the model without columns; with offsets and a head without the log link, approximately.
-
-    With the log link and the variance mean^q, e^b = Σ w t e^((1-q) offset) / Σ w e^((2-q) offset).
+    """The best biases of the model without columns; with offsets approximately, unless rows in memory have a head with
+    the log link.
     """
-    weights = problem.weights
-    if problem.labels is not None:
-        shares = class_weight_sums(problem)
-        z = np.log(np.where(shares > 0, shares, 1e-3))
+    totals, head = problem.sums.targets, problem.head
+    if head.coupled:
+        z = np.log(np.where(totals.target > 0, totals.target, 1e-3))
         return np.asarray(z - z.mean())
-    assert problem.values is not None
-    values, offset = problem.values, problem.offset
+    if totals.offset is not None and head.log_link and problem.has_rows:
+        return _with_exposure(problem)
+    mean = head.link(totals.target / totals.weight)
+    if totals.offset is None or totals.least_offset is None:
+        return mean
+    biases = np.asarray(mean - totals.offset / totals.weight)
+    if head.positive_mean:  # whatever the offsets, no mean is 0 or less
+        biases = np.maximum(biases, _MIN_RELATIVE_MEAN * mean - totals.least_offset)
+    return biases
+
+
+def _with_exposure(problem: Problem) -> Floats:
+    """The best biases under a head with the log link and the variance mean^q:
+
+    e^b = Σ w t e^((1-q) offset) / Σ w e^((2-q) offset)
+    """
+    values, weights, offset = problem.rows.values, problem.rows.weights, problem.rows.offset
+    assert values is not None
+    assert offset is not None
     if weights is not None:  # rows without weight may have any offset
         kept = weights > 0
-        values, weights = values[kept], weights[kept]
-        offset = None if offset is None else offset[kept]
-    mean = np.average(values, axis=0, weights=weights)
-    if problem.head.log_link and offset is not None:
-        q = problem.head.variance_power
-        above = values if mean.any() else np.broadcast_to(1e-10, values.shape)
-        below = np.broadcast_to(1.0, values.shape)
-        return _log_sum(above, 1 - q, offset, weights) - _log_sum(below, 2 - q, offset, weights)
-    mean = problem.head.link(mean)
-    if offset is None:
-        return mean
-    biases = np.asarray(mean - np.average(offset, axis=0, weights=weights))
-    if problem.head.positive_mean:  # whatever the offsets, no mean is 0 or less
-        biases = np.maximum(biases, _MIN_RELATIVE_MEAN * mean - offset.min(axis=0))
-    return biases
+        values, weights, offset = values[kept], weights[kept], offset[kept]
+    q = problem.head.variance_power
+    above = values if problem.sums.targets.target.any() else np.broadcast_to(1e-10, values.shape)
+    below = np.broadcast_to(1.0, values.shape)
+    return _log_sum(above, 1 - q, offset, weights) - _log_sum(below, 2 - q, offset, weights)
 
 
 def _log_sum(values: Floats, factor: float, offset: Floats, weights: Floats | None) -> Floats:

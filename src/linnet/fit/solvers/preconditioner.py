@@ -1,9 +1,10 @@
 """Approximate inverses of the Hessian, from which L-BFGS starts its steps.
 
 With curvature c_ik of row i's loss in output k, the diagonal block of output k is Σ_i c_ik x_i x_i' + l2_k: one matrix
-per output, or its diagonal where there are too many columns. A sample of the rows is enough for the sum if those of
-largest weight are in it. Outputs of a categorical head are coupled, too: adding a constant to all of them does not
-change the loss, so that steps have a mean of zero over the outputs (or zero in the reference class, if there is one).
+per output, or its diagonal where there are too many columns, or the rows are not in memory. A sample of the rows is
+enough for the sum if those of largest weight are in it. Outputs of a categorical head are coupled, too: adding a
+constant to all of them does not change the loss, so that steps have a mean of zero over the outputs (or zero in the
+reference class, if there is one).
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.newton import factor
+from linnet.fit.solvers.cholesky import factor
 from linnet.fit.solvers.problem import Floats, Point, Problem
 
 Precondition = Callable[[Floats], Floats]
@@ -42,15 +43,16 @@ class Preconditioner:
         free = problem.free if free is None else free
         self._held = np.flatnonzero(~free)
         self._out = np.flatnonzero(~free.reshape(-1, problem.outputs).any(axis=1))  # columns
-        self._curvature = curved or (lambda theta: curvature(problem, problem.z(theta)))
+        self._curvature = curved or (lambda theta: problem.row_sums.curvature(problem.z(theta)))
         self._blocks: dict[int, Precondition] = {}  # by output: replaced one at a time, as each holds a matrix
         columns = problem.columns
+        self._diagonal_only = columns.count > _MAX_MATRIX_COLUMNS or not problem.has_rows
         self._ridge = problem.ridge.reshape(-1, problem.outputs)
         self._coupled = problem.head.coupled
         self._level = self._coupled and problem.fixed is None and bool((self._ridge == self._ridge[:, :1]).all())
         self._rows = min(columns.rows, max(_MIN_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * (columns.count + 1)))
         # a refresh costs as much as so many gradients
-        cost = self._rows * (columns.count + 1) / (4 * columns.rows) if columns.count <= _MAX_MATRIX_COLUMNS else 1.0
+        cost = 1.0 if self._diagonal_only else self._rows * (columns.count + 1) / (4 * columns.rows)
         self._next = max(_MIN_ITERATIONS_TO_REFRESH, round(cost / 2))
 
     def reachable(self, theta: Floats) -> Floats:
@@ -70,21 +72,7 @@ class Preconditioner:
     def at(self, theta: Floats, *, first: bool = False) -> Precondition:
         """The preconditioner at theta; `first`: one matrix for all outputs, before they are known to differ."""
         problem = self._problem
-        k, size = problem.outputs, problem.columns.count + 1
-        curved = self._curvature(theta)
-        np.maximum(curved, _MIN_RELATIVE_CURVATURE * curved.max(axis=0), out=curved)
-        if problem.weights is not None:
-            curved[problem.weights == 0] = 0  # these rows may hold numbers of any size
-        if problem.columns.count > _MAX_MATRIX_COLUMNS:
-            solve = self._by_diagonal(curved)
-        elif first or k * size * size > _MAX_MATRIX_ENTRIES or k == 1:
-            mean = curved[:, 0] if k == 1 else curved.mean(axis=1)  # without a copy of one entry per row
-            solve = self._by_matrix(mean, self._ridge.mean(axis=1))
-        else:
-            for i in range(k):
-                self._blocks.pop(i, None)
-                self._blocks[i] = self._by_matrix(curved[:, i], self._ridge[:, i])
-            solve = lambda g: np.concatenate([self._blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)  # noqa: E731
+        k, solve = problem.outputs, self._inverse(theta, first)
         fixed = np.flatnonzero(problem.fixed) if problem.fixed is not None else np.empty(0, np.intp)
 
         def apply(gradient: Floats) -> Floats:
@@ -106,18 +94,38 @@ class Preconditioner:
 
         return apply
 
+    def _inverse(self, theta: Floats, first: bool) -> Precondition:
+        """The inverse of each output's block, or of its diagonal, times a gradient: (columns + 1) x outputs."""
+        problem = self._problem
+        k, size = problem.outputs, problem.columns.count + 1
+        if not problem.has_rows:
+            return self._by_diagonal(problem.sums.curvature_diagonal(theta))
+        curved = self._curvature(theta)
+        np.maximum(curved, _MIN_RELATIVE_CURVATURE * curved.max(axis=0), out=curved)
+        if problem.rows.weights is not None:
+            curved[problem.rows.weights == 0] = 0  # these rows may hold numbers of any size
+        if self._diagonal_only:
+            return self._by_diagonal(problem.row_sums.weighted_squares(curved))
+        if first or k * size * size > _MAX_MATRIX_ENTRIES or k == 1:
+            mean = curved[:, 0] if k == 1 else curved.mean(axis=1)  # without a copy of one entry per row
+            return self._by_matrix(mean, self._ridge.mean(axis=1))
+        for i in range(k):
+            self._blocks.pop(i, None)
+            self._blocks[i] = self._by_matrix(curved[:, i], self._ridge[:, i])
+        return lambda g: np.concatenate([self._blocks[i](g[:, i : i + 1]) for i in range(k)], axis=1)
+
     def _by_matrix(self, weights: Floats, ridge: Floats) -> Precondition:
         size = self._problem.columns.count + 1
         gram = np.empty((size, size))
-        self._problem.sums.sandwich(_heaviest(weights, self._rows), gram)
+        self._problem.row_sums.sandwich(_heaviest(weights, self._rows), gram)
         if len(self._out):  # or steps are taken along what is not fitted, such as a bias that levels make up for
             gram[self._out], gram[:, self._out] = 0, 0
         gram[np.diag_indices_from(gram)] += ridge + 1e-8 * np.diagonal(gram)
         factored = factor(gram, np.arange(size))
         return lambda g: np.ascontiguousarray(factored.solve(np.ascontiguousarray(g.T)).T)
 
-    def _by_diagonal(self, curved: Floats) -> Precondition:
-        diagonal = squares(self._problem, curved) + self._ridge
+    def _by_diagonal(self, diagonal: Floats) -> Precondition:
+        diagonal = diagonal + self._ridge
         inverse = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1), 0.0)
         return lambda g: np.asarray(g * inverse)
 
@@ -138,19 +146,3 @@ def _heaviest(weights: Floats, count: int) -> Floats:
         out[first : first + _ROWS_PER_BLOCK] = np.where(kept, np.maximum(part, each), 0.0)
         before = float(sums[-1])
     return out
-
-
-def curvature(problem: Problem, z: Floats) -> Floats:
-    """w_i ∂²loss_i/∂z_ik², rows x outputs, expected over the head's distribution."""
-    curved = problem.head.curvature(z, problem.target, expected=True)
-    if problem.weights is not None:
-        curved[problem.weights == 0] = 0  # whatever their z, which may overflow
-        curved *= problem.weights[:, None]
-    return curved
-
-
-def squares(problem: Problem, weights: Floats) -> Floats:
-    """Σ_i w_ik x_ij² of each column j and, last, the intercept: (columns + 1) x outputs, or x 1 if w has one column."""
-    k, out = problem.outputs, np.empty(problem.size)
-    problem.sums.squares(np.ascontiguousarray(np.broadcast_to(weights, (problem.columns.rows, k))), out)
-    return out.reshape(-1, k)[:, : weights.shape[1]]

@@ -7,23 +7,22 @@ order, followed by the biases. Dense columns are centered inside, so that a colu
 the centered columns, and `Problem.to_user` and `Problem.from_user` convert it from and to columns as given.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.config import usable_threads
 from linnet.data.columns import Columns
+from linnet.data.rows import Rows
 from linnet.data.targets import Labels
 from linnet.fit.solvers.products import column_dots
-from linnet.fit.solvers.sums import InMemorySums, RowSums
-from linnet.heads import Head, Normal
+from linnet.fit.solvers.sums import InMemory, InMemorySums, Layout, RowSource, Sums
+from linnet.heads import Head
 
 Floats = NDArray[np.float64]
-_MAX_OUTPUTS = 256  # that the core computes at a time: it has room for those of a block of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +36,18 @@ class Point:
     z_range: tuple[float, float] = (-np.inf, np.inf)  # the smallest and the largest z of all rows
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Data, head and penalties of a linear model.
 
     Parameters
     ----------
-    columns : Columns
-        The table.
+    data : RowSource
+        The rows, wherever they are: table, targets, weights and offsets.
     head : Head
         The distribution of the targets.
     outputs : int
         Number of outputs: of z per row.
-    labels : array of shape (rows,), or None
-        Class of each row, for heads of classes.
-    values : array of shape (rows, outputs), or None
-        Targets of other heads.
-    weights : array of shape (rows,), or None
-        Row weights.
-    offset : array of shape (rows, outputs), or None
-        What is added to z.
     intercept : bool
         Whether biases are fitted; if not, they are zero.
     l2, l1 : arrays of shape (columns, outputs), or None
@@ -65,59 +56,90 @@ class Problem:
         Outputs whose parameters are fixed at zero.
     positive : bool
         Whether weights must not be negative.
-    threads : int or None
-        How many threads may be used; None: all.
     """
 
-    columns: Columns
+    data: RowSource
     head: Head
     outputs: int
-    labels: Labels | None = None
-    values: Floats | None = None
-    weights: Floats | None = None
-    offset: Floats | None = None
     intercept: bool = True
     l2: Floats | None = None
     l1: Floats | None = None
     fixed: NDArray[np.bool_] | None = None
     positive: bool = False
-    threads: int | None = None
+
+    @classmethod
+    def in_memory(
+        cls,
+        columns: Columns,
+        head: Head,
+        outputs: int,
+        *,
+        labels: Labels | None = None,
+        values: Floats | None = None,
+        weights: Floats | None = None,
+        offset: Floats | None = None,
+        threads: int | None = None,
+        **penalties: Any,
+    ) -> Self:
+        """The problem of a table in memory: see `Rows` and `InMemory`. `penalties`: all other parameters."""
+        rows = Rows(columns, labels=labels, values=values, weights=weights, offset=offset)
+        return cls(InMemory(rows, threads), head, outputs, **penalties)
 
     # ---- data ----
+
+    @property
+    def columns(self) -> Layout:
+        """The shape of the table."""
+        return self.data.columns
 
     @cached_property
     def center(self) -> Floats:
         """What is subtracted from each dense column: about its mean, or zero without an intercept to make up for it."""
-        if not self.intercept:
-            return np.zeros(self.columns.dense)
-        return self.columns.middle(self.weights)
+        return self.data.middle() if self.intercept else np.zeros(self.columns.dense)
 
     @cached_property
-    def sums(self) -> RowSums:
+    def sums(self) -> Sums:
         """Sums over the rows."""
-        return InMemorySums(
-            self.columns,
-            self.center,
-            self.head,
-            self.outputs,
-            self.most_threads,
-            labels=self.labels,
-            values=self.values,
-            weights=self.weights,
-            offset=self.offset,
-        )
+        return self.data.sums(self.head, self.outputs, self.center)
+
+    # ---- data in memory ----
 
     @property
-    def most_threads(self) -> int:
-        """How many threads may be used."""
-        return usable_threads(self.threads)
+    def has_rows(self) -> bool:
+        """Whether the rows are in memory, as some solvers need them: only then there are `rows` and what follows."""
+        return isinstance(self.data, InMemory)
 
     @property
-    def target(self) -> NDArray[Any]:
-        """Labels, or values."""
-        target = self.values if self.labels is None else self.labels
-        assert target is not None
-        return target
+    def _data_in_memory(self) -> InMemory:
+        if not isinstance(self.data, InMemory):
+            raise TypeError(f"this needs rows in memory: {type(self.data).__name__} gives sums over them only")
+        return self.data
+
+    @property
+    def rows(self) -> Rows:
+        """The rows."""
+        return self._data_in_memory.rows
+
+    @property
+    def table(self) -> Columns:
+        """The table of the rows."""
+        return self._data_in_memory.columns
+
+    @property
+    def row_sums(self) -> InMemorySums:
+        """Sums over the rows, and products of the table with vectors."""
+        sums = self._data_in_memory and self.sums
+        assert isinstance(sums, InMemorySums)
+        return sums
+
+    def with_rows(self, **changes: Any) -> Self:
+        """The problem with other fields of its rows, such as x or offset."""
+        data = self._data_in_memory
+        return replace(self, data=replace(data, rows=replace(data.rows, **changes)))
+
+    def z(self, theta: Floats) -> Floats:
+        """z = x W + b + offset, rows x outputs."""
+        return self.row_sums.z(theta)
 
     # ---- parameters ----
 
@@ -159,6 +181,11 @@ class Problem:
         weights = slice(self.size - self.outputs)
         return bool((self.ridge[weights] > 0)[self.free[weights]].all())
 
+    @cached_property
+    def is_smooth(self) -> bool:
+        """Whether the objective has no corners: no l1 penalty, and no bound on weights."""
+        return not self.positive and (self.l1 is None or not self.l1.any())
+
     def to_user(self, theta: Floats) -> tuple[Floats, Floats]:
         """Weights (columns x outputs) and biases for columns as given."""
         weights = theta[: -self.outputs].reshape(-1, self.outputs).copy()
@@ -178,50 +205,38 @@ class Problem:
 
     # ---- the objective ----
 
-    def z(self, theta: Floats) -> Floats:
-        """z = x W + b + offset, rows x outputs."""
-        z = np.empty((self.columns.rows, self.outputs))
-        self.sums.predict(theta, z)
-        if self.offset is not None:
-            z += self.offset
-        return z
-
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
         """The objective without the l1 penalty and, if asked, its gradient and Hessian; entries of parameters that are
-        not fitted are zero. `row_stride`: sums over one block of rows in so many, scaled up.
+        not fitted are zero. `row_stride`: estimated from about one row in so many.
         """
         g = np.empty(self.size) if gradient else None
         h = np.empty((self.size, self.size)) if curvature else None
         loss, z_range = self.sums.at(theta, g, h, row_stride=row_stride)
-        pull = np.multiply(self.ridge, theta, out=self._scratch)
-        value = loss * row_stride + 0.5 * core.dot(pull, theta)
+        pull = self.ridge * theta
+        value = loss + 0.5 * core.dot(pull, theta)
         if g is not None:
-            if row_stride > 1:
-                g *= row_stride
             g += pull
             g[self._held] = 0
         if h is not None:
-            if row_stride > 1:
-                h *= row_stride
             h.reshape(-1)[:: self.size + 1] += self.ridge  # the diagonal
             if len(self._held):
                 h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h, z_range)
 
-    @cached_property
-    def _scratch(self) -> Floats:
-        return np.empty(self.size)
 
+class CachedHessian:
+    """The objective of a problem; under a quadratic head, whose Hessian does not depend on theta, that is kept."""
 
-def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: int | None = None) -> Floats:
-    """z = x W + b, rows x outputs, from weights (columns x outputs) and biases."""
-    outputs = len(biases)
-    z = np.empty((columns.rows, outputs))
-    if outputs > _MAX_OUTPUTS:
-        for first in range(0, outputs, _MAX_OUTPUTS):
-            some = slice(first, first + _MAX_OUTPUTS)
-            z[:, some] = linear_output(columns, np.ascontiguousarray(weights[:, some]), biases[some], threads)
-        return z
-    sums = InMemorySums(columns, np.zeros(columns.dense), Normal(), outputs, usable_threads(threads))
-    sums.predict(np.concatenate([weights.ravel(), biases]), z)
-    return z
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.hessian: Floats | None = None  # once known, of a quadratic head
+
+    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
+        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
+        constant = curvature and row_stride == 1 and self._problem.head.quadratic
+        if constant and self.hessian is not None:
+            return replace(self._problem.at(theta, gradient=gradient), curvature=self.hessian)
+        point = self._problem.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
+        if constant:
+            self.hessian = point.curvature
+        return point

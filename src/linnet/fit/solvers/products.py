@@ -1,5 +1,5 @@
-"""Matrix products whose summation order is fixed: those of a BLAS depend on its threads and on the processor. Whatever
-enters a result goes through these.
+"""Products of tables and matrices whose summation order is fixed: those of a BLAS depend on its threads and on the
+processor. Whatever enters a result goes through these.
 """
 
 from typing import Any
@@ -10,11 +10,63 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.config import usable_threads
 from linnet.data.columns import Columns
+from linnet.heads import Head, Normal
 
 Floats = NDArray[np.float64]
 _MAX_OUTPUTS = 256  # that the core computes at a time: it has room for those of a block of rows
-_PLAIN = getattr(core.Family, "normal")  # noqa: B009 (the stub names no families)
 _MIN_PRODUCTS_FOR_THREADS = 4_000_000  # multiply-adds
+_SQUARED_ERROR = Normal()  # products do not depend on the head
+
+
+class TableProducts:
+    """Products of a table in memory with vectors. `center` is subtracted from its dense columns; the last column is
+    that of the biases, of ones.
+    """
+
+    def __init__(
+        self, columns: Columns, center: Floats, outputs: int, threads: int | None, head: Head = _SQUARED_ERROR
+    ) -> None:
+        self._core = core.Linear(
+            columns.to_core(), center, head.core_family, head.parameter, outputs, usable_threads(threads)
+        )
+
+    def predict(self, theta: Floats, z: Floats) -> None:
+        """Write z = x W + b, rows x outputs, without offsets."""
+        self._core.predict(theta, z)
+
+    def gradient(self, d: Floats, out: Floats) -> None:
+        """Write Σ_i x_i d_i, of the shape of theta, from d: rows x outputs."""
+        self._core.gradient(d, out)
+
+    def squares(self, d: Floats, out: Floats) -> None:
+        """Write Σ_i x_i² d_i, of the shape of theta, from d: rows x outputs."""
+        self._core.squares(d, out)
+
+    def sandwich(self, weights: Floats, out: Floats) -> None:
+        """Write Σ_i w_i x_i x_i', columns + 1 squared."""
+        self._core.sandwich(weights, out)
+
+    def gradient_by_group(self, d: Floats, group: NDArray[np.int64], out: Floats) -> None:
+        """Write Σ_i x_i d_i of each group of rows, groups x parameters."""
+        self._core.gradient_by_group(d, group, out)
+
+    def quadratic(self, matrix: Floats, out: Floats) -> None:
+        """Write x_i' A x_i of each row, A having columns + 1 rows."""
+        self._core.quadratic(matrix, out)
+
+
+def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: int | None = None) -> Floats:
+    """z = x W + b, rows x outputs, from weights (columns x outputs) and biases."""
+    outputs = len(biases)
+    z = np.empty((columns.rows, outputs))
+    if outputs > _MAX_OUTPUTS:
+        for first in range(0, outputs, _MAX_OUTPUTS):
+            some = slice(first, first + _MAX_OUTPUTS)
+            z[:, some] = linear_output(columns, np.ascontiguousarray(weights[:, some]), biases[some], threads)
+        return z
+    table = TableProducts(columns, np.zeros(columns.dense), outputs, threads)
+    table.predict(np.concatenate([weights.ravel(), biases]), z)
+    return z
 
 
 def product(a: NDArray[Any], b: Floats) -> Floats:
@@ -22,20 +74,11 @@ def product(a: NDArray[Any], b: Floats) -> Floats:
     if b.ndim == 1:
         return product(a, b[:, None])[:, 0]
     rows, (depth, width) = len(a), b.shape
-    out = np.zeros((rows, width))
     if 0 in (rows, depth, width):
-        return out
-    threads = usable_threads() if rows * depth * width > _MIN_PRODUCTS_FOR_THREADS else 1
+        return np.zeros((rows, width))
+    threads = None if rows * depth * width > _MIN_PRODUCTS_FOR_THREADS else 1
     table = a if a.dtype in (np.float32, np.float64, np.uint8) else a.astype(np.float64)
-    columns = Columns(rows, tables=(table,)).to_core()
-    for first in range(0, width, _MAX_OUTPUTS):
-        some = np.ascontiguousarray(b[:, first : first + _MAX_OUTPUTS], np.float64)
-        theta = np.concatenate([some.ravel(), np.zeros(some.shape[1])])
-        part = out if width <= _MAX_OUTPUTS else np.empty((rows, some.shape[1]))
-        core.Linear(columns, np.zeros(depth), _PLAIN, 0.0, some.shape[1], threads).predict(theta, part)
-        if part is not out:
-            out[:, first : first + _MAX_OUTPUTS] = part
-    return out
+    return linear_output(Columns(rows, tables=(table,)), b.astype(np.float64, copy=False), np.zeros(width), threads)
 
 
 def outer_product(a: NDArray[Any], weights: Floats | None = None) -> Floats:
@@ -44,9 +87,8 @@ def outer_product(a: NDArray[Any], weights: Floats | None = None) -> Floats:
     if 0 in (rows, depth):
         return np.zeros((rows, rows))
     out = np.empty((rows + 1, rows + 1))
-    columns = Columns(depth, tables=(a.T,)).to_core()
-    sums = core.Linear(columns, np.zeros(rows), _PLAIN, 0.0, 1, usable_threads())
-    sums.sandwich(np.ones(depth) if weights is None else weights, out)
+    table = TableProducts(Columns(depth, tables=(a.T,)), np.zeros(rows), 1, None)
+    table.sandwich(np.ones(depth) if weights is None else weights, out)
     return out[:-1, :-1]
 
 

@@ -8,13 +8,14 @@ theta is sought where
 is 0, m being of the targets' size: by Newton's method, whose steps count only rows that are still short of m.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from linnet.errors import FitError
-from linnet.fit.solvers.newton import elimination_order, factor
+from linnet.fit.solvers.cholesky import elimination_order, factor
 from linnet.fit.solvers.null_model import null_biases
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.fit.solvers.sums import InMemorySums
 from linnet.heads import Normal
 
 _MAX_STEPS = 100
@@ -35,11 +36,15 @@ def starting_point(problem: Problem) -> Floats:
 
 def _interior(problem: Problem) -> Floats:
     """A theta with z > 0 in all rows that have a weight."""
-    assert problem.values is not None
-    counts = np.ones(problem.columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
-    sizes = np.abs(problem.values[counts]).mean(axis=0)
-    enough = np.broadcast_to(np.where(sizes > 0, sizes, 1.0), problem.values.shape).copy()
-    where = problem.columns, problem.center, Normal(), problem.outputs, problem.most_threads
+    if not problem.has_rows:
+        raise FitError(
+            "link='identity' without an intercept needs rows in memory: use fit_intercept=True or link='log'"
+        )
+    values, weights = problem.rows.values, problem.rows.weights
+    assert values is not None
+    counts = np.ones(problem.columns.rows, np.bool_) if weights is None else weights > 0
+    sizes = np.abs(values[counts]).mean(axis=0)
+    enough = np.broadcast_to(np.where(sizes > 0, sizes, 1.0), values.shape).copy()
     order = elimination_order(problem)
 
     def shortfall(z: Floats) -> float:
@@ -52,8 +57,8 @@ def _interior(problem: Problem) -> Floats:
             return theta
         short = ((z < enough).any(axis=1) & counts).astype(np.float64)
         gradient, products = np.empty(problem.size), np.empty((problem.size, problem.size))
-        sums = InMemorySums(*where, values=enough, weights=short, offset=problem.offset)
-        sums.at(theta, gradient, products)
+        missing = replace(problem.with_rows(values=enough, weights=short), head=Normal())
+        missing.sums.at(theta, gradient, products)
         held = ~problem.free
         gradient[held], products[held], products[:, held] = 0, 0, 0
         step, length, before = -factor(products, order).solve(gradient), 1.0, shortfall(z)

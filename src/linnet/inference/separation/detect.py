@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
 from linnet.fit.solvers.min_norm import null_space
-from linnet.fit.solvers.newton import Factor, elimination_order, factor, newton
+from linnet.fit.solvers.newton import LARGEST_CURVATURE, newton
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import product
 from linnet.fit.solvers.solution import Solution
 from linnet.fit.solvers.start import starting_point
-from linnet.fit.solvers.task import LARGEST_CURVATURE
 from linnet.inference.separation.one_column import intercept_alone, one_column_each
 from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
@@ -153,8 +153,8 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
         least = np.exp(problem.head.fading * min(low, 0.0))
     else:
         least = 0.5 * np.exp(-max(high, -low))
-    if problem.weights is not None:
-        least *= problem.weights[problem.weights > 0].min(initial=np.inf)
+    if problem.rows.weights is not None:
+        least *= problem.rows.weights[problem.rows.weights > 0].min(initial=np.inf)
     return bool(
         least > _MIN_PROBABILITY and 4 * solution.gap < least
     )  # twice the suboptimality, and twice that for rounding
@@ -172,7 +172,7 @@ def _by_newton(problem: Problem, solution: Solution) -> Solution:
 def _moved(problem: Problem, d: Floats) -> Floats:
     """By how much a direction moves each row's z, rows x outputs."""
     z = np.empty((problem.columns.rows, problem.outputs))
-    problem.sums.predict(d, z)
+    problem.row_sums.predict(d, z)
     return z
 
 
@@ -209,15 +209,15 @@ def _middle_biases(problem: Problem, z: Floats) -> Floats:
     For classes that means b_a - b_b >= m_ab, the largest z_b - z_a of class a's rows. Then b_a - b_c is at least the
     length of the longest path from a to c, and those lengths, for any c, are such b.
     """
-    counted = slice(None) if problem.weights is None else problem.weights > 0
+    counted = slice(None) if problem.rows.weights is None else problem.rows.weights > 0
     z = z[counted]
-    if problem.labels is None:
+    if problem.rows.labels is None:
         way = ways(problem)[counted]
         low = np.where(way == 1, -z, -np.inf).max(axis=0)
         high = np.where(way == -1, -z, np.inf).min(axis=0)
         possible = np.isfinite(low) & np.isfinite(high) & (np.abs(way) == 1).all(axis=0)
         return np.where(possible, np.where(possible, low, 0.0) / 2 + np.where(possible, high, 0.0) / 2, 0.0)
-    own = problem.labels[counted]
+    own = problem.rows.labels[counted]
     ways_between = np.stack(
         [(z[own == a] - z[own == a][:, [a]]).max(axis=0, initial=-np.inf) for a in range(z.shape[1])]
     )
@@ -229,7 +229,7 @@ def _middle_biases(problem: Problem, z: Floats) -> Floats:
 def _apart(problem: Problem, d: Floats) -> Floats:
     """A direction, (columns + 1) x outputs; of classes relative to the median, as only differences matter."""
     by_output = d.reshape(-1, problem.outputs)
-    return by_output if problem.labels is None else by_output - np.median(by_output, axis=1, keepdims=True)
+    return by_output if problem.rows.labels is None else by_output - np.median(by_output, axis=1, keepdims=True)
 
 
 def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
@@ -244,16 +244,18 @@ def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separatio
     part = moved > _MIN_RELATIVE_MOVE * (moved[:-1].max(initial=0.0) or moved.max())
     columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
     complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
-    concerned = part.any(axis=0) | (complete and problem.labels is not None)  # each class is separated from all others
+    concerned = part.any(axis=0) | (
+        complete and problem.rows.labels is not None
+    )  # each class is separated from all others
     outputs = tuple(int(k) for k in np.flatnonzero(concerned))
     return Separation(complete, columns, outputs, rows, d)
 
 
 def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
     """The smallest and the largest gain of each row: by how much z of its own class rises above that of another."""
-    if problem.labels is not None:
-        own = z[np.arange(len(z)), problem.labels]
-        others = np.ma.masked_array(z, np.arange(problem.outputs) == problem.labels[:, None])
+    if problem.rows.labels is not None:
+        own = z[np.arange(len(z)), problem.rows.labels]
+        others = np.ma.masked_array(z, np.arange(problem.outputs) == problem.rows.labels[:, None])
         return own - others.max(axis=1).data, own - others.min(axis=1).data
     way = ways(problem)
     gains = np.where(np.abs(way) == 1, way * z, -np.abs(z))  # other rows must not move
@@ -263,11 +265,11 @@ def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
 def _counted(problem: Problem, gains: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """The gains of rows that have a weight."""
     worst, best = gains
-    return gains if problem.weights is None else (worst[problem.weights > 0], best[problem.weights > 0])
+    return gains if problem.rows.weights is None else (worst[problem.rows.weights > 0], best[problem.rows.weights > 0])
 
 
 def _spread(problem: Problem) -> Floats:
     """The range of each dense column, by which coefficients can be compared; 1 for other columns and the intercept."""
     spread = np.ones(problem.columns.count + 1)
-    spread[: problem.columns.dense] = np.maximum(problem.columns.spread(problem.weights), 1e-300)
+    spread[: problem.columns.dense] = np.maximum(problem.table.spread(problem.rows.weights), 1e-300)
     return spread

@@ -21,9 +21,9 @@ def intercept_alone(problem: Problem) -> Floats | None:
     """The direction along which the intercept separates: a class has no rows, or all rows are of one kind."""
     if not problem.intercept:
         return None
-    counted = slice(None) if problem.weights is None else problem.weights > 0
-    target = problem.target[counted]
-    if problem.labels is not None:
+    counted = slice(None) if problem.rows.weights is None else problem.rows.weights > 0
+    target = problem.rows.targets()[counted]
+    if problem.rows.labels is not None:
         biases = -1.0 * (np.bincount(target, minlength=problem.outputs) == 0)
     else:
         ways = problem.head.for_ever(target)
@@ -36,7 +36,7 @@ def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, 
     """The sum of the directions of all `bare` columns that have one, and the sign by which each column moves each
     output (columns x outputs: -1, 0 or 1).
     """
-    (low, high), (low_other, high_other) = _classes(problem) if problem.labels is not None else _values(problem)
+    (low, high), (low_other, high_other) = _classes(problem) if problem.rows.labels is not None else _values(problem)
     levels = slice(problem.columns.dense + problem.columns.sparse_columns, None)
     for ends in (low[:, levels], low_other[:, levels]):  # only a level's own rows move: other rows have their own level
         ends[ends == 1] = 0
@@ -58,11 +58,11 @@ def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, 
 
 def _classes(problem: Problem) -> tuple[Ends, Ends]:
     """Smallest and largest values among the rows of each class, and among all other rows."""
-    assert problem.labels is not None
-    group = problem.labels.astype(np.intp)
-    if problem.weights is not None:
-        group[problem.weights == 0] = -1
-    low, high = problem.columns.ends(group, problem.outputs)
+    assert problem.rows.labels is not None
+    group = problem.rows.labels.astype(np.intp)
+    if problem.rows.weights is not None:
+        group[problem.rows.weights == 0] = -1
+    low, high = problem.table.ends(group, problem.outputs)
     return (low, high), (_least_of_others(low), -_least_of_others(-high))
 
 
@@ -73,15 +73,15 @@ def _least_of_others(low: Floats) -> Floats:
 
 def _values(problem: Problem) -> tuple[Ends, Ends]:
     """Smallest and largest values, per output, of rows that must not decrease, and of those that must not increase."""
-    assert problem.values is not None
+    assert problem.rows.values is not None
     found: list[list[Floats]] = [[], [], [], []]
-    ways = problem.head.for_ever(problem.values)
+    ways = problem.head.for_ever(problem.rows.values)
     assert ways is not None
     for way in ways.T:
         group = np.where(way == -1, 0, np.where(way == 1, 1, 2))  # 2: must not move
-        if problem.weights is not None:
-            group[problem.weights == 0] = -1
-        low, high = problem.columns.ends(group, 3)
+        if problem.rows.weights is not None:
+            group[problem.rows.weights == 0] = -1
+        low, high = problem.table.ends(group, 3)
         for ends, end in zip(found, (low[1:].min(0), high[1:].max(0), low[::2].min(0), high[::2].max(0)), strict=True):
             ends.append(end)
     low, high, low_other, high_other = (np.stack(ends) for ends in found)

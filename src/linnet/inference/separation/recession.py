@@ -38,8 +38,8 @@ _INACTIVE_CURVATURE = 0.1  # of an outcome that does not fall short of 1, but ma
 
 def ways(problem: Problem) -> Floats:
     """The direction in which the likelihood never stops rising with z, rows x outputs: 1 up, -1 down, else neither."""
-    assert problem.values is not None
-    found = problem.head.for_ever(problem.values)
+    assert problem.rows.values is not None
+    found = problem.head.for_ever(problem.rows.values)
     assert found is not None  # `separation` does not ask for other heads
     return found
 
@@ -75,11 +75,11 @@ class _Shortfall(SmoothObjective):
 
     def __init__(self, problem: Problem, theta: Floats, free: NDArray[np.bool_]) -> None:
         self._problem, self._held = problem, np.flatnonzero(~free)
-        self.size, self.most_threads = problem.size, problem.most_threads
+        self.size, self.threads = problem.size, problem.data.threads
         self._own, self._ways = None, np.empty(0)
         z = problem.z(theta)
-        if problem.labels is not None:
-            self._own = np.arange(len(z)), problem.labels
+        if problem.rows.labels is not None:
+            self._own = np.arange(len(z)), problem.rows.labels
             far = z.max(axis=1, keepdims=True) - z >= FAR  # from the most likely class, which need not be its own
             self._kinds = np.where(far, _GAINS, _LIKELY).astype(np.int8)
             self._kinds[self._own] = _OWN
@@ -89,8 +89,8 @@ class _Shortfall(SmoothObjective):
             far = (problem.head.fading or 1.0) * self._ways * z >= FAR
             self._kinds = np.where(far & ~stays, _GAINS, _LIKELY).astype(np.int8)
             self._ways[stays] = 1
-        if problem.weights is not None:
-            self._kinds[problem.weights == 0] = _OWN
+        if problem.rows.weights is not None:
+            self._kinds[problem.rows.weights == 0] = _OWN
 
     def gaining(self) -> int:
         """The number of outcomes that should gain."""
@@ -107,7 +107,7 @@ class _Shortfall(SmoothObjective):
         else:
             short *= self._ways
         gradient = np.empty(self.size)
-        self._problem.sums.gradient(short, gradient)
+        self._problem.row_sums.gradient(short, gradient)
         gradient[self._held] = 0
         return Point(theta, value, gradient)
 
@@ -130,7 +130,7 @@ class _Shortfall(SmoothObjective):
     def _short(self, theta: Floats) -> Floats:
         """The gains of likely outcomes, and min(g - 1, 0) of others, rows x outputs."""
         z = np.empty(self._kinds.shape)
-        self._problem.sums.predict(theta, z)
+        self._problem.row_sums.predict(theta, z)
         gains = self._gains(z)
         should = self._kinds == _GAINS
         gains -= should
@@ -149,8 +149,8 @@ def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Flo
 
     linprog: Any = optimize.linprog
 
-    columns, k = problem.columns, problem.outputs
-    counts = np.ones(columns.rows, np.bool_) if problem.weights is None else problem.weights > 0
+    columns, k = problem.table, problem.outputs
+    counts = np.ones(columns.rows, np.bool_) if problem.rows.weights is None else problem.rows.weights > 0
     parts: list[Any] = [np.ones((columns.rows, 1))]
     if columns.count > columns.dense:
         parts = [columns.entries(), *parts]
@@ -165,8 +165,8 @@ def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Flo
         return scipy.sparse.csr_array((x.data, (row, column * k + output)), shape=(x.shape[0], problem.size))
 
     still = scipy.sparse.csr_array((0, problem.size))
-    if problem.labels is not None:
-        t = problem.labels[counts]
+    if problem.rows.labels is not None:
+        t = problem.rows.labels[counts]
         own = moves(t[row])
         gains = scipy.sparse.vstack([(own - moves(other))[t != other] for other in range(k)])
     else:

@@ -15,7 +15,7 @@ from linnet.estimators.linear.coefficients import as_parameters
 from linnet.estimators.logistic import LogisticRegression
 from linnet.estimators.logistic_stack import StackFitter, StackMember
 from linnet.evaluate.inputs import Floats
-from linnet.fit.solvers.problem import linear_output
+from linnet.fit.solvers.products import linear_output
 from linnet.multiclass.learners.base import Learners
 from linnet.multiclass.learners.training import TrainingSet
 from linnet.registry import need, saved
