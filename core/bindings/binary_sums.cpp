@@ -43,45 +43,47 @@ void bind_binary_sums(nb::module_& m) {
           nb::arg("columns"), nb::arg("center"), nb::arg("threads"))
       .def(
           "sums",
-          [](PyBinaries& self, Matrix<double> theta, Vector<std::int64_t> order, Vector<std::int64_t> first,
-             Vector<std::int64_t> entries, Vector<std::int32_t> problem, Vector<std::int8_t> sign,
-             Vector<double> weights, Matrix<double> by_answer, Vector<double> least, OutVector<double> loss,
-             OutMatrix<double> gradient, OutBlocks curvature) {
+          [](PyBinaries& self, Matrix<double> theta, Vector<std::int64_t> row_order, Vector<std::int64_t> group_starts,
+             Vector<std::int64_t> starts, Vector<std::int32_t> problem, Vector<std::int8_t> sign,
+             Vector<double> weights, Matrix<double> side_weights, Vector<double> least_curvature,
+             OutVector<double> loss, OutMatrix<double> gradient, OutBlocks curvature) {
             const InUse::Turn turn(self.in_use);
             Binaries& binaries = self.binaries;
             const std::size_t problems = theta.shape(0), size = static_cast<std::size_t>(binaries.size());
             require(self.columns.x.sparse_cols == 0, "dense columns only");
             require(theta.shape(1) == size, "theta: problems x size");
-            require(first.size() == entries.size(), "first, entries: one a group, and one more");
-            require_starts(first, order.size(), "first: rising to the end of the order");
-            require_starts(entries, problem.size(), "entries: rising to the end of the problems");
-            require_below(order, binaries.rows(), "order: rows");
+            require(group_starts.size() == starts.size(), "group_starts, starts: one a group, and one more");
+            require_starts(group_starts, row_order.size(), "group_starts: rising to the end of the row order");
+            require_starts(starts, problem.size(), "starts: rising to the end of the problems");
+            require_below(row_order, binaries.rows(), "row_order: rows");
             require_below(problem, static_cast<std::int64_t>(problems), "problem: out of range");
             require(sign.size() == problem.size(), "sign: one an entry");
             if (weights.is_valid()) require(is_long(weights, binaries.rows()), "weights: one a row");
-            if (by_answer.is_valid())
-              require(by_answer.shape(0) == problems && by_answer.shape(1) == 2, "by_answer: problems x 2");
-            if (least.is_valid()) require(least.size() == problems, "least: one a problem");
+            if (side_weights.is_valid())
+              require(side_weights.shape(0) == problems && side_weights.shape(1) == 2, "side_weights: problems x 2");
+            if (least_curvature.is_valid())
+              require(least_curvature.size() == problems, "least_curvature: one a problem");
             require(loss.size() == problems && gradient.shape(0) == problems && gradient.shape(1) == size &&
                         curvature.shape(0) == problems && curvature.shape(1) == size && curvature.shape(2) == size,
                     "loss, gradient, curvature: one a problem");
-            const Sides sides{order.data(),
-                              first.data(),
-                              entries.data(),
-                              problem.data(),
-                              sign.data(),
-                              counted("groups", first.size() - 1, 0, most_columns),
-                              counted("problems", problems, 0, most_columns),
-                              weights.is_valid() ? weights.data() : nullptr,
-                              by_answer.is_valid() ? by_answer.data() : nullptr,
-                              least.is_valid() ? least.data() : nullptr};
+            const CodeMatrix codes{row_order.data(),
+                                   group_starts.data(),
+                                   starts.data(),
+                                   problem.data(),
+                                   sign.data(),
+                                   counted("groups", group_starts.size() - 1, 0, most_columns),
+                                   counted("problems", problems, 0, most_columns)};
+            const BinaryWeights factors{weights.is_valid() ? weights.data() : nullptr,
+                                        side_weights.is_valid() ? side_weights.data() : nullptr,
+                                        least_curvature.is_valid() ? least_curvature.data() : nullptr};
             finish([&] {
-              return binaries.sums(theta.data(), sides, loss.data(), gradient.data(), curvature.data(), interrupted);
+              return binaries.sums(theta.data(), codes, factors, loss.data(), gradient.data(), curvature.data(),
+                                   interrupted);
             });
           },
-          nb::arg("theta"), nb::arg("order"), nb::arg("first"), nb::arg("entries"), nb::arg("problem"), nb::arg("sign"),
-          nb::arg("weights").none(), nb::arg("by_answer").none(), nb::arg("least").none(), nb::arg("loss").noconvert(),
-          nb::arg("gradient").noconvert(), nb::arg("curvature").noconvert())
+          nb::arg("theta"), nb::arg("row_order"), nb::arg("group_starts"), nb::arg("starts"), nb::arg("problem"),
+          nb::arg("sign"), nb::arg("weights").none(), nb::arg("side_weights").none(), nb::arg("least_curvature").none(),
+          nb::arg("loss").noconvert(), nb::arg("gradient").noconvert(), nb::arg("curvature").noconvert())
       .def(
           "solve",
           [](PyBinaries& self, Blocks curvature, Matrix<double> gradient, OutMatrix<double> step) {

@@ -19,8 +19,8 @@ void bind_heads(nb::module_& m) {
   using Out = OutMatrix<double>;
   m.def(
       "head_rows",
-      [](Family family, double power, Matrix<double> z, Vector<std::int32_t> labels, Matrix<double> values, Out mean,
-         OutVector<double> loss, Out slope, Out curvature, bool expected) {
+      [](Family family, double parameter, Matrix<double> z, Vector<std::int32_t> labels, Matrix<double> values,
+         Out mean, OutVector<double> loss, Out slope, Out curvature, bool expected) {
         const std::size_t rows = z.shape(0), outputs = z.shape(1);
         const int count = counted("outputs", outputs, 1, most_outputs);
         require(labels.is_valid() + values.is_valid() < 2, "give labels or values");
@@ -36,9 +36,10 @@ void bind_heads(nb::module_& m) {
         auto at = [](const auto& array) { return array.is_valid() ? array.data() : nullptr; };
         const HeadRows wanted{at(mean), at(loss), at(slope), at(curvature), expected};
         nb::gil_scoped_release free;
-        head_rows({family, power}, z.data(), {at(labels), at(values)}, static_cast<std::int64_t>(rows), count, wanted);
+        head_rows({family, parameter}, z.data(), {at(labels), at(values)}, static_cast<std::int64_t>(rows), count,
+                  wanted);
       },
-      nb::arg("family"), nb::arg("power"), nb::arg("z"), nb::arg("labels").none() = nb::none(),
+      nb::arg("family"), nb::arg("parameter"), nb::arg("z"), nb::arg("labels").none() = nb::none(),
       nb::arg("values").none() = nb::none(), nb::arg("mean").noconvert().none() = nb::none(),
       nb::arg("loss").noconvert().none() = nb::none(), nb::arg("slope").noconvert().none() = nb::none(),
       nb::arg("curvature").noconvert().none() = nb::none(), nb::arg("expected") = false);

@@ -69,13 +69,13 @@ void bind_cholesky(nb::module_& m) {
 void bind_vectors(nb::module_& m) {
   m.def(
       "dot",
-      [](Vector<double> a, Vector<double> b, std::ptrdiff_t half) {
+      [](Vector<double> a, Vector<double> b, std::ptrdiff_t dual_size) {
         const auto size = static_cast<std::ptrdiff_t>(a.size());
         require(static_cast<std::ptrdiff_t>(b.size()) == size, "a and b: of one length");
-        require(half >= 0 && 2 * half <= size, "half: no more than half the size");
-        return product_of(a.data(), b.data(), half, 0, size - half);
+        require(dual_size >= 0 && 2 * dual_size <= size, "dual_size: no more than half the size");
+        return inner_product(a.data(), b.data(), dual_size, 0, size - dual_size);
       },
-      nb::arg("a"), nb::arg("b"), nb::arg("half") = 0);
+      nb::arg("a"), nb::arg("b"), nb::arg("dual_size") = 0);
   m.def(
       "take_off_means",
       [](OutMatrix<double> x) {

@@ -1,4 +1,4 @@
-// Python's view of the memory of L-BFGS.
+// The history of L-BFGS, as Python has it.
 #include "objective/lbfgs_history.hpp"
 
 #include "bindings/arrays.hpp"
@@ -8,31 +8,31 @@ namespace linnet::inline LINNET_ISA {
 namespace {
 
 template <class T>
-struct PyChanges {
-  Changes<T> changes;
+struct PyHistory {
+  LbfgsHistory<T> history;
   InUse in_use;
 };
 
 template <class T>
 void bind(nb::module_& m, const char* name) {
-  using Kept = PyChanges<T>;
-  auto check = [](const Kept& self, const auto& x) { require(is_long(x, self.changes.size()), "wrong length"); };
+  using Kept = PyHistory<T>;
+  auto check = [](const Kept& self, const auto& x) { require(is_long(x, self.history.size()), "wrong length"); };
   nb::class_<Kept>(m, name)
       .def(
           "__init__",
-          [](Kept* self, std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads) {
+          [](Kept* self, std::ptrdiff_t size, std::ptrdiff_t dual_size, int memory, int threads) {
             require(size >= 1 && size <= most_rows, "size: too many, or none");
             counted("memory", memory, 1, 1 << 16);
             counted("threads", threads, 1, most_threads);
-            require(half >= 0 && 2 * half <= size, "half: no more than half the size");
-            new (self) Kept{{size, half, memory, threads}, {}};
+            require(dual_size >= 0 && 2 * dual_size <= size, "dual_size: no more than half the size");
+            new (self) Kept{{size, dual_size, memory, threads}, {}};
           },
-          nb::arg("size"), nb::arg("half"), nb::arg("memory"), nb::arg("threads"))
-      .def("__len__", [](const Kept& self) { return self.changes.count(); })
+          nb::arg("size"), nb::arg("dual_size"), nb::arg("memory"), nb::arg("threads"))
+      .def("__len__", [](const Kept& self) { return self.history.count(); })
       .def("clear",
            [](Kept& self) {
              const InUse::Turn turn(self.in_use);
-             self.changes.clear();
+             self.history.clear();
            })
       .def(
           "push",
@@ -41,7 +41,7 @@ void bind(nb::module_& m, const char* name) {
             check(self, s);
             check(self, y);
             nb::gil_scoped_release free;
-            self.changes.push(s.data(), y.data());
+            self.history.push(s.data(), y.data());
           },
           nb::arg("s"), nb::arg("y"))
       .def(
@@ -50,7 +50,7 @@ void bind(nb::module_& m, const char* name) {
             const InUse::Turn turn(self.in_use);
             check(self, q);
             nb::gil_scoped_release free;
-            self.changes.forward(q.data());
+            self.history.forward(q.data());
           },
           nb::arg("q").noconvert())
       .def(
@@ -59,7 +59,7 @@ void bind(nb::module_& m, const char* name) {
             const InUse::Turn turn(self.in_use);
             check(self, r);
             nb::gil_scoped_release free;
-            self.changes.backward(r.data());
+            self.history.backward(r.data());
           },
           nb::arg("r").noconvert());
 }
@@ -67,8 +67,8 @@ void bind(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_lbfgs_history(nb::module_& m) {
-  bind<double>(m, "Changes");
-  bind<float>(m, "NarrowChanges");
+  bind<double>(m, "LbfgsHistoryF64");
+  bind<float>(m, "LbfgsHistoryF32");
 }
 
 }  // namespace linnet::inline LINNET_ISA

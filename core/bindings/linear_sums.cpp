@@ -32,7 +32,7 @@ void bind_linear_sums(nb::module_& m) {
   nb::class_<PyLinear>(m, "Linear")
       .def(
           "__init__",
-          [](PyLinear* self, const PyColumns& columns, Vector<double> center, Family family, double power,
+          [](PyLinear* self, const PyColumns& columns, Vector<double> center, Family family, double parameter,
              std::int64_t outputs, int threads) {
             const Columns& x = columns.x;
             require(x.rows >= 1, "rows: at least 1");
@@ -41,16 +41,16 @@ void bind_linear_sums(nb::module_& m) {
             require(is_long(center, x.dense_cols), "center: one a dense column");
             require(family != Family::custom, "a linear model has no custom loss");
             new (self) PyLinear{
-                {x, {center.data(), center.data() + center.size()}, {family, power}, wanted, threads}, columns, {}};
+                {x, {center.data(), center.data() + center.size()}, {family, parameter}, wanted, threads}, columns, {}};
           },
-          nb::arg("columns"), nb::arg("center"), nb::arg("family"), nb::arg("power"), nb::arg("outputs"),
+          nb::arg("columns"), nb::arg("center"), nb::arg("family"), nb::arg("parameter"), nb::arg("outputs"),
           nb::arg("threads"))
       .def_prop_ro("size", [](const PyLinear& self) { return self.linear.size(); })
       .def(
           "sums",
           [](PyLinear& self, Vector<double> theta, Vector<std::int32_t> labels, Matrix<double> values,
              Vector<double> weights, Offset offset, OutVector<double> gradient, Out curvature, bool expected,
-             int every) {
+             int row_stride) {
             const InUse::Turn turn(self.in_use);
             Linear& linear = self.linear;
             const std::ptrdiff_t size = linear.size();
@@ -68,20 +68,20 @@ void bind_linear_sums(nb::module_& m) {
               require(
                   static_cast<std::ptrdiff_t>(curvature.shape(0)) == size && curvature.shape(1) == curvature.shape(0),
                   "curvature: size x size");
-            require(every >= 1, "every: at least 1");
+            require(row_stride >= 1, "row_stride: at least 1");
             const LinearTargets targets{
                 {labels.is_valid() ? labels.data() : nullptr, values.is_valid() ? values.data() : nullptr},
                 weights.is_valid() ? weights.data() : nullptr,
                 offset.is_valid() ? offset.data() : nullptr};
             const Linear::Request wanted{theta.data(), gradient.is_valid() ? gradient.data() : nullptr,
-                                         curvature.is_valid() ? curvature.data() : nullptr, expected, every};
+                                         curvature.is_valid() ? curvature.data() : nullptr, expected, row_stride};
             Linear::Sums sums;
             finish([&] { return linear.sums(wanted, targets, sums, interrupted); });
             return std::make_tuple(sums.loss, std::make_tuple(sums.low, sums.high));
           },
           nb::arg("theta"), nb::arg("labels").none(), nb::arg("values").none(), nb::arg("weights").none(),
           nb::arg("offset").none(), nb::arg("gradient").noconvert().none(), nb::arg("curvature").noconvert().none(),
-          nb::arg("expected") = false, nb::arg("every") = 1)
+          nb::arg("expected") = false, nb::arg("row_stride") = 1)
       .def(
           "predict",
           [](PyLinear& self, Vector<double> theta, Out out) {

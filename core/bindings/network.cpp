@@ -57,14 +57,14 @@ void bind_network(nb::module_& m) {
   nb::class_<Network>(m, "Network")
       .def(
           "__init__",
-          [](Network* self, const std::vector<LayerSpec>& layers, Family family, double power, nb::object custom) {
+          [](Network* self, const std::vector<LayerSpec>& layers, Family family, double parameter, nb::object custom) {
             require(!layers.empty(), "a network needs a layer");
             for (std::size_t l = 1; l < layers.size(); ++l)
               require(layers[l].inputs == layers[l - 1].outputs, "layers do not fit together");
             require(is_external({family, 0}) != custom.is_none(), "a custom head and its function go together");
-            new (self) Network{layers, {family, power}, custom.is_none() ? CustomLoss() : custom_loss(custom)};
+            new (self) Network{layers, {family, parameter}, custom.is_none() ? CustomLoss() : custom_loss(custom)};
           },
-          nb::arg("layers"), nb::arg("family"), nb::arg("power") = 0.0, nb::arg("custom").none() = nb::none())
+          nb::arg("layers"), nb::arg("family"), nb::arg("parameter") = 0.0, nb::arg("custom").none() = nb::none())
       .def_prop_ro("parameters", &Network::parameters);
 }
 

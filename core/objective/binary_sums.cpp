@@ -12,7 +12,7 @@ constexpr int V = lanes<double>;
 constexpr int parts = std::max(1, 8 / V);    // of sums over vectors, for any V eight sums in all
 constexpr int group = Tile<double>::panels;  // panels that are summed together
 
-// Rows [first, last) of a block, which a problem has on one side.
+// Rows [first, last) of a block, all on one side of a problem: their target t.
 struct Run {
   int first, last;
   double t;
@@ -48,9 +48,10 @@ Binaries::Binaries(Columns columns, std::vector<double> center, int threads)
 }
 
 // Adds rows [r0, r1) of the block, whose targets are in s.t, to a problem's sums: x' dz, then x' diag(c) x in panels.
-// `by_answer`: more weights, of rows whose target is 0 and 1; null: none. `least`: see Sides.
-void Binaries::add(Scratch& s, const double* theta, const double* by_answer, double least, int r0, int r1, double& loss,
-                   double* total) const {
+// `side_weights`: factors of the weights of negative and positive rows; null: one. `least_curvature`: see
+// BinaryWeights.
+void Binaries::add(Scratch& s, const double* theta, const double* side_weights, double least_curvature, int r0, int r1,
+                   double& loss, double* total) const {
   const int dense = columns_.dense_cols + 1, width = panels_of<double>(dense);
   const double* x = s.x.get() + std::ptrdiff_t{r0} * V;
   const int rows = r1 - r0;
@@ -59,7 +60,7 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
   for (int r = 0; r < rows; r += V) {
     const Vec<double> t = load(s.t.get() + r0 + r);
     Vec<double> z = load(s.z.get() + r), weight = load(s.w.get() + r0 + r);
-    if (by_answer) weight = weight * (t > 0.5 ? broadcast(by_answer[1]) : broadcast(by_answer[0]));
+    if (side_weights) weight = weight * (t > 0.5 ? broadcast(side_weights[1]) : broadcast(side_weights[0]));
     for (int lane = rows - r; lane < V; ++lane) z[lane] = weight[lane] = 0;
     const BernoulliLanes<double> at(z, t);
     Vec<double>& mine = losses[r / V % parts];
@@ -80,11 +81,11 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
         for (int i = 0; i < n.value; ++i) sum[i] = fma(broadcast(s.z[r]), load(x + ((q + i) * ld_ + r) * V), sum[i]);
       for (int i = 0; i < n.value; ++i) store(total + (q + i) * V, sum[i]);
     });
-  if (std::isinf(least)) return;
+  if (std::isinf(least_curvature)) return;
   int kept = 0;
   for (int r = 0; r < rows; ++r) {
     s.kept[kept] = r;
-    kept += s.factor[r] > least;
+    kept += s.factor[r] > least_curvature;
   }
   total += std::ptrdiff_t{width} * V;
   for (int q = 0; q < width; ++q) {
@@ -104,8 +105,8 @@ void Binaries::add(Scratch& s, const double* theta, const double* by_answer, dou
 }
 
 // The sums of problems [p0, p1).
-void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0, int p1, double* loss, double* gradient,
-                    double* curvature, int rank, Interrupt& interrupt) const {
+void Binaries::pass(Scratch& s, const double* theta, const CodeMatrix& codes, const BinaryWeights& weights, int p0,
+                    int p1, double* loss, double* gradient, double* curvature, int rank, Interrupt& interrupt) const {
   const int dense = columns_.dense_cols + 1, mine = p1 - p0;
   const std::ptrdiff_t in_theta = std::ptrdiff_t{panels_of<double>(dense)} * V;
   const std::ptrdiff_t in_total = in_theta * (dense + 1);
@@ -115,35 +116,35 @@ void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0,
   std::fill_n(loss + p0, mine, 0.0);
   for (int p = 0; p < mine; ++p) std::copy_n(theta + (p0 + p) * size(), dense, s.theta.get() + p * in_theta);
   s.runs.resize(std::max<std::size_t>(s.runs.size(), mine));
-  const std::int64_t all = sides.first[sides.groups];
+  const std::int64_t all = codes.group_starts[codes.groups];
   std::int64_t g = 0;
   for (std::int64_t first = 0; first < all; first += block_rows_) {
     if (interrupt.in_vain(rank)) return;
     const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
-    while (sides.first[g + 1] <= first) ++g;
+    while (codes.group_starts[g + 1] <= first) ++g;
     s.touched.clear();
-    for (std::int64_t h = g; h < sides.groups && sides.first[h] < first + rows; ++h) {
-      const Run run{static_cast<int>(std::max<std::int64_t>(sides.first[h] - first, 0)),
-                    static_cast<int>(std::min<std::int64_t>(sides.first[h + 1] - first, rows)), 0};
+    for (std::int64_t h = g; h < codes.groups && codes.group_starts[h] < first + rows; ++h) {
+      const Run run{static_cast<int>(std::max<std::int64_t>(codes.group_starts[h] - first, 0)),
+                    static_cast<int>(std::min<std::int64_t>(codes.group_starts[h + 1] - first, rows)), 0};
       if (run.first == run.last) continue;
-      const std::int32_t* end = sides.problem + sides.entries[h + 1];
-      for (const auto* e = std::lower_bound(sides.problem + sides.entries[h], end, p0); e < end && *e < p1; ++e) {
+      const std::int32_t* end = codes.problem + codes.starts[h + 1];
+      for (const auto* e = std::lower_bound(codes.problem + codes.starts[h], end, p0); e < end && *e < p1; ++e) {
         std::vector<Run>& runs = s.runs[*e - p0];
         if (runs.empty()) s.touched.push_back(*e - p0);
-        runs.push_back({run.first, run.last, sides.sign[e - sides.problem] > 0 ? 1.0 : 0.0});
+        runs.push_back({run.first, run.last, codes.sign[e - codes.problem] > 0 ? 1.0 : 0.0});
       }
     }
     if (s.touched.empty()) continue;
-    pack(s.x.get(), ld_, columns_, center_.data(), {first, sides.order}, rows);
-    for (int r = 0; r < rows; ++r) s.w[r] = sides.weights ? sides.weights[sides.order[first + r]] : 1.0;
+    pack(s.x.get(), ld_, columns_, center_.data(), {first, codes.row_order}, rows);
+    for (int r = 0; r < rows; ++r) s.w[r] = weights.weights ? weights.weights[codes.row_order[first + r]] : 1.0;
     for (const int p : s.touched) {
       std::vector<Run>& runs = s.runs[p];
       for (std::size_t i = 0, next; i < runs.size(); i = next) {  // neighbours together
         for (next = i; next < runs.size() && (next == i || runs[next].first == runs[next - 1].last); ++next)
           std::fill(s.t.get() + runs[next].first, s.t.get() + runs[next].last, runs[next].t);
-        add(s, s.theta.get() + p * in_theta, sides.by_answer ? sides.by_answer + 2 * (p0 + p) : nullptr,
-            sides.least ? sides.least[p0 + p] : 0.0, runs[i].first, runs[next - 1].last, loss[p0 + p],
-            s.total.get() + p * in_total);
+        add(s, s.theta.get() + p * in_theta, weights.side_weights ? weights.side_weights + 2 * (p0 + p) : nullptr,
+            weights.least_curvature ? weights.least_curvature[p0 + p] : 0.0, runs[i].first, runs[next - 1].last,
+            loss[p0 + p], s.total.get() + p * in_total);
       }
       runs.clear();
     }
@@ -161,13 +162,13 @@ void Binaries::pass(Scratch& s, const double* theta, const Sides& sides, int p0,
   }
 }
 
-bool Binaries::sums(const double* theta, const Sides& sides, double* loss, double* gradient, double* curvature,
-                    const Interrupt::Ask& interrupted) {
-  std::vector<std::int64_t> work(sides.problems + 1);  // rows of the problems before
-  for (int h = 0; h < sides.groups; ++h)
-    for (std::int64_t e = sides.entries[h]; e < sides.entries[h + 1]; ++e)
-      work[sides.problem[e] + 1] += sides.first[h + 1] - sides.first[h];
-  for (int p = 0; p < sides.problems; ++p) work[p + 1] += work[p];
+bool Binaries::sums(const double* theta, const CodeMatrix& codes, const BinaryWeights& weights, double* loss,
+                    double* gradient, double* curvature, const Interrupt::Ask& interrupted) {
+  std::vector<std::int64_t> work(codes.problems + 1);  // rows of the problems before
+  for (int h = 0; h < codes.groups; ++h)
+    for (std::int64_t e = codes.starts[h]; e < codes.starts[h + 1]; ++e)
+      work[codes.problem[e] + 1] += codes.group_starts[h + 1] - codes.group_starts[h];
+  for (int p = 0; p < codes.problems; ++p) work[p + 1] += work[p];
   const auto wide = static_cast<double>(size());
   const int members = members_for(static_cast<double>(work.back()) * wide * (2 + wide / 2), threads_);
   auto cut = [&](int t) {
@@ -176,8 +177,8 @@ bool Binaries::sums(const double* theta, const Sides& sides, double* loss, doubl
   Interrupt interrupt(interrupted);
   team_.share(members, members, [&](int rank, std::int64_t part) {
     const int t = static_cast<int>(part);
-    const int p0 = t == 0 ? 0 : cut(t), p1 = t + 1 == members ? sides.problems : cut(t + 1);
-    if (p0 < p1) pass(scratch_[rank], theta, sides, p0, p1, loss, gradient, curvature, rank, interrupt);
+    const int p0 = t == 0 ? 0 : cut(t), p1 = t + 1 == members ? codes.problems : cut(t + 1);
+    if (p0 < p1) pass(scratch_[rank], theta, codes, weights, p0, p1, loss, gradient, curvature, rank, interrupt);
     return true;
   });
   return !interrupt.happened();

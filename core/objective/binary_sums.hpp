@@ -1,7 +1,7 @@
 // Many binary logistic regressions over the same columns: sums of loss, gradient and second derivatives of all of them
 // in one pass over the rows. The rows are of groups (classes), and a problem says of each group whether its rows count
-// as yes, as no, or not at all: the columns of a code matrix. Rows are visited group by group, so that a problem of two
-// groups touches the rows of these two alone.
+// as positive, as negative, or not at all: the columns of a code matrix. Rows are visited group by group, so that a
+// problem of two groups touches the rows of these two alone.
 //
 // A thread has some of the problems and goes over the rows for them, block by block: every sum is one thread's, in the
 // order of the rows, and the same for any number of threads.
@@ -14,18 +14,22 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Which rows a problem sees, and as what.
-struct Sides {
-  const std::int64_t* order;    // rows, group by group
-  const std::int64_t* first;    // of each group its first place in the order, and one more: the end
-  const std::int64_t* entries;  // of each group its first entry in the two arrays that follow, and one more
-  const std::int32_t* problem;  // rising within a group
-  const std::int8_t* sign;      // +1: yes, -1: no
+// Which rows each problem sees, and as which class: a matrix of groups x problems with entries +1 (positive), -1
+// (negative) and 0 (left out), stored by group (see fit/solvers/code_matrix.py).
+struct CodeMatrix {
+  const std::int64_t* row_order;     // rows, group by group
+  const std::int64_t* group_starts;  // first place of each group in the row order, and one more: the end
+  const std::int64_t* starts;        // first entry of each group in the two arrays that follow, and one more
+  const std::int32_t* problem;       // rising within a group
+  const std::int8_t* sign;           // +1 or -1
   int groups, problems;
-  const double* weights;    // of rows; null: all one
-  const double* by_answer;  // problems x (no, yes): more weights, of a problem's rows; null: all one
-  const double* least;      // of problems: rows of no more curvature are left out of second derivatives (infinite:
-                            // there are none); null: 0
+};
+
+struct BinaryWeights {
+  const double* weights;       // of rows; null: all one
+  const double* side_weights;  // problems x (negative, positive): factors of the weights of a problem's rows; null: one
+  const double* least_curvature;  // of problems: rows of no more curvature are left out of second derivatives
+                                  // (infinite: there are none); null: 0
 };
 
 class Binaries {
@@ -39,8 +43,8 @@ class Binaries {
 
   // loss (problems), gradient (problems x size) and curvature (problems x size x size) = sums over the rows, weighted,
   // at theta (problems x size). Dense columns only, which count from their centers. False when interrupted.
-  bool sums(const double* theta, const Sides& sides, double* loss, double* gradient, double* curvature,
-            const Interrupt::Ask& interrupted);
+  bool sums(const double* theta, const CodeMatrix& codes, const BinaryWeights& weights, double* loss, double* gradient,
+            double* curvature, const Interrupt::Ask& interrupted);
 
   // step (problems x size) = the solutions of curvature step = gradient.
   bool solve(const double* curvature, const double* gradient, double* step, int problems,
@@ -53,10 +57,10 @@ class Binaries {
  private:
   struct Scratch;  // of a thread
 
-  void pass(Scratch& s, const double* theta, const Sides& sides, int p0, int p1, double* loss, double* gradient,
-            double* curvature, int rank, Interrupt& interrupt) const;
-  void add(Scratch& s, const double* theta, const double* by_answer, double least, int r0, int r1, double& loss,
-           double* total) const;
+  void pass(Scratch& s, const double* theta, const CodeMatrix& codes, const BinaryWeights& weights, int p0, int p1,
+            double* loss, double* gradient, double* curvature, int rank, Interrupt& interrupt) const;
+  void add(Scratch& s, const double* theta, const double* side_weights, double least_curvature, int r0, int r1,
+           double& loss, double* total) const;
 
   const Columns columns_;
   const std::vector<double> center_;

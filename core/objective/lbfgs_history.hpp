@@ -2,12 +2,12 @@
 // gradient into a step. The loops' inner products follow from few passes over the changes: with what is known of s'y,
 // the first loop's are solved for from S'g, and the second's from Y'r.
 //
-// The product of two vectors is the usual one, or that of vectors known in two ways: the first `half` entries are
-// coordinates of some kind, the next `half` their images under a matrix K, and a'K b is the product of a's coordinates
-// with b's images. What follows them counts as usual.
+// The inner product of two vectors is the usual one, or that of vectors in row space (see fit/solvers/dual_sparse.py):
+// the first `dual_size` entries are coordinates, the next `dual_size` their images under a matrix K, and a'K b is the
+// product of a's coordinates with b's images. What follows them counts as usual.
 //
-// T: what changes are kept in. Steps are as good in float, since a gradient itself is never rounded, but for vectors
-// whose entries differ by more than its range.
+// T: the type that the history is kept in. Steps are as good in float, since a gradient itself is never rounded, but
+// for vectors whose entries differ by more than its range.
 #pragma once
 
 #include <algorithm>
@@ -31,25 +31,26 @@ inline double dot(const float* a, const double* b, std::ptrdiff_t n) {
   return sum;
 }
 
-// Part of the product of two vectors: entries first to last of those that count.
+// Part of the inner product of two vectors: entries first to last of those that count.
 template <class T>
-double product_of(const T* a, const double* b, std::ptrdiff_t half, std::ptrdiff_t first, std::ptrdiff_t last) {
-  const std::ptrdiff_t middle = std::clamp(half, first, last);  // up to here coordinates with images
-  return dot(a + first, b + half + first, middle - first) + dot(a + half + middle, b + half + middle, last - middle);
+double inner_product(const T* a, const double* b, std::ptrdiff_t dual_size, std::ptrdiff_t first, std::ptrdiff_t last) {
+  const std::ptrdiff_t middle = std::clamp(dual_size, first, last);  // up to here coordinates with images
+  return dot(a + first, b + dual_size + first, middle - first) +
+         dot(a + dual_size + middle, b + dual_size + middle, last - middle);
 }
 
 template <class T>
-class Changes {
+class LbfgsHistory {
  public:
-  Changes(std::ptrdiff_t size, std::ptrdiff_t half, int memory, int threads)
+  LbfgsHistory(std::ptrdiff_t size, std::ptrdiff_t dual_size, int memory, int threads)
       : size_(size),
-        half_(half),
+        dual_size_(dual_size),
         memory_(memory),
         threads_(threads),
         s_(size * memory, false),
         y_(size * memory, false),
         sy_(static_cast<std::size_t>(memory) * memory),
-        partial_(static_cast<std::size_t>((size - half + chunk - 1) / chunk) * memory),
+        partial_(static_cast<std::size_t>((size - dual_size + chunk - 1) / chunk) * memory),
         factor_(static_cast<std::size_t>(memory)) {}
 
   std::ptrdiff_t size() const { return size_; }
@@ -92,7 +93,7 @@ class Changes {
  private:
   static constexpr std::ptrdiff_t chunk = 2048;
 
-  T* at(const Buffer<T>& changes, int slot) const { return changes.get() + slot * size_; }
+  T* at(const Buffer<T>& vectors, int slot) const { return vectors.get() + slot * size_; }
   int slot_of(int age) const { return (newest_ - age + memory_) % memory_; }
   double product(int s, int y) const { return sy_[static_cast<std::size_t>(y) * memory_ + s]; }
 
@@ -108,12 +109,12 @@ class Changes {
     });
   }
 
-  // out[slot] = changes[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
-  void dots(const Buffer<T>& changes, const double* x, double* out) {
-    by_chunks(size_ - half_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+  // out[slot] = vectors[slot]'x, chunk by chunk and the chunks in order: the same bytes for any number of threads.
+  void dots(const Buffer<T>& vectors, const double* x, double* out) {
+    by_chunks(size_ - dual_size_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
       for (int slot = 0; slot < count_; ++slot)
         partial_[static_cast<std::size_t>(first / chunk * memory_ + slot)] =
-            product_of(at(changes, slot), x, half_, first, last);
+            inner_product(at(vectors, slot), x, dual_size_, first, last);
     });
     for (int slot = 0; slot < count_; ++slot) {
       out[slot] = 0;
@@ -121,17 +122,17 @@ class Changes {
     }
   }
 
-  // x += Σ factor[slot] changes[slot]
-  void add(const Buffer<T>& changes, const double* factor, double* x) {
+  // x += Σ factor[slot] vectors[slot]
+  void add(const Buffer<T>& vectors, const double* factor, double* x) {
     by_chunks(size_, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
       for (int slot = 0; slot < count_; ++slot) {
-        const T* a = at(changes, slot);
+        const T* a = at(vectors, slot);
         for (std::ptrdiff_t i = first; i < last; ++i) x[i] += factor[slot] * static_cast<double>(a[i]);
       }
     });
   }
 
-  const std::ptrdiff_t size_, half_;
+  const std::ptrdiff_t size_, dual_size_;
   const int memory_, threads_;
   Buffer<T> s_, y_;              // memory x size
   std::vector<double> sy_;       // [y * memory + s]

@@ -83,10 +83,10 @@ inline void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double
   }
 }
 
-// Calls work(scratch, partial sum, first row, rows) for one block of rows in `every`, partial sum by partial sum;
+// Calls work(scratch, partial sum, first row, rows) for one block of rows in `row_stride`, partial sum by partial sum;
 // `index`: of these rows, where first counts in the index.
 template <class Work>
-bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
+bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int row_stride,
                          const std::vector<std::int64_t>& index) {
   const std::int64_t all = index.empty() ? columns_.rows : static_cast<std::int64_t>(index.size());
   const std::int64_t blocks = (all + block_rows_ - 1) / block_rows_;
@@ -95,11 +95,11 @@ bool Linear::over_blocks(const Interrupted& interrupted, Work&& work, int every,
   Interrupt interrupt(interrupted);
   team_.share(threads, partials, [&](int rank, std::int64_t s) {
     for (std::int64_t b = blocks * s / partials; b < blocks * (s + 1) / partials; ++b) {
-      if (b % every) continue;
+      if (b % row_stride) continue;
       if (interrupt.in_vain(rank)) return false;
       const std::int64_t first = b * block_rows_;
       const int rows = static_cast<int>(std::min<std::int64_t>(block_rows_, all - first));
-      const std::int64_t next = std::min(all, first + every * std::int64_t{block_rows_});
+      const std::int64_t next = std::min(all, first + row_stride * std::int64_t{block_rows_});
       scratch_[rank].ahead =
           index.empty() ? memory_of(columns_, next, std::min<std::int64_t>(all, next + block_rows_)) : Ahead{};
       pack(scratch_[rank].x.get(), ld_, columns_, center_.data(), {first, index.empty() ? nullptr : index.data()},

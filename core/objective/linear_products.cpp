@@ -14,13 +14,13 @@ constexpr int V = lanes<double>;
 // Sparse columns in parts of about as many entries, one a member, by what some of the rows have.
 void Linear::cut_columns() {
   constexpr std::int64_t enough = 1000;
-  const std::int64_t every = std::max<std::int64_t>(1, columns_.rows / enough);
+  const std::int64_t row_stride = std::max<std::int64_t>(1, columns_.rows / enough);
   std::vector<std::int64_t> before(columns_.sparse_cols + 1);  // entries of the columns before
   for (std::int64_t r = 0; r < columns_.rows; ++r) {
     columns_.with_sparse(r, [&](const auto* column, const auto*, std::int64_t count) {
       sorted_ = sorted_ && std::is_sorted(column, column + count);
     });
-    if (r % every == 0) columns_.each_entry(r, [&](int c, double) { ++before[c + 1]; });
+    if (r % row_stride == 0) columns_.each_entry(r, [&](int c, double) { ++before[c + 1]; });
   }
   for (int c = 0; c < columns_.sparse_cols; ++c) before[c + 1] += before[c];
   const int members =

@@ -404,8 +404,8 @@ bool Linear::sums(const Request& wanted, const LinearTargets& targets, Sums& sum
       for (int l = k; l < (plan.together ? outputs_ : k + 1); ++l) plan.pairs.emplace_back(k, l);
   }
   set_theta(wanted.theta);
-  prepare(plan, columns_.rows / wanted.every);
-  if (plan.gradient && scattered_ && wanted.every > 1) std::fill_n(slopes_.get(), slopes_.size(), 0.0);
+  prepare(plan, columns_.rows / wanted.row_stride);
+  if (plan.gradient && scattered_ && wanted.row_stride > 1) std::fill_n(slopes_.get(), slopes_.size(), 0.0);
   bool done = over_blocks(
       interrupted,
       [&](Scratch& s, PartialSum& partial, std::int64_t first, int rows) {
@@ -413,7 +413,7 @@ bool Linear::sums(const Request& wanted, const LinearTargets& targets, Sums& sum
         head(s, partial, targets, first, rows, wanted.curvature != nullptr, wanted.expected);
         if (plan.gradient || !plan.pairs.empty()) add(s, partial, {first}, rows);
       },
-      wanted.every);
+      wanted.row_stride);
   for (const PartialSum& s : partial_sums_) {
     sums.loss += s.sums.loss;
     sums.low = std::min(sums.low, s.sums.low), sums.high = std::max(sums.high, s.sums.high);

@@ -44,7 +44,7 @@ class Linear {
     double* gradient = nullptr;   // as long as theta, or null
     double* curvature = nullptr;  // size x size, or null
     bool expected = false;        // the curvature's mean over the distribution of t
-    int every = 1;                // look at one block of rows in so many
+    int row_stride = 1;           // look at one block of rows in so many
   };
 
   struct Sums {
@@ -88,7 +88,7 @@ class Linear {
   void set_theta(const double* theta);
   void prepare(const Plan& plan, std::int64_t rows, double more = 0);
   template <class Work>
-  bool over_blocks(const Interrupted& interrupted, Work&& work, int every = 1,
+  bool over_blocks(const Interrupted& interrupted, Work&& work, int row_stride = 1,
                    const std::vector<std::int64_t>& index = {});
   void linear_output(Scratch& s, std::int64_t first, int rows) const;
   void head(Scratch& s, PartialSum& partial, const LinearTargets& targets, std::int64_t first, int rows, bool curved,

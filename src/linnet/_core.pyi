@@ -25,7 +25,7 @@ class Family: ...
 
 def head_rows(
     family: Family,
-    power: float,
+    parameter: float,
     z: NDArray[np.float64],
     labels: _Labels = None,
     values: NDArray[np.float64] | None = None,
@@ -36,15 +36,15 @@ def head_rows(
     expected: bool = False,
 ) -> None: ...
 
-class Changes:
-    def __init__(self, size: int, half: int, memory: int, threads: int) -> None: ...
+class LbfgsHistoryF64:
+    def __init__(self, size: int, dual_size: int, memory: int, threads: int) -> None: ...
     def __len__(self) -> int: ...
     def clear(self) -> None: ...
     def push(self, s: NDArray[np.float64], y: NDArray[np.float64]) -> None: ...
     def forward(self, q: NDArray[np.float64]) -> None: ...
     def backward(self, r: NDArray[np.float64]) -> None: ...
 
-class NarrowChanges(Changes): ...
+class LbfgsHistoryF32(LbfgsHistoryF64): ...
 
 def has_duplicates(start: NDArray[np.int64], column: NDArray[Any], cols: int) -> bool: ...
 
@@ -56,7 +56,7 @@ class RowProducts:
     ) -> None: ...
     def apply(self, u: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
 
-def dot(a: NDArray[np.float64], b: NDArray[np.float64], half: int = 0) -> float: ...
+def dot(a: NDArray[np.float64], b: NDArray[np.float64], dual_size: int = 0) -> float: ...
 def take_off_means(x: NDArray[np.float64]) -> None: ...
 def cholesky(a: NDArray[np.float64], tolerance: float, kept: NDArray[np.uint8]) -> None: ...
 def cholesky_solve(l: NDArray[np.float64], kept: NDArray[np.uint8], x: NDArray[np.float64]) -> None: ...
@@ -92,14 +92,14 @@ class Binaries:
     def sums(
         self,
         theta: NDArray[np.float64],
-        order: NDArray[np.int64],
-        first: NDArray[np.int64],
-        entries: NDArray[np.int64],
+        row_order: NDArray[np.int64],
+        group_starts: NDArray[np.int64],
+        starts: NDArray[np.int64],
         problem: NDArray[np.int32],
         sign: NDArray[np.int8],
         weights: NDArray[np.float64] | None,
-        by_answer: NDArray[np.float64] | None,
-        least: NDArray[np.float64] | None,
+        side_weights: NDArray[np.float64] | None,
+        least_curvature: NDArray[np.float64] | None,
         loss: NDArray[np.float64],
         gradient: NDArray[np.float64],
         curvature: NDArray[np.float64],
@@ -122,7 +122,7 @@ class Linear:
         columns: Columns,
         center: NDArray[np.float64],
         family: Family,
-        power: float,
+        parameter: float,
         outputs: int,
         threads: int,
     ) -> None: ...
@@ -136,7 +136,7 @@ class Linear:
         gradient: NDArray[np.float64] | None,
         curvature: NDArray[np.float64] | None,
         expected: bool = False,
-        every: int = 1,
+        row_stride: int = 1,
     ) -> tuple[float, tuple[float, float]]: ...
     def predict(self, theta: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
     def gradient(self, d: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
@@ -171,7 +171,7 @@ class LayerSpec:
 class Network:
     parameters: int
     def __init__(
-        self, layers: list[LayerSpec], family: Family, power: float = 0.0, custom: _CustomLoss | None = None
+        self, layers: list[LayerSpec], family: Family, parameter: float = 0.0, custom: _CustomLoss | None = None
     ) -> None: ...
 
 class OptimizerSpec:

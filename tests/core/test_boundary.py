@@ -212,7 +212,7 @@ THREADED: dict[str, Callable[[int], object]] = {
     "trainer": lambda threads: core.TrainerF64(NETWORK.to_core(), Adam(0.1).to_core(), 5, 0, threads),
     "linear": lambda threads: core.Linear(X, np.zeros(2), core.Family.normal, 0.0, 1, threads),
     "binaries": lambda threads: core.Binaries(X, np.zeros(2), threads),
-    "changes": lambda threads: core.Changes(10, 0, 2, threads),
+    "L-BFGS history": lambda threads: core.LbfgsHistoryF64(10, 0, 2, threads),
     "row products": lambda threads: core.RowProducts(sparse([0, 3]), np.ones(1), threads),
     "cutoffs": lambda threads: core.cutoffs(np.ones(2), np.ones(2, np.uint8), np.ones(2), threads),
     "wins": lambda threads: core.pairwise_wins(

@@ -343,15 +343,15 @@ void binary_problems() {
   for (int r = 0; r < rows; ++r) order[r] = (r * 7) % rows, pairs[r] = r % problems;
   for (int g = 0; g < 3; ++g)
     for (int p = 0; p < problems; ++p) problem.push_back(p), sign.push_back(p % 3 == g ? 1 : -1);
-  const Sides sides{order.data(), first.data(),        entries.data(), problem.data(), sign.data(), 3,
-                    problems,     data.weights.data(), nullptr,        nullptr};
+  const CodeMatrix codes{order.data(), first.data(), entries.data(), problem.data(), sign.data(), 3, problems};
+  const BinaryWeights weights{data.weights.data(), nullptr, nullptr};
   same_for_teams("binary problems", [&](int threads) {
     Binaries binaries(data.x, std::vector<double>(cols, 0.0), threads);
     const std::ptrdiff_t size = binaries.size();
     std::vector<double> theta(problems * size, 0.01), loss(problems), gradient(problems * size),
         curvature(problems * size * size), step(problems * size), z(rows);
     const Interrupt::Ask never = [] { return false; };
-    binaries.sums(theta.data(), sides, loss.data(), gradient.data(), curvature.data(), never);
+    binaries.sums(theta.data(), codes, weights, loss.data(), gradient.data(), curvature.data(), never);
     binaries.solve(curvature.data(), gradient.data(), step.data(), problems, never);
     binaries.dots(step.data(), order.data(), pairs.data(), rows, z.data(), never);
     return bytes_of(loss) + bytes_of(gradient) + bytes_of(curvature) + bytes_of(step) + bytes_of(z);
@@ -364,13 +364,13 @@ void solvers_vectors() {
   std::normal_distribution<double> normal;
   std::vector<double> s(size), y(size), q(size);
   for (int i = 0; i < size; ++i) s[i] = normal(draw), y[i] = s[i] + 0.1 * normal(draw), q[i] = normal(draw);
-  same_for_teams("changes", [&](int threads) {
-    Changes<float> changes(size, 100, 4, threads);
+  same_for_teams("L-BFGS history", [&](int threads) {
+    LbfgsHistory<float> history(size, 100, 4, threads);
     std::vector<double> step = q;
     for (int k = 0; k < 6; ++k) {
-      changes.push(s.data(), y.data());
-      changes.forward(step.data());
-      changes.backward(step.data());
+      history.push(s.data(), y.data());
+      history.forward(step.data());
+      history.backward(step.data());
     }
     return bytes_of(step);
   });

@@ -202,7 +202,9 @@ class _Steps:
     """Quasi-Newton steps: the history of changes, on top of the preconditioner."""
 
     def __init__(self, problem: SmoothObjective, precondition: Precondition, history: int) -> None:
-        kind = core.NarrowChanges if problem.dual_size else core.Changes  # images are known to single precision only
+        kind = (
+            core.LbfgsHistoryF32 if problem.dual_size else core.LbfgsHistoryF64
+        )  # images are known to single precision only
         pair_bytes = (8 if problem.dual_size else 16) * problem.size
         history = max(_MIN_HISTORY, min(history, _MAX_HISTORY_BYTES // pair_bytes))
         threads = usable_threads(problem.threads) if problem.size >= _MIN_PARAMETERS_FOR_THREADS else 1

@@ -112,8 +112,11 @@ class Problem:
     @property
     def _data_in_memory(self) -> InMemory:
         if not isinstance(self.data, InMemory):
-            raise TypeError(f"this needs rows in memory: {type(self.data).__name__} gives sums over them only")
+            raise self._no_rows()
         return self.data
+
+    def _no_rows(self) -> TypeError:
+        return TypeError(f"this needs rows in memory: {type(self.data).__name__} gives sums over them only")
 
     @property
     def rows(self) -> Rows:
@@ -128,9 +131,9 @@ class Problem:
     @property
     def row_sums(self) -> InMemorySums:
         """Sums over the rows, and products of the table with vectors."""
-        sums = self._data_in_memory and self.sums
-        assert isinstance(sums, InMemorySums)
-        return sums
+        if not isinstance(self.sums, InMemorySums):
+            raise self._no_rows()
+        return self.sums
 
     def with_rows(self, **changes: Any) -> Self:
         """The problem with other fields of its rows, such as x or offset."""

@@ -167,7 +167,7 @@ class InMemorySums(TableProducts):
         `row_stride`: one block of rows in so many.
         """
         rows = self._rows.labels, self._rows.values, self._rows.weights, self._rows.offset
-        loss, z_range = self._core.sums(theta, *rows, gradient, curvature, expected=expected, every=row_stride)
+        loss, z_range = self._core.sums(theta, *rows, gradient, curvature, expected=expected, row_stride=row_stride)
         if row_stride > 1:
             for sums in (gradient, curvature):
                 if sums is not None:

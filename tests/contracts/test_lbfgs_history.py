@@ -20,27 +20,27 @@ def two_loops(gradient: Array, changes: list[tuple[Array, Array]], inverse: Arra
     return r
 
 
-@pytest.mark.parametrize("half", [1, 1500, 2048])
-def test_vectors_known_in_two_ways(half: int) -> None:
+@pytest.mark.parametrize("dual_size", [1, 1500, 2048])
+def test_vectors_of_the_dual(dual_size: int) -> None:
     """Coordinates with images under K, then an ordinary entry: the same steps as those of ordinary vectors."""
-    rng = np.random.default_rng(half)
-    root = rng.random(half) + 0.5  # of K, a diagonal matrix
+    rng = np.random.default_rng(dual_size)
+    root = rng.random(dual_size) + 0.5  # of K, a diagonal matrix
 
     def both(v: Array) -> Array:
-        return np.concatenate([v[:half] / root, v[:half] * root, v[half:]])
+        return np.concatenate([v[:dual_size] / root, v[:dual_size] * root, v[dual_size:]])
 
-    twice = core.Changes(2 * half + 3, half, 4, 2)
-    once = core.Changes(half + 3, 0, 4, 2)
+    twice = core.LbfgsHistoryF64(2 * dual_size + 3, dual_size, 4, 2)
+    once = core.LbfgsHistoryF64(dual_size + 3, 0, 4, 2)
     for _ in range(6):
-        gradient, moved = rng.normal(size=(2, half + 3))
-        bent = moved * (rng.random(half + 3) + 0.1)
-        assert core.dot(both(gradient), both(moved), half) == pytest.approx(gradient @ moved, rel=1e-10)
+        gradient, moved = rng.normal(size=(2, dual_size + 3))
+        bent = moved * (rng.random(dual_size + 3) + 0.1)
+        assert core.dot(both(gradient), both(moved), dual_size) == pytest.approx(gradient @ moved, rel=1e-10)
         once.push(moved, bent)
         twice.push(both(moved), both(bent))
         step, step_twice = gradient.copy(), both(gradient)
-        for remembered, x in ((once, step), (twice, step_twice)):
-            remembered.forward(x)
-            remembered.backward(x)
+        for history, x in ((once, step), (twice, step_twice)):
+            history.forward(x)
+            history.backward(x)
         assert_close(step_twice, both(step), 1e-9)
 
 
@@ -49,34 +49,34 @@ def test_vectors_known_in_two_ways(half: int) -> None:
 def test_two_loops(size: int, memory: int) -> None:
     rng = np.random.default_rng(size + memory)
     inverse = rng.random(size) + 0.5
-    all_changes = [core.Changes(size, 0, memory, threads) for threads in (1, 2, 3)]
+    histories = [core.LbfgsHistoryF64(size, 0, memory, threads) for threads in (1, 2, 3)]
     changes: list[tuple[Array, Array]] = []
     for turn in range(9):
         if turn == 6:
             changes.clear()
-            for remembered in all_changes:
-                remembered.clear()
+            for history in histories:
+                history.clear()
         gradient, moved = rng.normal(size=size), rng.normal(size=size)
         bent = moved * (rng.random(size) + 0.1)
         changes = [*changes, (moved, bent)][-memory:]
         results = set()
-        for remembered in all_changes:
-            remembered.push(moved, bent)
-            assert len(remembered) == len(changes)
+        for history in histories:
+            history.push(moved, bent)
+            assert len(history) == len(changes)
             step = gradient.copy()
-            remembered.forward(step)
+            history.forward(step)
             step *= inverse
-            remembered.backward(step)
+            history.backward(step)
             results.add(step.tobytes())
         assert len(results) == 1, "threads change nothing"
         assert_close(step, two_loops(gradient, changes, inverse), 1e-11)
 
 
-def test_nothing_to_remember() -> None:
-    remembered = core.Changes(3, 0, 2, 1)
+def test_an_empty_history() -> None:
+    history = core.LbfgsHistoryF64(3, 0, 2, 1)
     x = np.array([1.0, 2.0, 3.0])
-    remembered.forward(x)
-    remembered.backward(x)
+    history.forward(x)
+    history.backward(x)
     np.testing.assert_array_equal(x, [1, 2, 3])
     with pytest.raises(ValueError, match="wrong length"):
-        remembered.push(x, x[:2])
+        history.push(x, x[:2])
