@@ -1,8 +1,10 @@
 # Every recipe makes what it needs from nothing: `make demo` and `make test` work in a fresh clone.
 # Variables: PYTHON=python3.13   CXX=clang++   ISAS=v3 (build one instruction set only)   ARGS="-k config" (for pytest)
+#            STRICT=ON (warnings that the core is free of are errors)
 
 PYTHON ?= python3
 ISAS ?=
+STRICT ?= OFF
 ARGS ?=
 ifeq ($(origin CXX),default)
 CXX := $(firstword $(foreach name,c++ g++ clang++,$(shell sh -c 'command -v $(name)')))
@@ -77,9 +79,10 @@ sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
 
 # The core without Python: kernels against plain loops, and a program that has threads do all they can under the thread
 # sanitizer, which cannot look into Python. Here the warnings that the core is free of are errors.
-CORE_ISA := $(or $(addprefix x86-64-,$(filter v%,$(firstword $(subst $(comma), ,$(ISAS))))),native)
+CORE_ISA := $(or $(firstword $(subst $(comma), ,$(ISAS))),native)
+CORE_ISA_FLAGS := $(if $(filter native,$(CORE_ISA)),-march=native,$(shell awk '$$1 == "$(CORE_ISA)" { print $$3 }' core/isas.txt))
 CORE_FLAGS := -std=c++20 -O1 -g -Wall -Wextra -Werror=shadow -Werror=conversion -Wno-uninitialized -Wno-maybe-uninitialized \
-  -fno-math-errno -fno-trapping-math -ffp-contract=off -march=$(CORE_ISA) -Icore
+  -fno-math-errno -fno-trapping-math -ffp-contract=off $(CORE_ISA_FLAGS) -Icore
 CORE_HEADERS := $(wildcard core/*/*.hpp core/*/*.def)
 THREAD_OBJECTS := $(patsubst %.cpp,build/threads/%.o,$(filter-out core/bindings/%,$(wildcard core/*/*.cpp)) tests/core/threads.cpp)
 
@@ -151,5 +154,5 @@ clean:
 	$(call step,linnet into $*)
 	@rm -f $*/.linnet-*
 	@$*/bin/python -m pip install --quiet --no-build-isolation \
-	  -Cbuild-dir=build/$(patsubst .venv%,core%,$*) -Ccmake.define.LINNET_ISAS=$(ISAS) $(BUILD_FLAGS) .
+	  -Cbuild-dir=build/$(patsubst .venv%,core%,$*) -Ccmake.define.LINNET_ISAS=$(ISAS) -Ccmake.define.LINNET_STRICT=$(STRICT) $(BUILD_FLAGS) .
 	@touch $@

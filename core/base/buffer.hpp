@@ -29,7 +29,7 @@ class Buffer {
     const auto alignment = std::align_val_t(large ? large_page : cache_line);
     data_ = {static_cast<T*>(::operator new[](bytes, alignment)), Free{alignment}};
 #if defined(MADV_HUGEPAGE)
-    // a hint: failure changes nothing. What is left over after whole pages is less than one, and not made one.
+    // a hint: failure changes nothing. The remainder after whole pages is less than one, and is left as it is.
     if (large) madvise(data_.get(), bytes / large_page * large_page, MADV_HUGEPAGE);
 #endif
     if (zeroed) std::memset(static_cast<void*>(data_.get()), 0, bytes);

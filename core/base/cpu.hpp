@@ -12,8 +12,9 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// In rising order. "generic" is the compiler's own default for the architecture and runs everywhere; v2, v3 and v4 are
-// the x86-64 levels. This may itself be compiled for v2, so it is only to be called from the lowest module there is.
+// By the names of core/isas.txt, the best last. "generic" is the compiler's own default for the architecture and runs
+// everywhere; v2, v3 and v4 are the x86-64 levels. This may itself be compiled for v2, so it is only to be called from
+// a module that runs wherever one of the others does.
 inline std::vector<std::string> supported_isas() {
   std::vector<std::string> names{"generic"};
 #if defined(__x86_64__)

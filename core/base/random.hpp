@@ -60,7 +60,7 @@ inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint6
   for (std::uint32_t p = 0; p < piles; ++p) shuffle(order + end[p], end[p + 1] - end[p], end[p]);
 }
 
-// A 32-bit hash, of a number or in every lane.
+// A 32-bit hash, of a number or in each lane.
 template <class U>
 LINNET_INLINE U scramble(U x) {
   auto low = [](U v) { return v & 0xffffffffu; };  // no-op for 32 bits, keeps 64-bit lanes there for double

@@ -37,10 +37,17 @@
 #define LINNET_X86 0
 #endif
 
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define LINNET_FMA 1
+#else
+#define LINNET_FMA 0
+#endif
+
 namespace linnet::inline LINNET_ISA {
 
 inline constexpr int vector_bytes = LINNET_VECTOR_BYTES;
 inline constexpr int cache_line = 64;
+inline constexpr bool has_fma = LINNET_FMA;  // a fused multiply-add: without it, last bits differ
 
 template <class T>
 struct VecTypes;
@@ -101,7 +108,7 @@ LINNET_INLINE Vec<T> load_some(const T* p, int n) {
 #endif
 }
 
-// A value read from memory once: keeps the compiler from reading it again at every use.
+// A value read from memory once: keeps the compiler from reading it again at each use.
 template <class V>
 LINNET_INLINE V in_register(V v) {
 #if defined(__AVX512F__)
@@ -114,7 +121,7 @@ LINNET_INLINE V in_register(V v) {
   return v;
 }
 
-// a * b + c, rounded once where the machine has a fused multiply-add (every level but x86-64-v2). Always written out:
+// a * b + c, rounded once where the machine has a fused multiply-add (`has_fma`). Always written out:
 // the compiler is told not to contract by itself, so that the rounding of a formula can be read off its source.
 LINNET_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
 #if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
@@ -125,7 +132,7 @@ LINNET_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
   return _mm_fmadd_ps(a, b, c);
 #elif defined(__ARM_FEATURE_FMA) && LINNET_VECTOR_BYTES == 16
   return vfmaq_f32(c, a, b);
-#elif defined(__FMA__)
+#elif LINNET_FMA
   Vec<float> out;
   for (int i = 0; i < lanes<float>; ++i) out[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return out;
@@ -143,7 +150,7 @@ LINNET_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
   return _mm_fmadd_pd(a, b, c);
 #elif defined(__ARM_FEATURE_FMA) && LINNET_VECTOR_BYTES == 16
   return vfmaq_f64(c, a, b);
-#elif defined(__FMA__)
+#elif LINNET_FMA
   Vec<double> out;
   for (int i = 0; i < lanes<double>; ++i) out[i] = __builtin_fma(a[i], b[i], c[i]);
   return out;
@@ -155,7 +162,7 @@ LINNET_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
 // The same for one value, rounded as its vector is.
 template <class T>
 LINNET_INLINE T fused(T a, T b, T c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if LINNET_FMA
   return std::fma(a, b, c);
 #else
   return a * b + c;
@@ -225,7 +232,7 @@ LINNET_INLINE To bits(From v) {
   return reinterpret_cast<To>(v);
 }
 
-// A bit a lane, the first lane lowest: whether its value is not zero. NaN is not zero.
+// One bit per lane, the first lane lowest: whether its value is not zero. NaN is not zero.
 template <class T>
 LINNET_INLINE std::uint32_t nonzero_bits(Vec<T> v) {
   constexpr bool single = sizeof(T) == 4;

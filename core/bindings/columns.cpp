@@ -31,9 +31,9 @@ PyColumns columns_of(std::int64_t rows, std::vector<Table> tables, nb::object sp
     add(x.sparse_cols, sparse_cols);
     x.sparse = columns.sparse.rows(x.sparse_cols);
   }
-  require(columns.codes.size() == levels.size(), "levels: one a column of codes");
+  require(columns.codes.size() == levels.size(), "levels: one per column of codes");
   for (std::size_t c = 0; c < levels.size(); ++c) {
-    require(is_long(columns.codes[c], rows), "codes: one a row");
+    require(is_long(columns.codes[c], rows), "codes: one per row");
     const AnyVector& column = columns.codes[c];
     const nb::dlpack::dtype type = column.dtype();
     require(type == nb::dtype<std::int8_t>() || type == nb::dtype<std::int16_t>() || type == nb::dtype<std::int32_t>(),
@@ -60,13 +60,13 @@ void bind_columns(nb::module_& m) {
       .def_prop_rw(
           "entries_per_row", [](const PyColumns& self) { return self.x.entries_per_row; },
           [](PyColumns& self, double entries) { self.x.entries_per_row = entries; },
-          "What a row has on average that is not zero, judged by some rows. Rows that have little are taken entry by "
+          "Mean number of nonzero values per row, estimated from some rows. Rows that have few are taken entry by "
           "entry; the results are the same.")
       .def(
           "combination",
           [](const PyColumns& self, Vector<double> factors, OutVector<double> out) {
-            require(static_cast<int>(factors.size()) == self.x.cols() + 1, "factors: one a column, and one more");
-            require(static_cast<std::int64_t>(out.size()) == self.x.rows, "out: one a row");
+            require(static_cast<int>(factors.size()) == self.x.cols() + 1, "factors: one per column, and one more");
+            require(static_cast<std::int64_t>(out.size()) == self.x.rows, "out: one per row");
             Interrupt interrupt(interrupted);
             finish([&] { return combination(self.x, factors.data(), out.data(), interrupt); });
           },

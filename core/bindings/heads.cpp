@@ -27,9 +27,9 @@ void bind_heads(nb::module_& m) {
         require(
             labels.is_valid() || values.is_valid() || !(loss.is_valid() || slope.is_valid() || curvature.is_valid()),
             "only the mean needs no labels or values");
-        if (labels.is_valid()) require(labels.size() == rows, "labels: one a row");
+        if (labels.is_valid()) require(labels.size() == rows, "labels: one per row");
         if (values.is_valid()) require(values.shape(0) == rows && values.shape(1) == outputs, "values: like z");
-        if (loss.is_valid()) require(loss.size() == rows, "loss: one a row");
+        if (loss.is_valid()) require(loss.size() == rows, "loss: one per row");
         for (const Out& out : {mean, slope, curvature})
           if (out.is_valid())
             require(out.shape(0) == rows && out.shape(1) == outputs, "mean, slope, curvature: like z");

@@ -18,7 +18,7 @@ void bind_cholesky(nb::module_& m) {
   m.def(
       "cholesky",
       [](OutMatrix<double> a, double tolerance, Kept kept) {
-        require(a.shape(0) == a.shape(1) && kept.size() == a.shape(0), "a: square, kept: one a row");
+        require(a.shape(0) == a.shape(1) && kept.size() == a.shape(0), "a: square, kept: one per row");
         Interrupt interrupt(interrupted);
         const auto n = static_cast<std::ptrdiff_t>(a.shape(0));
         finish([&] { return cholesky(a.data(), n, tolerance, kept.data(), interrupt); });
@@ -38,7 +38,7 @@ void bind_cholesky(nb::module_& m) {
       "solve_each",
       [](nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> a, OutMatrix<double> x) {
         const std::size_t n = x.shape(1);
-        require(a.shape(0) == x.shape(0) && a.shape(1) == n && a.shape(2) == n, "a: a matrix a row of x");
+        require(a.shape(0) == x.shape(0) && a.shape(1) == n && a.shape(2) == n, "a: one matrix per row of x");
         Interrupt interrupt(interrupted);
         std::vector<double> l(n * n), scale(n);
         std::vector<std::uint8_t> kept(n);
@@ -56,12 +56,13 @@ void bind_cholesky(nb::module_& m) {
       "eigenvalues",
       [](OutMatrix<double> a, OutVector<double> values) {
         require(a.shape(0) == a.shape(1) && values.size() == a.shape(0) && a.shape(0) >= 1,
-                "a: square, values: one a row");
+                "a: square, values: one per row");
         Interrupt interrupt(interrupted);
         const auto n = static_cast<std::ptrdiff_t>(a.shape(0));
         finish([&] { return eigenvalues(a.data(), n, values.data(), interrupt); });
       },
-      nb::arg("a").noconvert(), nb::arg("values").noconvert(), "Of a symmetric matrix, which is overwritten; rising.");
+      nb::arg("a").noconvert(), nb::arg("values").noconvert(),
+      "Of a symmetric matrix, which is overwritten; in ascending order.");
 }
 
 // What solvers do with long vectors between two passes, on the calling thread: a BLAS would wake its own threads for
@@ -87,7 +88,7 @@ void bind_vectors(nb::module_& m) {
           for (std::ptrdiff_t c = 0; c < cols; ++c) row[c] -= sum / static_cast<double>(cols);
         }
       },
-      nb::arg("x").noconvert(), "Takes off every row its mean.");
+      nb::arg("x").noconvert(), "Subtracts from each row its mean.");
 }
 
 void bind_lasso(nb::module_& m) {

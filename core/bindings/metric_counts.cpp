@@ -47,8 +47,8 @@ void bind_metric_counts(nb::module_& m) {
       "cutoffs",
       [](Scores scores, Vector<std::uint8_t> positive, Vector<double> weights, int threads) {
         const auto n = static_cast<std::int64_t>(scores.size());
-        require(positive.size() == scores.size(), "positive: one a row");
-        require(weights.size() == scores.size(), "weights: one a row");
+        require(positive.size() == scores.size(), "positive: one per row");
+        require(weights.size() == scores.size(), "weights: one per row");
         counted("threads", threads, 1, most_threads);
         std::uint8_t largest = 0;
         for (std::int64_t i = 0; i < n; ++i) largest |= positive.data()[i];
@@ -83,8 +83,8 @@ void bind_metric_counts(nb::module_& m) {
          OutVector<double> weight, int threads) {
         const auto n = static_cast<std::int64_t>(scores.size());
         const int classes = counted("classes", wins.size(), 0, most_columns);
-        require(labels.size() == scores.size(), "labels: one a row");
-        require(!weights.is_valid() || weights.size() == scores.size(), "weights: one a row");
+        require(labels.size() == scores.size(), "labels: one per row");
+        require(!weights.is_valid() || weights.size() == scores.size(), "weights: one per row");
         require(weight.size() == wins.size() && one >= 0 && one < classes, "wins, weight, one");
         counted("threads", threads, 1, most_threads);
         require_labels(labels, classes);
@@ -99,7 +99,7 @@ void bind_metric_counts(nb::module_& m) {
   m.def(
       "areas",
       [](Vector<double> tp, Vector<double> fp, double beta) {
-        require(tp.size() == fp.size(), "tp, fp: one a cut-off");
+        require(tp.size() == fp.size(), "tp, fp: one per cut-off");
         nb::gil_scoped_release free;
         const Areas a = areas_of(tp.data(), fp.data(), static_cast<std::int64_t>(tp.size()), beta * beta);
         return std::make_tuple(a.roc, a.average_precision, a.precision_recall, a.best_f, a.best);
@@ -108,18 +108,19 @@ void bind_metric_counts(nb::module_& m) {
       "Areas times the weights they are to be divided by, the highest F-beta and its first place.");
   m.def(
       "count_pairs",
-      [](Vector<std::int32_t> truth, Vector<std::int32_t> said, Vector<double> weights, OutMatrix<double> counts) {
-        const auto n = static_cast<std::int64_t>(truth.size()), classes = static_cast<std::int64_t>(counts.shape(0));
-        require(said.size() == truth.size(), "said: one a row");
-        require(!weights.is_valid() || weights.size() == truth.size(), "weights: one a row");
+      [](Vector<std::int32_t> actual, Vector<std::int32_t> predicted, Vector<double> weights,
+         OutMatrix<double> counts) {
+        const auto n = static_cast<std::int64_t>(actual.size()), classes = static_cast<std::int64_t>(counts.shape(0));
+        require(predicted.size() == actual.size(), "predicted: one per row");
+        require(!weights.is_valid() || weights.size() == actual.size(), "weights: one per row");
         require(counts.shape(1) == counts.shape(0), "counts: classes x classes");
-        require_labels(truth, classes);
-        require_labels(said, classes);
+        require_labels(actual, classes);
+        require_labels(predicted, classes);
         nb::gil_scoped_release free;
-        count_pairs(counts.data(), truth.data(), said.data(), weights.is_valid() ? weights.data() : nullptr, n,
+        count_pairs(counts.data(), actual.data(), predicted.data(), weights.is_valid() ? weights.data() : nullptr, n,
                     classes);
       },
-      nb::arg("truth"), nb::arg("said"), nb::arg("weights").none(), nb::arg("counts").noconvert());
+      nb::arg("actual"), nb::arg("predicted"), nb::arg("weights").none(), nb::arg("counts").noconvert());
 }
 
 }  // namespace linnet::inline LINNET_ISA

@@ -31,11 +31,12 @@ NB_MODULE(LINNET_MODULE, m) {
   m.attr("isa") = LINNET_TEXT(LINNET_ISA);
   m.attr("compiler") = compiler;
   m.attr("vector_bytes") = vector_bytes;
+  m.attr("has_fma") = has_fma;
 #ifdef NDEBUG  // a model that is alive when Python ends is no news to users
   nb::set_leak_warnings(false);
 #endif
 
-  m.def("supported", &supported_isas, "The instruction sets this processor can run, in rising order.");
+  m.def("supported", &supported_isas, "The instruction sets this processor can run, the best last.");
 
   bind_heads(m);
   bind_network(m);

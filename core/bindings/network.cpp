@@ -24,12 +24,12 @@ CustomLoss custom_loss(nb::object function) {
     nb::gil_scoped_acquire lock;
     const std::size_t shape[2] = {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)};
     using In = nb::ndarray<nb::numpy, const double, nb::ndim<2>>;
-    const auto answer = nb::cast<nb::tuple>(
+    const auto result = nb::cast<nb::tuple>(
         (*held)(nb::cast(In(z, 2, shape), nb::rv_policy::copy), nb::cast(In(t, 2, shape), nb::rv_policy::copy)));
-    const auto losses = nb::cast<Vector<double>>(answer[0]);
-    const auto slopes = nb::cast<Matrix<double>>(answer[1]);
+    const auto losses = nb::cast<Vector<double>>(result[0]);
+    const auto slopes = nb::cast<Matrix<double>>(result[1]);
     require(losses.size() == shape[0] && slopes.shape(0) == shape[0] && slopes.shape(1) == shape[1],
-            "a custom loss gives one number a row, and a slope for each output");
+            "a custom loss gives one number per row, and a slope for each output");
     std::copy_n(losses.data(), losses.size(), loss);
     std::copy_n(slopes.data(), slopes.size(), dz);
   };

@@ -16,11 +16,11 @@ struct PyTargets {
 
   Targets<T> targets(const Network& net, std::int64_t rows) const {
     require(labels.is_valid() != values.is_valid(), "give labels or values");
-    if (weights.is_valid()) require(is_long(weights, rows), "weights: one a row");
+    if (weights.is_valid()) require(is_long(weights, rows), "weights: one per row");
     if (offset.is_valid()) require(is_shaped(offset, rows, net.outputs()), "offset: rows x outputs");
     require(!is_external(net.head) || values.is_valid(), "a custom loss takes values");
     if (labels.is_valid()) {
-      require(is_long(labels, rows), "labels: one a row");
+      require(is_long(labels, rows), "labels: one per row");
       return {labels.data(), nullptr};
     }
     require(is_shaped(values, rows, net.outputs()), "values: rows x outputs");

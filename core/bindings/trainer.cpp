@@ -86,7 +86,7 @@ void bind(nb::module_& m, const char* name) {
           "run",
           [](PyTrainer<T>& self, Vector<double> rates, double seconds, int threads) {
             const InUse::Turn turn(self.in_use);
-            require(self.x && std::cmp_greater_equal(rates.size(), self.trainer.steps()), "rates: one a step");
+            require(self.x && std::cmp_greater_equal(rates.size(), self.trainer.steps()), "rates: one per step");
             counted("threads", threads, 1, most_threads);
             Interrupt interrupt(interrupted);
             Progress progress;

@@ -24,7 +24,7 @@ struct SparseRows {
 
 // Whether some row names a column twice.
 inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
-  std::vector<std::int64_t> last;  // the row that named a column last, of those whose columns do not rise
+  std::vector<std::int64_t> last;  // the row that named a column last, of those whose columns do not ascend
   auto look = [&](const auto* column) {
     for (std::int64_t r = 0; r < rows; ++r) {
       bool rises = true;
@@ -40,7 +40,7 @@ inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
                        : look(static_cast<const std::int32_t*>(x.column));
 }
 
-// A code 0 .. levels - 1 a row, in as few bytes as hold it; any other has no effect.
+// One code 0 .. levels - 1 per row, in as few bytes as hold it; any other value has no effect.
 struct CodeColumn {
   const void* code = nullptr;  // int8, int16 or int32
   int bytes = 4;
@@ -68,16 +68,17 @@ struct Columns {
   SparseRows sparse;
   std::vector<CodeColumn> codes;
   int dense_cols = 0, sparse_cols = 0;  // sparse_cols: those of the sparse matrix and all levels
-  double entries_per_row = 0;           // what a row has on average that is not zero: see count_entries
+  double entries_per_row = 0;           // mean number of nonzero values per row: see count_entries
 
   int cols() const { return dense_cols + sparse_cols; }
 
-  // No row can have more that is not zero.
+  // No row can have more nonzero values.
   std::int64_t most_entries() const {
     return std::int64_t{dense_cols} + sparse.most_of_a_row + static_cast<std::int64_t>(codes.size());
   }
 
-  // Counts one of each column of codes, what the sparse matrix has, and of the tables what is not zero in some rows.
+  // Counts one for each column of codes, the entries of the sparse matrix, and the nonzero values in some rows of
+  // tables.
   void count_entries() {
     constexpr std::int64_t looked_at = 32;
     const std::int64_t some = std::min(rows, looked_at);
@@ -148,7 +149,7 @@ struct Columns {
 };
 
 // panels (rows [r0..r1)) = rows row(r) of a table, from column `begin` of the panels on, converted to T. `center`, one
-// a column, is taken off; nullptr: nothing.
+// per column, is subtracted; nullptr: nothing.
 template <class T, class S, class Center, class Row>
 void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, const S* data, Center center, Row row,
                 int r0, int r1) {

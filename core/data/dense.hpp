@@ -32,7 +32,7 @@ LINNET_INLINE void with_data(const Design& x, F&& f) {
   }
 }
 
-// Targets: one label a row, or one row of `outputs` values.
+// Targets: one label per row, or one row of `outputs` values.
 template <class T>
 struct Targets {
   const std::int32_t* labels = nullptr;
@@ -62,12 +62,12 @@ bool all_finite(const S* x, std::int64_t n) {
 template <class S>
 Cell first_nonfinite(const S* data, std::int64_t rows, std::int64_t cols, std::ptrdiff_t row_stride,
                      std::ptrdiff_t col_stride) {
-  // pieces at memory speed, of several rows where they lie one after the other; then look closer
+  // groups of rows at memory speed, of several rows where they are contiguous; then look closer
   constexpr std::int64_t piece = 4096;
-  const std::int64_t together =
+  const std::int64_t group =
       row_stride == cols ? std::max<std::int64_t>(1, piece / std::max<std::int64_t>(1, cols)) : 1;
-  for (std::int64_t first = 0; first < rows; first += together) {
-    const std::int64_t last = std::min(rows, first + together);
+  for (std::int64_t first = 0; first < rows; first += group) {
+    const std::int64_t last = std::min(rows, first + group);
     if (col_stride == 1 && all_finite(data + first * row_stride, (last - first) * cols)) continue;
     for (std::int64_t r = first; r < last; ++r)
       for (std::int64_t c = 0; c < cols; ++c)

@@ -18,14 +18,14 @@ struct Entry {
   T value;
 };
 
-// The entries of one row, in rising order of columns, in space that is kept for the next row.
+// The entries of one row, in ascending order of columns, in memory that is reused for the next row.
 template <class T>
 class RowEntries {
  public:
   const Entry<T>* begin() const { return space_.data(); }
   const Entry<T>* end() const { return space_.data() + count_; }
 
-  // How many lie in columns before this one.
+  // How many are in columns before this one.
   int before(int column) const {
     return static_cast<int>(
         std::lower_bound(begin(), end(), column, [](const Entry<T>& e, int c) { return e.column < c; }) - begin());
@@ -66,19 +66,19 @@ class RowEntries {
   }
 
  private:
-  // Where so many more can be put.
+  // Where so many more can be written.
   Entry<T>* room_for(std::size_t more) {
     if (space_.size() < count_ + more) space_.resize(std::max(2 * space_.size(), count_ + more));
     return space_.data() + count_;
   }
 
-  // What a row of a table has that is not zero.
+  // The nonzero values of a row of a table.
   template <class S>
   void list_table(int begin, const Design& table, const S* row) {
-    constexpr int together = 64;  // a bit each in a word: one loop for all that it finds
-    for (int c = 0; c < table.cols; c += together) {
-      const int last = std::min(table.cols, c + together);
-      Entry<T>* const from = room_for(together);
+    constexpr int group = 64;  // one bit each in a word: one loop over those that are set
+    for (int c = 0; c < table.cols; c += group) {
+      const int last = std::min(table.cols, c + group);
+      Entry<T>* const from = room_for(group);
       Entry<T>* to = from;
       int next = c;
       if constexpr (std::is_floating_point_v<S>) {
@@ -103,7 +103,7 @@ class RowEntries {
   std::size_t count_ = 0;
 };
 
-// The entries of a batch whose columns lie in one part of the inputs, by columns; inside a column in the order of rows.
+// The entries of a batch whose columns lie in one part of the inputs, by columns; within a column in the order of rows.
 template <class T>
 class ByColumn {
  public:

@@ -153,7 +153,7 @@ void activation_backward(T* d, const T* z, const T* h, std::ptrdiff_t count, Act
   });
 }
 
-// Softmax of `count` vectors, one row of the batch a lane: p_k = e^(z_k - max) / sum. Returns max and log(sum):
+// Softmax of `count` vectors, one row of the batch per lane: p_k = e^(z_k - max) / sum. Returns max and log(sum):
 // log-sum-exp is max + log(sum), without ever overflowing. The largest term is exactly 1 and is left out of the sum
 // until the end, so that log(sum) = log(1 + others) keeps its digits when the others are tiny. p may be z.
 template <class T>
@@ -182,7 +182,7 @@ LINNET_INLINE LogSum<T> softmax_lanes(T* p, const T* z, int count) {
   return {largest, log1p(others)};
 }
 
-// dz = J' dh with the full Jacobian J = diag(p) - p p': dz_k = p_k (dh_k - sum_j p_j dh_j). In place, a row a lane.
+// dz = J' dh with the full Jacobian J = diag(p) - p p': dz_k = p_k (dh_k - sum_j p_j dh_j). In place, one row per lane.
 template <class T>
 LINNET_INLINE void softmax_backward_lanes(T* d, const T* p, int count) {
   constexpr int V = lanes<T>;

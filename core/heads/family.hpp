@@ -33,7 +33,7 @@ LINNET_INLINE auto with_formulas(Head head, F&& f) {
   __builtin_unreachable();
 }
 
-// Whether the outputs of a row belong together.
+// Whether the loss of a row is not a sum over its outputs.
 inline bool is_joint(Head head) {
   return with_formulas<double>(head, [](const auto& formulas) { return formulas.joint; });
 }
@@ -93,8 +93,8 @@ LINNET_INLINE void mean_lanes(const Formulas& formulas, T* mean, const T* z, int
   }
 }
 
-// The second derivative of the loss of V rows, output by output; of the categorical head, whose outputs belong
-// together, the mean p: its curvature is diag(p) - p p'. `expected`: its mean over the head's distribution of t, which
+// The second derivative of the loss of V rows, output by output; of the categorical head, whose outputs are
+// joint, the mean p: its curvature is diag(p) - p p'. `expected`: its mean over the head's distribution of t, which
 // is also taken where the second derivative itself is not above zero.
 template <class T, class Formulas, class Target>
 LINNET_INLINE void curvature_lanes(const Formulas& formulas, T* out, const T* z, int outputs, Target&& target,

@@ -22,7 +22,7 @@
 // turns from squares to absolute values, or the quantile that is sought.
 //
 // A struct is made from q. Most heads take outputs one by one (ByOutput): vectors of V values of z and t. The
-// categorical head's outputs belong together: its functions take all of V rows, one row per lane.
+// categorical head's outputs are joint: its functions take all of them for V rows, one row per lane.
 #pragma once
 
 #include <limits>
@@ -39,7 +39,7 @@ struct LossAndSlope {
 // What most heads have in common.
 template <class T>
 struct ByOutput {
-  static constexpr bool joint = false;     // whether the outputs of a row belong together
+  static constexpr bool joint = false;     // whether the loss of a row is not a sum over its outputs
   static constexpr bool external = false;  // whether a CustomLoss computes it
   static constexpr T label_of_others = 0;  // t of the outputs that a label does not name
   Vec<T> mean(Vec<T> z) const { return z; }
@@ -197,7 +197,7 @@ struct Gamma : LogLink<T> {
   }
 };
 
-// e^(a z) x + e^((a-1) z) t y: the larger power times what is left of the sum, so that a large z never makes inf - inf.
+// e^(a z) x + e^((a-1) z) t y: the larger power times the rest of the sum, so that a large z never makes inf - inf.
 template <class T>
 struct TwoPowers {
   Vec<T> t, root, ratio;  // root: of the larger power, which may be too large for a number before t makes it small

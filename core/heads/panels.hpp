@@ -1,5 +1,5 @@
-// The head on panels: loss and dloss/dz of a chunk of rows, and what is read off the last layer. A row a lane: panels
-// are transposed V rows at a time into vectors that hold one output of V rows each.
+// The head on panels: loss and dloss/dz of a chunk of rows, and what is read off the last layer. Panels are
+// transposed V rows at a time into vectors that hold one output of V rows each: one row per lane.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ void store_lanes(T* panels, std::ptrdiff_t ld, T* block, int cols, int r) {
   for (int p = 0; p < panels_of<T>(cols); ++p) transpose_square(panels + (p * ld + r) * V, block + p * V * V);
 }
 
-// Calls work(block, r) for groups of V rows with the columns of `panels` as vectors, a row a lane; the block is written
-// back when work returns true.
+// Calls work(block, r) for groups of V rows with the columns of `panels` as vectors, one row per lane; the block is
+// written back when work returns true.
 template <class T, class Work>
 void for_lanes(const T* panels, std::ptrdiff_t ld, int cols, int r0, int r1, T* block, Work&& work) {
   constexpr int V = lanes<T>;

@@ -1,10 +1,10 @@
 // Symmetric positive semidefinite systems: a = l l', in the order given. A row whose pivot is nothing but rounding
-// depends on the rows before it: it is left out, and its unknown is zero.
+// depends on the rows before it: it is skipped, and its unknown is zero.
 //
 //   l_ij = (a_ij - sum over k < j of l_ik l_jk) / l_jj
 //
-// Blocks of columns are found from left to right. Most of the work, the part of the sum that lies in the blocks before,
-// is a product of panels (kernels/product.hpp). Every sum is one chain of multiply-adds in ascending order of k,
+// Blocks of columns are computed from left to right. Most of the work, the terms of the sum from earlier blocks, is a
+// product of panels (kernels/product.hpp). Every sum is one chain of multiply-adds in ascending order of k,
 // whatever the width of a vector and of a block.
 #pragma once
 
@@ -34,7 +34,7 @@ inline bool cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t
     if (interrupt.due()) return false;
     const int width = std::min(block, rows - start), panels = panels_of<double>(width), last = start + width;
     double* columns = l.get() + std::ptrdiff_t{start / V} * ld * V;
-    // what the blocks before take off: columns -= l (rows from start on) times l (the block's own rows)'
+    // subtract what earlier blocks contribute: columns -= l (rows from start on) times l (the block's own rows)'
     for (int q = 0; q < panels; ++q) {
       for (int k = 0; k < start; k += V) {
         double* to = turned.get() + (std::ptrdiff_t{q} * start + k) * V;
@@ -57,7 +57,7 @@ inline bool cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t
         element(start + i, start + j) = diagonal[j * block + i] = sum;
       }
     }
-    // the rows below, one a lane
+    // the rows below, one per lane
     for (int i = last; i < rows; i += V) {
       Vec<double> row[block];
       auto* x = reinterpret_cast<double*>(row);
@@ -78,13 +78,13 @@ inline bool cholesky(double* a, std::ptrdiff_t n, double tolerance, std::uint8_t
   return true;
 }
 
-// Each row of x (rows x n) becomes the solution of l l' x = x for the rows of l kept, zero for the others. Some rows of
-// x at a time go through l together, which is read from far once for all of them.
+// Each row of x (rows x n) becomes the solution of l l' x = x for the rows of l kept, zero for the others. A group of
+// rows of x shares one pass over l, which may be far away in memory.
 inline void cholesky_solve(const double* l, std::ptrdiff_t n, const std::uint8_t* kept, double* x,
                            std::ptrdiff_t rows) {
-  constexpr std::ptrdiff_t together = 16;
-  for (; rows > 0; rows -= together, x += together * n) {
-    const double* end = x + std::min(together, rows) * n;
+  constexpr std::ptrdiff_t group = 16;
+  for (; rows > 0; rows -= group, x += group * n) {
+    const double* end = x + std::min(group, rows) * n;
     for (std::ptrdiff_t i = 0; i < n; ++i)
       for (double* y = x; y < end; y += n) y[i] = kept[i] ? (y[i] - dot(l + i * n, y, i)) / l[i * n + i] : 0.0;
     for (std::ptrdiff_t i = n - 1; i >= 0; --i) {
@@ -97,8 +97,8 @@ inline void cholesky_solve(const double* l, std::ptrdiff_t n, const std::uint8_t
   }
 }
 
-// x (n) = the solution of a x = x, a (n x n) symmetric and positive definite, scaled to a diagonal of ones for it. What
-// has no pivot but rounding is zero. `l` (n x n), `scale` (n) and `kept` (n) are room for the work.
+// x (n) = the solution of a x = x, a (n x n) symmetric and positive definite, scaled to a diagonal of ones first.
+// Unknowns whose pivot is nothing but rounding are zero. `l` (n x n), `scale` (n) and `kept` (n) are room for the work.
 inline void cholesky_solve_scaled(const double* a, std::ptrdiff_t n, double* x, double* l, double* scale,
                                   std::uint8_t* kept) {
   constexpr double least_pivot = 1e-14;

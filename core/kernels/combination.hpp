@@ -1,5 +1,5 @@
-// A combination of columns, row by row, in about twice the precision of its numbers and rounded once at the end: what
-// is left of a column when others that nearly determine it are taken off has its digits only so.
+// A linear combination of columns, row by row, in about twice the precision of its numbers and rounded once at the end.
+// What remains of a column after subtracting others that nearly determine it has no digits left otherwise.
 //
 // A product is p = a b and its error fma(a, b, -p); a sum s = x + y has the error (x - (s - v)) + (y - v), v = s - x.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// out (rows) = factor of the last place + sum over columns of factor x; false when interrupted.
+// out (rows) = last factor + sum over columns of factor times x; false when interrupted.
 inline bool combination(const Columns& x, const double* factor, double* out, Interrupt& interrupt) {
   constexpr std::int64_t block = 256;  // rows
   double high[block], low[block];

@@ -1,7 +1,7 @@
 // Eigenvalues of a symmetric matrix, without vectors: reflections make it tridiagonal, rotations (implicit QL) make
-// that diagonal. A LAPACK's would depend on the BLAS below it; every sum here has one order.
+// that diagonal. LAPACK's results would depend on the BLAS below it; here each sum has one order.
 //
-// A reflection of row i, with u what is left of it and h = u'u / 2:    p = A u / h,  q = p - u (u'p) / 2h,
+// A reflection of row i, with u the rest of it and h = u'u / 2:    p = A u / h,  q = p - u (u'p) / 2h,
 // A becomes A - u q' - q u'. Of A only the lower triangle is kept.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Overwrites a (n x n, of which the lower triangle counts); `values` (n) in rising order. NaN throughout if a has
-// numbers that are not finite, or no end is found. False when interrupted.
+// Overwrites a (n x n, of which the lower triangle counts); `values` (n) in ascending order. All NaN if a has
+// values that are not finite, or the rotations do not converge. False when interrupted.
 inline bool eigenvalues(double* a, std::ptrdiff_t n, double* values, Interrupt& interrupt) {
   double largest = 0;
   bool finite = true;
@@ -28,7 +28,7 @@ inline bool eigenvalues(double* a, std::ptrdiff_t n, double* values, Interrupt& 
   }
   std::fill_n(values, n, finite ? 0.0 : std::numeric_limits<double>::quiet_NaN());
   if (!finite || largest == 0) return true;
-  const int exponent = std::ilogb(largest);  // scaled by a power of two, which rounds nothing, squares are numbers
+  const int exponent = std::ilogb(largest);  // scaled by a power of two, which rounds nothing, squares stay finite
   for (std::ptrdiff_t i = 0; i < n; ++i)
     for (std::ptrdiff_t j = 0; j <= i; ++j) a[i * n + j] = std::scalbn(a[i * n + j], -exponent);
 

@@ -53,7 +53,7 @@ inline int lasso_step(double* d, const double* h, const double* g, const double*
     if (interrupt.due()) return 0;
     if (gain <= tolerance) {
       if (all) return round;
-      all = true;  // nothing moves any more among those that are not zero: look at all once more
+      all = true;  // nothing moves any more among the nonzero ones: look at all once more
     } else {
       all = false;
     }

@@ -152,7 +152,7 @@ Cutoffs merge_cutoffs(const S* p, std::int64_t positives, const S* q, std::int64
   Cutoffs cutoffs(positives + negatives);
   std::int64_t i = 0, j = 0, count = 0;  // taken so far, from the highest down
   S last{};
-  auto take = [&](S score) {  // without branches: which of the two comes next cannot be foretold
+  auto take = [&](S score) {  // without branches: which of the two comes next cannot be predicted
     count += (count == 0) | (score != last);
     last = score;
     cutoffs.set(count - 1, static_cast<double>(score + S{0}), static_cast<double>(i), static_cast<double>(j));
@@ -249,21 +249,21 @@ inline Areas areas_of(const double* tp, const double* fp, std::int64_t n, double
   return sums;
 }
 
-// counts (classes x classes) += 1 or the weight for each row, at [true][predicted].
+// counts (classes x classes) += 1 or the weight for each row, at [actual][predicted].
 template <class T>
-void count_pairs(T* counts, const std::int32_t* truth, const std::int32_t* said, const double* weights, std::int64_t n,
-                 std::int64_t classes) {
+void count_pairs(T* counts, const std::int32_t* actual, const std::int32_t* predicted, const double* weights,
+                 std::int64_t n, std::int64_t classes) {
   if (weights) {
-    for (std::int64_t i = 0; i < n; ++i) counts[truth[i] * classes + said[i]] += static_cast<T>(weights[i]);
+    for (std::int64_t i = 0; i < n; ++i) counts[actual[i] * classes + predicted[i]] += static_cast<T>(weights[i]);
     return;
   }
   constexpr int lanes = 4;  // the same cell twice in a row would wait for itself
   if (classes * classes > 4096) {
-    for (std::int64_t i = 0; i < n; ++i) counts[truth[i] * classes + said[i]] += 1;
+    for (std::int64_t i = 0; i < n; ++i) counts[actual[i] * classes + predicted[i]] += 1;
     return;
   }
   std::vector<T> apart(static_cast<std::size_t>(lanes * classes * classes));
-  for (std::int64_t i = 0; i < n; ++i) apart[(truth[i] * classes + said[i]) * lanes + i % lanes] += 1;
+  for (std::int64_t i = 0; i < n; ++i) apart[(actual[i] * classes + predicted[i]) * lanes + i % lanes] += 1;
   for (std::int64_t c = 0; c < classes * classes; ++c)
     for (int lane = 0; lane < lanes; ++lane) counts[c] += apart[c * lanes + lane];
 }

@@ -6,9 +6,9 @@
 //   narrow_gradient, narrow_panels_gradient    g[o][i] = sum_b d[b][o] x[b][i]
 //   narrow_panels_backward                   d[b][i] = sum_o dz[b][o] w[o][i]
 //
-// Weights lie as outputs x inputs, every row padded with zeros to whole lines (64 bytes). z and d are in panels (see
-// kernels/product.hpp). A sum over inputs is kept in one partial sum per lane of a line and folded by halves at the
-// end, so that its value does not depend on the vector width.
+// Weights are stored as outputs x inputs, each row padded with zeros to whole lines (64 bytes). z and d are in panels
+// (see kernels/product.hpp). A sum over inputs is kept in one partial sum per lane of a line and folded by halves at
+// the end, so that its value does not depend on the vector width.
 #pragma once
 
 #include <cstring>
@@ -98,7 +98,7 @@ LINNET_INLINE void narrow_forward_tile(T* sums, int sums_ld, const T* const* x, 
       for (int n = 0; n < N; ++n) store(sums + (r * sums_ld + c) * L + n * V, sum[r][c][n]);
 }
 
-// Folds V vectors of partial sums into a vector of their sums, one a lane: lane i + lane i + n/2, again and again, as
+// Folds V vectors of partial sums into a vector of their sums, one per lane: lane i + lane i + n/2, again and again, as
 // `fold` does.
 template <int D, int N, class V>
 LINNET_INLINE V fold_all(V* m) {
@@ -162,8 +162,8 @@ LINNET_INLINE Vec<T> narrow_forward_row(const T* x, const T* w, std::ptrdiff_t w
   return fold_all<V / 2, V>(folded);
 }
 
-// Over the inputs of a block. x: one pointer a row of the batch. Blocks of rows and inputs are such that a block of w
-// stays in L1. `onto`: the sum is added to what is in z.
+// Over the inputs of a block. x: one pointer per row of the batch. Blocks of rows and inputs are such that a block of
+// w stays in L1. `onto`: the sum is added to what is in z.
 template <class T>
 void narrow_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* packed, NarrowBlock weights, const T* bias,
                     int outputs, int r0, int r1, bool onto = false) {
@@ -322,7 +322,7 @@ void narrow_panels_forward(T* z, std::ptrdiff_t z_ld, const T* x, std::ptrdiff_t
 }
 
 // d (panels of the layer below) = sum_o dz[b][o] w[o][..], kept where `mask`, a matrix like d, is above 0; null: all.
-// dz has as many rows a panel.
+// dz has as many rows per panel.
 template <class T, int C>
 LINNET_INLINE void narrow_panels_backward_tile(T* d, const T* mask, std::ptrdiff_t d_ld, const T* dz, const T* w,
                                                std::ptrdiff_t w_ld, int panels, int r0, int r1) {

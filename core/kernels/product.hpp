@@ -74,7 +74,7 @@ LINNET_INLINE void product_tile(T* z, std::ptrdiff_t z_ld, const T* init, std::p
   };
   const int whole = depth / V * V;
   for (int k = 0; k < whole; k += V, a += a_ld * V) {
-    // From panel to panel is a step too long for the processor to foresee.
+    // The step from panel to panel is too long for the processor to prefetch by itself.
     for (int i = 0; i < R * V; i += cache_line / static_cast<int>(sizeof(T))) __builtin_prefetch(a + 2 * a_ld * V + i);
 #pragma GCC unroll 4
     for (int lane = 0; lane < V; ++lane, w += V) step(a + lane, w);
@@ -124,7 +124,7 @@ LINNET_INLINE void in_pieces(int first, int last, F&& f) {
 constexpr int product_rows = 256;  // rows of a block of a, which stays in L2
 
 // z[r0..r1) x panels [p0..p1) = start + a w, start one row of panels (the bias) or zero when null; with `onto`, what is
-// in z. a: rows x depth, w: depth x cols (w_ld rows a panel), all in panels.
+// in z. a: rows x depth, w: depth x cols (w_ld rows per panel), all in panels.
 template <class T>
 void product(T* z, std::ptrdiff_t z_ld, const T* start, std::ptrdiff_t start_ld, const T* a, std::ptrdiff_t a_ld,
              const T* w, std::ptrdiff_t w_ld, int depth, int r0, int r1, int p0, int p1, bool onto = false,
@@ -198,7 +198,7 @@ LINNET_INLINE void outer_tile(T* g, std::ptrdiff_t g_ld, const T* a, const T* d,
 }
 
 // g (rows 0..count) = sum_b a[b][i0 + row] d[b][..] for `panels` <= Tile::panels panels of d; i0 a multiple of V.
-// `meanwhile` is called once a row and tile.
+// `meanwhile` is called once per row and tile.
 template <class T>
 void outer_product(T* g, std::ptrdiff_t g_ld, const T* a, std::ptrdiff_t a_ld, const T* d, std::ptrdiff_t d_ld,
                    int batch, int i0, int count, int panels, bool onto, auto&& meanwhile) {

@@ -1,14 +1,14 @@
-// out = X S X' u for a sparse matrix X with few rows and very many columns, S diagonal: what moves a solver that seeks
-// weights among combinations of the rows.
+// out = X S X' u for a sparse matrix X with few rows and very many columns, S diagonal: the step of a solver that seeks
+// its weights among the combinations of rows.
 //
 // X is kept once more, by columns, with two bytes for a row's number and four for a value: half the size of the matrix
 // itself. So values are rounded to single precision (sums are not), and a solver that wants more digits takes them from
-// the matrix: see fit/row_space.py. A column is read once: its product with u, and right away its share of the result,
-// so that all random access is to pairs of numbers, one a row. Columns with a single entry, which is most of them in a
-// matrix of words, only add to the diagonal of X S X'.
+// the matrix: see fit/solvers/dual_sparse.py. A column is read once: its product with u, and right away its share of
+// the result, so that all random access is to pairs of numbers, one per row. Columns with a single entry, which is most
+// of them in a matrix of words, only add to the diagonal of X S X'.
 //
-// Columns are cut into parts, a partial sum each, as the shape of the problem says, and these are added in order: the
-// same bytes for any number of threads.
+// Columns are cut into parts by the shape of the problem alone, each with a partial sum, and these are added in order:
+// the same bytes for any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class RowProducts {
  public:
   static constexpr std::int64_t most_rows = 1 << 16, most_entries = (std::int64_t{1} << 31) - 1;
 
-  // x names no column twice in a row; `penalty`: the diagonal of the inverse of S, one a column. Nothing of both is
+  // x names no column twice in a row; `penalty`: the diagonal of the inverse of S, one per column. Neither is
   // needed afterwards.
   RowProducts(const Columns& x, const double* penalty, int threads)
       : rows_(x.rows), threads_(threads), diagonal_(x.rows) {

@@ -19,7 +19,7 @@ double Pass<T>::work_of(const LayerLayout<T>& layer) const {
   return (layer.inputs + begin) * (panels + 1) * (rows + update);
 }
 
-// Inputs of every layer cut into threads_ parts of equal work.
+// The inputs of each layer, cut into threads_ parts of equal work.
 template <class T>
 void Pass<T>::plan_gradient() {
   owned_.assign(threads_, std::vector<Part>(net_.layers.size()));

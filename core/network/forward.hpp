@@ -1,6 +1,6 @@
 // The way forward through a network (network/pass.hpp): rows into the first layer, from layer to layer, and the head.
-// `inline`, as what stands in a class is: the compiler weighs these small functions by it, at every step of a small
-// net.
+// `inline`, as if defined in the class: the compiler inlines these small functions for it, which shows in each step of
+// a small network.
 #pragma once
 
 #include "network/pass.hpp"

@@ -1,5 +1,5 @@
 // Where the sums of a gradient go as they are computed (Pass::gradient): into the update of the parameters, or into an
-// array of sums. A sink is told of pieces of neighbouring parameters, and says by a few members what else it can use.
+// array of sums. A sink takes pieces of neighbouring parameters; a few members say what else it can use.
 #pragma once
 
 #include <concepts>
@@ -23,12 +23,11 @@ struct PlainSink {
 // sink(layer, at, sums, count, bias)   the gradient sums of `count` neighbouring parameters from place `at` of packed
 // sink.takes_row()                     in a batch of one row a narrow layer's gradient is a multiple of that row: it
 // then sink.row(block, first, count, outputs, inputs, factor)   gets the row and factor(output) instead of the products
-// sink.skips_zeros()                   of rows that are mostly zero, pieces that are all zero may be left out
+// sink.skips_zeros()                   of rows that are mostly zero, pieces that are all zero may be skipped
 // sink.cut_short()                     nothing more is wanted
 // sink.prefetch(at, count)             the piece that comes next
-// sink.in_place                        the sums of a dense layer are to be written, or with sink.onto added, to
-// sink.sums,
-//                                      which lies as packed does
+// sink.in_place                        the sums of a dense layer are written to sink.sums, or added with sink.onto;
+//                                      it has the layout of packed
 template <class Sink, class T>
 concept GradientSink =
     requires(const Sink& sink, const T* sums, const NarrowBlock& block, T (*factor)(int), std::ptrdiff_t at, int n) {

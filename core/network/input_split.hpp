@@ -16,10 +16,10 @@ void Pass<T>::run_split(Team& team, int rank, const T* packed, const Batch<T>& b
   mode.position -= static_cast<std::uint64_t>(rows.first);
   enter(own, mode, rows.first, rows.last);
   std::copy(rows_.begin() + rows.first, rows_.begin() + rows.last, next_.begin() + rows.first);
-  for (int half = 0; half < 2; ++half)
-    if (threads_ == 1 || half == rank)
-      narrow_forward(split_sums_[half].get(), ld_, rows_.data() + rows.first, packed, place.block(half),
-                     half == 1 ? packed + place.biases() : nullptr, layer.outputs, 0, batch.rows);
+  for (int part = 0; part < 2; ++part)
+    if (threads_ == 1 || part == rank)
+      narrow_forward(split_sums_[part].get(), ld_, rows_.data() + rows.first, packed, place.block(part),
+                     part == 1 ? packed + place.biases() : nullptr, layer.outputs, 0, batch.rows);
   team.barrier();
   for (int p = 0; p < panels.last; ++p) {
     const std::ptrdiff_t from = p * ld_ * lanes<T>, to = from + std::ptrdiff_t{rows.first} * lanes<T>;

@@ -10,7 +10,7 @@
 namespace linnet::inline LINNET_ISA {
 
 // Where the parameters of one layer lie in `packed`:
-//   in panels (kernels/product.hpp): inputs + 1 rows a panel, the last row the biases;
+//   in panels (kernels/product.hpp): inputs + 1 rows per panel, the last row the biases;
 //   narrow (kernels/narrow.hpp): a block of all inputs, or one each of the inputs before and from `cut` on, then one
 //   row of biases.
 // Padding is zero and stays zero.
@@ -39,10 +39,10 @@ struct LayerLayout {
   }
 };
 
-// Inputs whose gradient is handed over together.
+// Inputs whose gradient is handed over at a time.
 constexpr int gradient_rows = 32, narrow_gradient_inputs = 128;
 
-// Neighbouring parameters of one kind: of one output, or of `outputs` that take turns. Sums over theta are made by
+// Neighbouring parameters of one kind: of one output, or of `outputs` interleaved ones. Sums over theta are made by
 // output, so that the width of a vector does not matter.
 struct Segment {
   int layer;
@@ -82,8 +82,8 @@ struct Layout {
   static constexpr int least_split_rows = 16, most_split_rows = 127;
 
   // Where the inputs of a narrow first layer are cut in two, if it has many and does nearly all the work: two members
-  // of a team can then take one half each, forward and backward (Pass::run_split). Sums over the inputs are made by
-  // halves, whoever makes them.
+  // of a team can then take one part each, forward and backward (Pass::run_split). Sums over the inputs are made part
+  // by part, whoever makes them.
   static int middle(const Network& net) {
     const LayerSpec& first = net.layers.front();
     const int lines = Narrow<T>::padded(first.inputs) / Narrow<T>::line;
@@ -113,7 +113,7 @@ struct Layout {
     return all;
   }
 
-  // Visits every parameter as f(index in theta, index in packed), in an order that suits the cache.
+  // Visits each parameter as f(index in theta, index in packed), in an order that suits the cache.
   template <class F>
   void each(F&& f) const {
     constexpr int V = lanes<T>, rows = 64;

@@ -48,7 +48,7 @@ class Pass {
     constexpr int V = lanes<T>;
     threads = net.most_threads(threads);
     const int places = std::max(capacity, 2 * copy_rows_);  // for rows
-    // an odd number of cache lines a panel, so that panels do not fall on the same cache sets
+    // an odd number of cache lines per panel, so that panels do not fall on the same cache sets
     ld_ = (places + V - 1) / V * V + cache_line / vector_bytes;
     loss_ = Buffer<T>(ld_);
     auto matrix = [&](int cols) { return Buffer<T>(panels_of<T>(cols) * ld_ * V); };
@@ -60,7 +60,7 @@ class Pass {
       x_ = matrix(net.inputs());
     if (copy_rows_ > 0) {
       next_.resize(places);
-      for (Buffer<T>& half : split_sums_) half = matrix(net.layers.front().outputs);
+      for (Buffer<T>& part : split_sums_) part = matrix(net.layers.front().outputs);
     }
     std::ptrdiff_t transposed = 0;
     int widest = 0;
@@ -80,7 +80,7 @@ class Pass {
       all_inputs_.push_back({0, layer.inputs});
       if (layer.size * sizeof(T) > 131072 && !layer.narrow && !sums_apart_) rows_by_thread_ = false;
     }
-    if (is_external(net.head)) rows_by_thread_ = false;  // one call a chunk
+    if (is_external(net.head)) rows_by_thread_ = false;  // one call per chunk
     if (!rows_by_thread_) transposed = slab_panels * Tile<T>::depth_block * V;
     for (int rank = 0; rank < threads; ++rank) {
       transposed_.emplace_back(transposed);
@@ -125,9 +125,9 @@ class Pass {
   int blocks(int rows) const { return sums_apart_ && rows >= 2 * row_block ? (rows + row_block - 1) / row_block : 1; }
   static Part block(int rows, int b, int blocks) { return part_of(rows, 16, b, blocks); }
 
-  // Whether two members take one half each of a narrow first layer's inputs, for all rows of the chunk: neither ever
-  // reads the other's weights, and each reads its half of a row only. A matter of time alone: a larger team has no use
-  // for halves, of which most of its members would get none.
+  // Whether two members split the inputs of a narrow first layer between them, for all rows of the chunk: neither ever
+  // reads the other's weights, and each reads its part of a row only. A matter of speed alone: most members of a larger
+  // team would get no part.
   bool splits_inputs(int rows) const {
     return copy_rows_ > 0 && threads_ <= 2 && rows >= Layout<T>::least_split_rows && rows <= Layout<T>::most_split_rows;
   }
@@ -148,9 +148,9 @@ class Pass {
     run_above(rank, packed, batch, mode, fitted, rows);
   }
 
-  // Forward and backward for a chunk of which members take halves: they do all that comes after the sums of the first
-  // layer for themselves, on copies of the rows' numbers, which takes less time than to wait for each other. Each is
-  // free to update its half after it; other layers may be updated behind a barrier only.
+  // Forward and backward for a chunk whose inputs are split: each member does all that comes after the sums of the
+  // first layer for itself, on its own copy of the rows' values, which takes less time than waiting for the other.
+  // Afterwards each may update its part of the first layer at once; other layers only behind a barrier.
   void run_split(Team& team, int rank, const T* packed, const Batch<T>& batch, PassMode mode, T* fitted);
 
   // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
@@ -234,8 +234,8 @@ class Pass {
   }
 
  private:
-  static constexpr int row_block = 64;                     // rows that pass a small network together
-  static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed together
+  static constexpr int row_block = 64;                     // rows that pass through a small network at a time
+  static constexpr int slab_panels = 4 * Tile<T>::panels;  // of W', transposed at a time
 
   bool narrow() const { return layout_.layers.front().narrow; }
 
@@ -274,7 +274,7 @@ class Pass {
   T* transposed_of(int rank, int l) const { return transposed_[rank].get() + transposed_offset_[l]; }
 
   // The rows and panels of layer l's outputs that a member of a large network takes: all rows of some columns, or all
-  // columns of some rows where columns are few or belong together.
+  // columns of some rows where columns are few or joint.
   std::pair<Part, Part> share(int rows, int l, int rank) const {
     const int panels = panels_of<T>(net_.layers[l].outputs);
     const bool by_rows = is_joint(net_.layers[l].activation) || layout_.layers[l].narrow;
@@ -308,7 +308,7 @@ class Pass {
   const Layout<T> layout_;
   const int capacity_;
   const bool by_entries_;
-  const double filled_;    // part of the values that are not zero
+  const double filled_;    // fraction of values that are not zero
   const bool sums_apart_;  // see blocks
   const int copy_rows_;    // of a member's own copy, 0: there are none
   int threads_ = 0;
@@ -319,15 +319,15 @@ class Pass {
   std::vector<const T*> rows_;                        // of a narrow first layer: where each row of the chunk lies
   std::vector<T> converted_;                          // ... when the user's table has another type
   std::vector<const T*> next_;                        // ... of the next chunk: see run_split
-  Buffer<T> split_sums_[2];                           // sums of the first layer's halves
-  std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: a row each
-  std::vector<ByColumn<T>> by_column_;                // a thread each
+  Buffer<T> split_sums_[2];                           // sums over the parts of the input split
+  std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: one per row
+  std::vector<ByColumn<T>> by_column_;                // one per thread
   std::vector<int> begins_;                           // [row][thread] how many entries lie before owned_
-  std::vector<Buffer<T>> z_, h_, d_, dropped_;        // a layer each
-  std::vector<Buffer<T>> transposed_, lanes_, tile_;  // a thread each
+  std::vector<Buffer<T>> z_, h_, d_, dropped_;        // one per layer
+  std::vector<Buffer<T>> transposed_, lanes_, tile_;  // one per thread
   std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates
-  std::vector<std::vector<Part>> owned_split_;        // the same of two threads that take halves
-  std::vector<Part> all_inputs_;                      // a layer each
+  std::vector<std::vector<Part>> owned_split_;        // the same for the input split
+  std::vector<Part> all_inputs_;                      // one per layer
 };
 
 }  // namespace linnet::inline LINNET_ISA

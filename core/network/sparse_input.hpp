@@ -6,7 +6,7 @@
 //   entries_gradient        g[i][o] = sum over entries of column i of value d[b][o]
 //   narrow_entries_gradient   the same for a narrow layer
 //
-// Sums run in the order of the dense kernels, and a zero changes none of them: the results are theirs, bit by bit.
+// Sums run in the order of the dense kernels, and a zero changes none of them: the results are the same bits.
 #pragma once
 
 #include "data/entries.hpp"
@@ -68,7 +68,7 @@ void narrow_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows
   }
 }
 
-constexpr int entry_panels = 4;  // of d, read together: those of a batch stay in the first caches
+constexpr int entry_panels = 4;  // of d, read at a time: those of a batch stay in L1 and L2
 
 // g (C panels, g_ld rows apart; one row of each) = those of a column.
 template <class T, int C>
@@ -113,7 +113,7 @@ void gradient_of_entries(const LayerLayout<T>& place, const RowEntries<T>* rows,
     return;
   }
   const bool skips_zeros = sink.skips_zeros();
-  // few inputs together where that leaves out zeros
+  // few inputs at a time where that skips zeros
   const int narrow_block = skips_zeros ? Narrow<T>::line : narrow_gradient_inputs;
   const int block = place.narrow ? narrow_block : skips_zeros ? 4 : gradient_rows;
   const int panels = panels_of<T>(place.outputs);

@@ -1,11 +1,11 @@
 // A team of threads that work on the same step. A step of a small network takes some ten microseconds, so waiting means
-// spinning first; then giving way to whoever wants the core (it may be the very thread that is waited for); and only
+// spinning first; then yielding to whoever wants the core (it may be the very thread that is waited for); and only
 // after a millisecond sleeping. Between two runs the members wait the same way, so an epoch of two milliseconds finds
 // them awake, and nothing spins while Python thinks.
 //
-// Where others want the cores as well, that is the wrong way: who spins keeps from running whom it waits for, and who
-// gives way stands at the end of the queue. There all teams of the process go to sleep soon: a sleeper that is woken
-// goes first.
+// Where others want the cores as well, that is the wrong way: a thread that spins keeps the one it waits for from
+// running, and one that yields goes to the end of the queue. There all teams of the process go to sleep soon: a sleeper
+// that is woken goes first.
 #pragma once
 
 #include <unistd.h>
@@ -38,7 +38,7 @@ inline void spin_pause() {
 }
 
 // Whether there are more threads than cores: members of the teams of this process, or others' threads, which show when
-// a member that gives way is away for long.
+// a member that yields is away for long.
 class Crowd {
  public:
   bool here() const {
@@ -133,7 +133,7 @@ class alignas(cache_line) Awaited {
     if (enough(load())) return;
     sleepers_.fetch_add(1);
     for (Number now; !enough(now = value_.load());) {
-#if defined(__linux__)  // the library's own wait gives way several times first
+#if defined(__linux__)  // the library's own wait yields several times first
       syscall(SYS_futex, word(), FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(now), nullptr, nullptr, 0);
 #else
       value_.wait(now);
@@ -188,7 +188,7 @@ class Team {
     crowd.add(-size_);
   }
 
-  // Waits until every member is here. What a member wrote before is seen by all after.
+  // Waits until all members are here. What a member wrote before is visible to all afterwards.
   void barrier() {
     if (size_ == 1) return;
     const std::uint64_t members = static_cast<std::uint64_t>(size_);
@@ -305,8 +305,8 @@ class Team {
 // For tests: teams are as large as asked for, however little there is to do.
 inline std::atomic<bool> teams_of_any_size{false};
 
-// How many of `most` members pay for so many multiply-adds, or what takes as long. To call a member and to wait for it
-// takes as long as some ten thousand.
+// How many of `most` members pay off for so many multiply-adds, or work that takes as long. Calling a member and
+// waiting for it takes as long as some ten thousand.
 inline int members_for(double work, int most) {
   if (teams_of_any_size.load(std::memory_order_relaxed)) return most;
   return static_cast<int>(std::clamp(work / 150000, 1.0, static_cast<double>(std::max(1, most))));

@@ -182,7 +182,7 @@ LINNET_INLINE void update_by_row(T* const* w, const T* x, const T* factor, int c
     for (int n = 0; n < N; ++n) w[n][i] = fused(c[n], x[i], w[n][i]);
 }
 
-// sums[o] = Σ f(i) over the parameters of output o, in double: `outputs` of them that take turns, or of one alone, in
+// sums[o] = Σ f(i) over the parameters of output o, in double: of `outputs` interleaved outputs, or of one alone in
 // eight partial sums, as an addition waits for the one before it.
 template <int V, class F>
 LINNET_INLINE void sums_by_output(double* sums, std::ptrdiff_t count, int outputs, F&& f) {

@@ -32,14 +32,14 @@ struct Apply : PlainSink {
     }
   }
   bool cut_short() const { return large && interrupt->cut_short(rank); }
-  // factor(o): of output o, whose weights begin at block.at(o, first).
+  // factor(o) is that of output o, whose weights begin at block.at(o, first).
   void row(const NarrowBlock& block, int first, int count, int outputs, const T* x, auto&& factor) const {
-    constexpr int together = 5;
-    T* rows[together];
-    T factors[together];
+    constexpr int group = 5;
+    T* rows[group];
+    T factors[group];
     int n = 0;
     auto flush = [&] {
-      if (n > 0) with_constant<together>(n, [&](auto k) { update_by_row<k.value>(rows, x, factors, count, size); });
+      if (n > 0) with_constant<group>(n, [&](auto k) { update_by_row<k.value>(rows, x, factors, count, size); });
       n = 0;
     };
     for (int o = 0; o < outputs; ++o) {
@@ -47,7 +47,7 @@ struct Apply : PlainSink {
       if (of_output == T(0)) continue;  // a unit that was off leaves its weights alone
       rows[n] = w + block.at(o, first);
       factors[n++] = of_output;
-      if (n == together) flush();
+      if (n == group) flush();
     }
     flush();
   }
@@ -198,8 +198,8 @@ Progress Trainer<T>::run(const double* rates, double seconds, int threads, Inter
   return progress_;
 }
 
-// What every member of the team does until the epoch, the time or the patience with infinities is over. Between two
-// barriers members write to different places only; rank 0 alone keeps the books.
+// What each member of the team does until the epoch or the time is over, or the loss diverges. Between two barriers
+// members write to different places only; rank 0 alone keeps the books.
 template <class T>
 void Trainer<T>::member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt) {
   const double deadline = seconds_now() + seconds;
@@ -299,13 +299,12 @@ void Trainer<T>::member(Team& team, int rank, const double* rates, double second
   if (rank == 0) {
     updates_ = updates;
     chunk_ = chunk;
-    // the step in which the loss was lost counts as done, so that its number can be told
+    // the step in which the loss diverged counts as done, so that its number can be reported
     progress_.step = step + (progress_.diverged && chunk > 0);
   }
 }
 
-// The step of a batch whose gradient lies in sums_, a sum for each block: blocks are added by pairs, and the pairs in
-// their order.
+// The step of a batch whose gradient is in sums_, one sum per block: blocks are added in pairs, and the pairs in order.
 template <class T>
 void Trainer<T>::apply_sums(Team& team, int rank, StepSize<T> size, int blocks, bool one_chunk, double scale) {
   T* const w = packed_[0].get();

@@ -1,5 +1,5 @@
 // Stochastic training: an epoch in slices. A slice runs as many steps as fit in the time it is given and returns, so
-// that Python can show progress and hear Ctrl-C; where a slice ends never changes a result.
+// that Python can show progress and react to Ctrl-C; where a slice ends never changes a result.
 #pragma once
 
 #include <memory>
@@ -28,24 +28,23 @@ class Trainer {
   // Parameters and optimizer state (0: theta, from 1 on: the rule's arrays) in the user's order.
   void read(int array, T* out) const;
   void write(int array, const T* in);
-  bool finite() const;  // are all parameters?
+  bool finite() const;  // whether all parameters are
   int arrays() const { return optimizer_.states(); }
   std::int64_t steps() const { return progress_.steps; }
   std::int64_t updates() const { return updates_; }  // optimizer steps so far
   void set_updates(std::int64_t n) { updates_ = n; }
 
   // What to train on from the next begin_epoch on; the pointers must stay valid. The gradient of a step is scale / rows
-  // times the sum over its rows. What throws for want of memory changes nothing.
+  // times the sum over its rows. If memory runs out, it throws and changes nothing.
   void set_data(const Columns& x, const Targets<T>& t, const T* weights, const T* offset, bool shuffle, double scale);
   void forget_data();  // and all memory but the parameters and the state
-  void set_fitted(T* fitted) {
-    fitted_ = fitted;
-  }  // rows x outputs: takes each row's mean as it is trained on, or null
+  // rows x outputs: takes each row's mean as it is trained on; null: none wanted.
+  void set_fitted(T* fitted) { fitted_ = fitted; }
 
   void begin_epoch(std::int64_t epoch);
-  // rates: the learning rate of every step of the epoch. threads: those that the trainer was made for are used at most;
+  // rates: the learning rate of each step of the epoch. threads: at most those that the trainer was made for are used;
   // any number gives the same result. A step that is interrupted leaves no trace, unless it would take long to finish:
-  // then it may be done in part.
+  // then it may be partly done.
   Progress run(const double* rates, double seconds, int threads, Interrupt& interrupt);
 
  private:
@@ -79,7 +78,7 @@ class Trainer {
 
   std::int64_t epoch_ = 0, updates_ = 0;
   std::int64_t chunk_ = 0;  // of the current step
-  // what rank 0 writes in every step, away from what the others read
+  // what rank 0 writes in each step, away from what the others read
   alignas(cache_line) Progress progress_;
   alignas(cache_line) bool stop_ = false;
 };

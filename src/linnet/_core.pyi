@@ -17,6 +17,7 @@ _CustomLoss = Callable[[_Doubles, _Doubles], tuple[_Doubles, _Doubles]]
 isa: str
 compiler: str
 vector_bytes: int
+has_fma: bool
 
 def supported() -> list[str]: ...
 
@@ -258,5 +259,5 @@ def pairwise_wins(
 ) -> None: ...
 def areas(tp: _Doubles, fp: _Doubles, beta: float) -> tuple[float, float, float, float, int]: ...
 def count_pairs(
-    truth: NDArray[np.int32], said: NDArray[np.int32], weights: _Doubles | None, counts: _Doubles
+    actual: NDArray[np.int32], predicted: NDArray[np.int32], weights: _Doubles | None, counts: _Doubles
 ) -> None: ...

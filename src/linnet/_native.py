@@ -4,28 +4,31 @@ Every build holds the same functions. The environment variable LINNET_ISA asks f
 """
 
 import importlib
-import importlib.util
 import os
+import pkgutil
 from typing import TYPE_CHECKING
 
+import linnet
 from linnet.errors import ConfigError, unknown_name
 
 __all__ = ["built", "core", "isa", "supported", "usable"]
 
-_ISAS = ("generic", "v2", "v3", "v4")  # rising: a processor that runs one also runs those before it
+_PREFIX = "_core_"
 
 
 def _module(isa: str) -> str:
-    return f"linnet._core_{isa}"
+    return f"linnet.{_PREFIX}{isa}"
 
 
-built = tuple(isa for isa in _ISAS if importlib.util.find_spec(_module(isa)))
+_found = (each.name for each in pkgutil.iter_modules(linnet.__path__))
+built = tuple(sorted(name.removeprefix(_PREFIX) for name in _found if name.startswith(_PREFIX)))
 if not built:
     raise ImportError("linnet's native core is missing: install the package, for example with `pip install .`")
 
-# The lowest build answers for the processor, so that nothing is loaded that cannot run.
-supported = tuple(importlib.import_module(_module(built[0])).supported())
-usable = tuple(isa for isa in built if isa in supported)
+# The first by name runs wherever another one does (core/isas.txt) and answers for the processor, so that nothing is
+# loaded that cannot run.
+supported: tuple[str, ...] = tuple(importlib.import_module(_module(built[0])).supported())
+usable = tuple(isa for isa in supported if isa in built)  # the best last
 
 
 def _choose(wanted: str | None) -> str:
@@ -33,7 +36,7 @@ def _choose(wanted: str | None) -> str:
         raise ConfigError(f"no build of linnet's core runs on this processor: built for {', '.join(built)}")
     if not wanted:
         return usable[-1]
-    if wanted not in _ISAS:
+    if wanted not in built and wanted not in supported:
         raise unknown_name("LINNET_ISA", wanted, usable)
     if wanted not in usable:
         reason = "this processor cannot run it" if wanted in built else "linnet was built without it"

@@ -41,7 +41,7 @@ def plain_numbers(*shape: int) -> Array:
     return (((counter * np.uint64(2654435761)) >> np.uint64(7)) % np.uint64(128)).reshape(shape) / 64 - 1
 
 
-fused = pytest.mark.skipif(_native.isa not in ("v3", "v4"), reason="without fused multiply-add the last bits differ")
+fused = pytest.mark.skipif(not _native.core.has_fma, reason="without fused multiply-add the last bits differ")
 
 
 @fused

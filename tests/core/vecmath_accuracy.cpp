@@ -22,12 +22,6 @@ using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 template <class T>
 using Word = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-constexpr bool fused = true;
-#else
-constexpr bool fused = false;
-#endif
-
 // Bit patterns from a fixed stride visit all signs, exponents, infinities and NaNs; as few doubles among those lie
 // where the functions do something, evenly spread values follow.
 template <class T>
@@ -78,7 +72,7 @@ void check(const char* name, double bound, Function function, Reference referenc
       if (!checksum_only) worst = std::max(worst, ulps<T>(y[j], reference(static_cast<Wide<T>>(x[i + j]))));
     }
   }
-  if (!fused) bound = std::max(4.0, 2 * bound - 2);
+  if (!linnet::has_fma) bound = std::max(4.0, 2 * bound - 2);
   if (worst > bound) failed = true;
   if (!checksum_only) std::printf("%s %s %.3f\n", name, sizeof(T) == 4 ? "float" : "double", worst);
 }
