@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from linnet.report import Facts, facts_of, page, write_report
-from linnet.report.markup import cut, escape, name, number
+from linnet.report.markup import cut, escape, fixed, name, number
 from linnet.report.page import SECTIONS
 from linnet.report.section import Section, Shown, Subject
 from linnet.report.svg import tick_labels, ticks
@@ -180,10 +180,32 @@ def test_escape_leaves_no_markup() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (0.12345, "0.1235"), (-1234.5, "−1,234"), (1.5e9, "1.500e9"), (2e-7, "2.000e−7"), (float("nan"), "–")],
+    [
+        (0.0, "0"),
+        (0.12345, "0.1235"),
+        (-1234.5, "−1,235"),
+        (1.5e9, "1.500e9"),
+        (2e-7, "2.000e−7"),
+        (float("nan"), "–"),
+    ],
 )
 def test_numbers_are_readable(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_ties_are_rounded_as_the_script_does() -> None:
+    assert number(0.8125, 3) == fixed(0.8125, 3) == "0.813"
+    assert number(-0.8125, 3) == "−0.813"
+
+
+def test_epochs_are_whole_and_an_intercept_has_no_odds_ratio() -> None:
+    learning = page(facts("two classes", "mlp")).split('<section id="learning">')[1]
+    assert ">1.5<" not in learning.split("</section>")[0]
+    found = facts("two classes", "logistic").coefficients
+    (intercept,) = [row for row in found.rows if row.is_intercept]
+    cells = page(facts("two classes", "logistic")).split("<em>intercept</em>")[1].split("</tr>")[0]
+    assert number(intercept.value) in cells
+    assert cells.endswith('<td class="number">–</td>')
 
 
 @pytest.mark.parametrize(

@@ -199,12 +199,27 @@ def roc_auc_score(
     labels: object = None,
     pos_label: object = None,
 ) -> Any:
-    """Return the area under the ROC curve.
+    """Return the area under the ROC curve. It needs no probabilities: any scores do.
 
-    Two classes: that of the positive class (the greater one, unless `pos_label` or the label 1 decides); `max_fpr` for
-    `Cutoffs.partial_roc_auc`. Rows x classes: "ovr", each class against the rest, by class or averaged, see
-    `ClassCutoffs.averaged`; or "ovo", the mean over pairs of classes of both directions (Hand and Till), "macro" or
-    "weighted" by how many rows a pair has. Needs no probabilities: any scores do.
+    Parameters
+    ----------
+    y_true : array of one class per row, or rows x labels of 0 and 1
+        Actual classes.
+    y_score : array of one score per row, or rows x classes
+        Scores of the positive class, or of each class.
+    average : {"macro", "weighted", "micro", "samples", None}
+        Over classes, see `ClassCutoffs.averaged`; None: one area per class.
+    sample_weight : array of one weight per row, or None
+        A row of weight w counts as w rows.
+    max_fpr : float or None
+        Of two classes: the area up to this false positive rate, see `Cutoffs.partial_roc_auc`.
+    multi_class : {"ovr", "ovo"}
+        Of more classes: each against the rest, or the mean over pairs of classes of both directions (Hand and Till),
+        "macro" or "weighted" by how many rows a pair has.
+    labels : array or None
+        The classes of the columns, where y_true lacks some.
+    pos_label
+        Of two classes: the positive one; by default 1, or else the greater one.
     """
     if multi_class not in ("ovr", "ovo"):
         raise unknown_name("multi_class", multi_class, ("ovr", "ovo"))

@@ -90,7 +90,24 @@ def compare(
     """Compare two models by the paired bootstrap: both are measured on the same drawn rows.
 
     The interval of the difference is that of percentiles. The p-value is twice the smaller share of draws on either
-    side of zero, where one is added to the count of each side. Metrics and options are those of `interval`.
+    side of zero, where one is added to the count of each side.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As for `interval`.
+    y_true : array of one target per row
+        Actual classes or numbers.
+    predictions_a, predictions_b : array
+        The predictions of the two models, as the metric needs them.
+    level : float
+        The confidence that the interval of the difference has.
+    n_resamples : int
+        How often the bootstrap draws.
+    random_state : int, RandomState, Generator or None
+        For the draws.
+    **options
+        As for `interval`.
     """
     level = check_level(level)
     first = measure(metric, y_true, predictions_a, **options)

@@ -78,10 +78,31 @@ def interval(
 ) -> Interval:
     """Return a metric with its confidence interval.
 
-    `metric`: a name out of `linnet.evaluate.intervals.NAMES`, any F-beta such as "f2", or (for the bootstrap) one of
-    numbers such as "rmse", or a function of (y_true, predictions). Predictions are labels, scores ("roc_auc",
-    "average_precision", "pr_auc"), probabilities ("log_loss", "brier", "ece") or numbers, as the metric needs them.
+    Parameters
+    ----------
+    metric : str or callable
+        A name out of `linnet.evaluate.intervals.NAMES`, any F-beta such as "f2", or (for the bootstrap) one of numbers
+        such as "rmse", or a function of (y_true, predictions).
+    y_true : array of one target per row
+        Actual classes or numbers.
+    predictions : array
+        Labels, scores ("roc_auc", "average_precision", "pr_auc"), probabilities ("log_loss", "brier", "ece") or
+        numbers, as the metric needs them.
+    method : {"analytic", "bootstrap"}
+        See below.
+    level : float
+        The confidence that the interval has.
+    n_resamples : int
+        How often the bootstrap draws.
+    random_state : int, RandomState, Generator or None
+        For the bootstrap.
+    **options
+        `pos_label`; `sample_weight`: a row of weight w counts as w rows; `beta` of "f_beta"; `labels` and
+        `negative_class` of averages over classes; `average` ("macro", "weighted", "micro") and `multi_class` ("ovr",
+        "ovo") of areas of several classes; `costs` of "mean_cost"; `n_bins` of "ece".
 
+    Notes
+    -----
     "analytic":
 
     - proportions (accuracy, precision, recall, specificity, error rates, micro averages): Wilson's interval;
@@ -98,10 +119,6 @@ def interval(
 
     "bootstrap": percentiles over rows drawn with replacement; those of average precision lie somewhat high where
     positives are few, for rows drawn twice tie.
-
-    Options: `pos_label`; `sample_weight`: a row of weight w counts as w rows; `beta` of "f_beta"; `labels` and
-    `negative_class` of averages over classes; `average` ("macro", "weighted", "micro") and `multi_class` ("ovr", "ovo")
-    of areas of several classes; `costs` of "mean_cost"; `n_bins` of "ece".
     """
     level = check_level(level)
     prepared = measure(metric, y_true, predictions, **options)

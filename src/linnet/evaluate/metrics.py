@@ -221,7 +221,7 @@ _add(
     prepare=_of_losses("log_loss_measure"),
     reported=_CLASSES | Reported.COUNTS,  # means alone do not show how far counts spread around them
     of_distribution=True,
-    meaning="surprise at the actual class or count, −log of its predicted probability; 0 is perfect",
+    meaning="mean of −log of the predicted probability of the actual class or count; 0 is perfect",
     accumulator="ProbabilityAccumulator",
 )
 _add(
@@ -401,7 +401,7 @@ _add(
     "mae",
     mean_absolute_error,
     title="Mean absolute error",
-    meaning="mean distance, in units of the target",
+    meaning="mean of |actual − predicted|, in units of the target",
     aliases=["mean_absolute_error"],
 )
 _add(_ERROR, "r2", r2, greater_is_better=True, title="R²", meaning="share of the variance that is explained")

@@ -66,6 +66,27 @@ def report(
 
     One score per row, or the two columns of `predict_proba`: positive is predicted from `threshold` on; by default 0.5
     if all scores lie in [0, 1], else 0. Three columns or more: the class of the highest score is predicted.
+
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    y_score : array of one score per row, or rows x classes
+        Scores of any library.
+    threshold : float or None
+        From which score on positive is predicted.
+    beta : float
+        Of F-beta: how many times as much recall counts as precision.
+    pos_label
+        The positive one of two classes; by default 1.
+    negative_class
+        A class that means "nothing", left out of averages; see `Confusion.scores`.
+    labels : array or None
+        The classes of the columns, where y_true lacks some.
+    sample_weight : array of one weight per row, or None
+        A row of weight w counts as w rows.
+    zero_division : {0, 1, NaN, "warn", "raise"}
+        The value of what is 0 / 0; see `precision_recall_fscore_support`.
     """
     if is_table(y_true, y_score):
         if threshold is not None:

@@ -215,6 +215,19 @@ def best_threshold(
     """Return the threshold that serves the objective best on these rows: a development set, or out-of-fold scores.
 
     Scores at or above it are then predicted as positive. Every distinct score is a candidate.
+
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes, two at most.
+    y_score : array of one score per row, or rows x 2
+        Scores of the positive class, or the two columns of `predict_proba`.
+    objective : str, Objective or matrix
+        "f1" (or any beta), "recall>=0.9", "precision>=0.8", an `Objective`, or a cost matrix.
+    pos_label
+        The positive class; by default 1.
+    sample_weight : array of one weight per row, or None
+        A row of weight w counts as w rows.
     """
     cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
     return as_objective(objective).choose(cutoffs)

@@ -33,7 +33,7 @@ def figure(title: str, picture: object, *, legend: Sequence[tuple[str, object]] 
 
 
 def learning(metric: str, history: Mapping[str, Sequence[float]]) -> Safe:
-    """A number by epoch, while training and on the rows that stop it."""
+    """A number by epoch, on the training rows and on the validation rows."""
     series = [(key, history[key]) for key in (metric, f"val_{metric}") if key in history]
     epochs = max(len(values) for _, values in series)
     plot = Plot(
@@ -42,6 +42,7 @@ def learning(metric: str, history: Mapping[str, Sequence[float]]) -> Safe:
         widened([v for _, values in series for v in values]),
         x_label="epoch",
         y_label=metric.replace("_", " "),
+        whole_x=True,
     )
     for place, (_, values) in enumerate(series):
         plot.line(range(1, len(values) + 1), values, f"s{place + 1}")
@@ -49,8 +50,8 @@ def learning(metric: str, history: Mapping[str, Sequence[float]]) -> Safe:
     if best and metric == "loss":
         low = min(range(len(best)), key=best.__getitem__)
         plot.dot(low + 1, best[low], "s2", 4.5)
-        note = f"Lowest on the rows set aside while training: {number(best[low])} at epoch {low + 1}."
-    texts = {metric: "training rows", f"val_{metric}": "rows set aside while training"}
+        note = f"Lowest on the validation rows: {number(best[low])} at epoch {low + 1}."
+    texts = {metric: "training rows", f"val_{metric}": "validation rows"}
     title = metric.replace("_", " ").capitalize()
     return figure(title, plot, legend=[(f"s{k + 1}", texts[key]) for k, (key, _) in enumerate(series)], note=note)
 
@@ -177,7 +178,15 @@ def gain(rows: Sequence[float], found: Sequence[float], positive: str) -> Safe:
     plot.line(rows, found, "s1")
     at = min(range(len(rows)), key=lambda k: abs(rows[k] - 0.2))
     plot.dot(rows[at], found[at], "s1", 4)
-    note = join(["The most likely 20% of rows contain ", percent(found[at]), " of all ", name(positive, 40), "."])
+    note = join(
+        [
+            "The 20% of rows with the highest probability contain ",
+            percent(found[at]),
+            " of the rows of ",
+            name(positive, 40),
+            ".",
+        ]
+    )
     return figure("Cumulative gain", plot, note=note)
 
 

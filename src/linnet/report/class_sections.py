@@ -53,13 +53,13 @@ def _threshold(facts: Facts, found: ClassFacts) -> Shown:
     if two:
         text: object = join(
             [
-                "A row is predicted as ",
+                "Rows with at least this probability are predicted as ",
                 name(curve.name),
-                " from this probability on. Move the threshold and see what changes.",
+                ". Move the threshold to see what changes.",
             ]
         )
     else:
-        text = "One class against all others, from a probability on. The model itself predicts the most likely class."
+        text = "One class against all others, by its probability. The model itself predicts the most likely class."
     rest = facts.classes[0] if two else "all others"
     figures = [charts.precision_recall(curve), charts.roc(curve), charts.scores(curve, rest)]
     panel = tag("div", _controls(found), _tiles(curve), class_="panel")

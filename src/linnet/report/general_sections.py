@@ -21,7 +21,7 @@ _TILES = 4
 
 def header(facts: Facts) -> Safe:
     """What was trained on what, in two sentences, and the numbers that matter most."""
-    kind = " counts" if facts.task is Task.COUNTS else ""
+    what = "Predicting counts of " if facts.task is Task.COUNTS else "Predicting "
     rows = f"trained on {several(facts.rows, 'row')}" if facts.rows is not None else "trained"
     lead = join(
         [
@@ -33,7 +33,7 @@ def header(facts: Facts) -> Safe:
     return tag(
         "header",
         tag("p", "linnet report", class_="over"),
-        tag("h1", "Predicting ", name(facts.target.name), kind),
+        tag("h1", what, name(facts.target.name)),
         tag("p", lead, class_="lead"),
         tag("div", *(_tile(one) for one in shown), class_="tiles"),
     )
@@ -122,7 +122,15 @@ class Metrics(Section):
             known = as_metric(one.metric)
             picture = charts.dot_with_interval((0, 1), one.value, one.low, one.high) if known.share else ""
             what = tag("span", known.meaning, class_="wide quiet")
-            rows.append((known.in_words(), number(one.value), limits, *((picture,) if has_shares else ()), what))
+            rows.append(
+                (
+                    tag("span", known.in_words(), class_="label"),
+                    number(one.value),
+                    limits,
+                    *((picture,) if has_shares else ()),
+                    what,
+                )
+            )
         head = (
             "Metric",
             "Value",
@@ -130,7 +138,7 @@ class Metrics(Section):
             *((charts.axis_of_cells((0, 1)),) if has_shares else ()),
             "What it is",
         )
-        how = "On the test rows. With 95% confidence the interval contains the value for all rows like these."
+        how = "Measured on the test rows, with 95% confidence intervals."
         listed = table(head, rows, "lrrll" if has_shares else "lrrl")
         return [Shown.of("metrics", "How good it is", tag("p", how, class_="quiet"), listed)]
 

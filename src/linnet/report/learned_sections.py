@@ -121,7 +121,7 @@ def _coefficients(found: Coefficients) -> Shown:
         columns.append(("95% interval", "r", [_limits(one) for one in shown]))
         columns.append(("p", "r", [_p(one.p_value) for one in shown]))
     if ratio and not of_classes:
-        columns.append((ratio, "r", [number(math.exp(min(one.value, 700)), 3) for one in shown]))
+        columns.append((ratio, "r", [_ratio(one) for one in shown]))
     head, align, cells = zip(*columns, strict=True)
     listed = table(head, list(zip(*cells, strict=True)), "".join(align))
     more = found.count - len(shown)
@@ -156,6 +156,11 @@ def _effect(one: Coefficient, x: tuple[float, float]) -> object:
         return ""
     low, high = (None if limit is None else limit * one.scale for limit in (one.low, one.high))
     return charts.dot_with_interval(x, one.value * one.scale, low, high)
+
+
+def _ratio(one: Coefficient) -> str:
+    """e to the coefficient; of an intercept that would be no ratio, but the odds or rate itself."""
+    return "–" if one.is_intercept else number(math.exp(min(one.value, 700)), 3)
 
 
 def _limits(one: Coefficient) -> str:

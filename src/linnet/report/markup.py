@@ -75,7 +75,7 @@ def table(
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with so many significant digits, and a real minus sign; "–" where there is none."""
+    """A number with this many significant digits and a real minus sign, rounded as by `fixed`; "–" if there is none."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -87,11 +87,11 @@ def number(value: float | None, digits: int = 4) -> str:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         return f"{mantissa}e{int(exponent)}".replace("-", "−")
     places = max(0, digits - 1 - math.floor(math.log10(size)))
-    return f"{value:,.{places}f}".replace("-", "−")
+    return f"{Decimal(fixed(value, places)):,}".replace("-", "−")
 
 
 def fixed(value: float, places: int) -> str:
-    """A number with so many decimals, ties rounded up as scripts do."""
+    """A number with this many decimals; ties are rounded away from zero, as the script of the page does."""
     return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 

@@ -45,8 +45,8 @@ def _fit(found: NumberFacts) -> Shown:
 def _residuals(found: NumberFacts, target: str) -> Shown:
     residual = "actual − predicted"
     figures = [
-        charts.histogram("How far off", found.residuals, x_label=residual),
-        charts.cloud("Residuals", found.residual, x_label="predicted", y_label=residual, diagonal=False),
+        charts.histogram("Distribution of residuals", found.residuals, x_label=residual),
+        charts.cloud("Residuals by prediction", found.residual, x_label="predicted", y_label=residual, diagonal=False),
     ]
     text = f"The mean of actual − predicted is {number(found.mean_residual, 3)}, in units of {cut(target, 60)}."
     return Shown.of("residuals", "Residuals", tag("p", text, class_="quiet"), tag("div", *figures, class_="charts"))
@@ -54,15 +54,15 @@ def _residuals(found: NumberFacts, target: str) -> Shown:
 
 def _spread(counts: CountFacts) -> str:
     """How far counts vary around their means, and whether the predicted distribution does as well."""
-    law, ratio = counts.distribution, counts.dispersion
-    text = f"The predicted distribution is {law}"
+    ratio = counts.dispersion
+    text = f"Counts are predicted to have a {counts.distribution} distribution"
     if counts.parameter is not None:
         shown = number(counts.parameter, 3)
-        text += f", with a dispersion of {shown}: the variance is mean + {shown} × mean²"
-    verdict = "as much as"
+        text += f" with dispersion {shown}: the variance is mean + {shown} × mean²"
+    verdict = "about as much as"
     if not 0.8 <= ratio <= 1.25:
         verdict = "more than" if ratio > 1 else "less than"
     return (
-        f"{text}. Around the predicted means the squared residuals are {number(ratio, 3)} times that variance on "
-        f"average: the counts vary {verdict} predicted."
+        f"{text}. On average the squared residuals are {number(ratio, 3)} times the predicted variance: the counts "
+        f"vary {verdict} predicted."
     )

@@ -58,9 +58,11 @@ class Plot:
         y_label: str = "",
         levels: Sequence[str] = (),  # of columns from the left, instead of numbers at the x axis
         y_axis: bool = True,  # numbers at the left
+        whole_x: bool = False,  # only whole numbers at the x axis
     ) -> None:
         self.title, self.x, self.y = title, x, y
         self.levels, self.x_label, self.y_label = levels, x_label, y_label
+        self.x_ticks = [] if levels else [at for at in ticks(*x) if not whole_x or at == round(at)]
         self.y_ticks = ticks(*y) if y_axis else []
         self.left = 12 + _LETTER_WIDTH * max((len(label) for label in tick_labels(self.y_ticks)), default=0)
         self.top = 28 if y_label else 12
@@ -104,9 +106,10 @@ class Plot:
         room = max(4, int(self.width / _LETTER_WIDTH / max(1, len(self.levels))) - 1)
         marks = [(place + 0.5, cut(level, room)) for place, level in enumerate(self.levels)]
         if not self.levels:
-            values = ticks(*self.x)
-            marks = list(zip(values, tick_labels(values), strict=True))
-            out += [tag("path", d=f"M{self.at_x(at):.1f},{self.top:.1f}V{bottom:.1f}", class_="grid") for at in values]
+            marks = list(zip(self.x_ticks, tick_labels(self.x_ticks), strict=True))
+            out += [
+                tag("path", d=f"M{self.at_x(at):.1f},{self.top:.1f}V{bottom:.1f}", class_="grid") for at in self.x_ticks
+            ]
         out += [
             tag("text", label, x=f"{self.at_x(at):.1f}", y=f"{bottom + 17:.1f}", text_anchor="middle")
             for at, label in marks
