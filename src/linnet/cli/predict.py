@@ -66,12 +66,13 @@ def predict(
     rows = 0
     with progress(out is not None and not as_json, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
-        types = {name: kind for name, kind in found.schema.types.items() if name in found.needed}
-        for names, why in ((found.needed, "the model needs"), (kept, "--keep names")):
-            if absent := [name for name in names if name not in source.names]:
+        needed, present = dict.fromkeys(found.needed), {*source.names}
+        types = {name: kind for name, kind in found.schema.types.items() if name in needed}
+        for names, why in ((needed, "the model needs"), (kept, "--keep names")):
+            if absent := [name for name in names if name not in present]:
                 lacks = "; ".join([f"the table lacks {_listed(absent, source)}, which {why}", *_misfits(source, types)])
                 raise DataError(lacks)
-        for table in source.chunks([*dict.fromkeys((*found.needed, *kept))], types, tell):
+        for table in source.chunks([*dict.fromkeys((*needed, *kept))], types, tell):
             if len(table) == 0:
                 continue
             predicted = found.predictions(table)
