@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.encoder import Encoder
+from linnet.data.encoder import AT_ONCE, Encoder
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_array, as_values, as_weights
 from linnet.errors import ConfigError, DataError, DataTypeError, DataWarning, known_as, warn
 from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
-from linnet.export.saved import Saved, changed_since, row_of_zeros
+from linnet.export.saved import Saved, changed_since, check_width
 from linnet.registry import need, need_types
 from linnet.untrusted import fits
 
@@ -206,13 +206,20 @@ class Estimator(Saved, ABC):
     def _made_up_row(self, size: int) -> Any:
         if not self.__sklearn_is_fitted__():
             return None
-        zeros, encoder = row_of_zeros(self.n_features_in_, size), self._input_encoder()
+        check_width(self.n_features_in_, size)
+        encoder, wide = self._input_encoder(), self.n_features_in_ > AT_ONCE
         if encoder is None or encoder.kind != "frame":
-            return zeros
+            return encoder.row_of_zeros() if wide and encoder is not None else np.zeros((1, self.n_features_in_))
         import pyarrow as pa
 
-        levels, zero = encoder.known_levels(), pa.array([0.0])
-        return pa.table({name: [levels[name]] if name in levels else zero for name in encoder.names or ()})
+        zero = pa.array([0.0])
+        for part in encoder.parts():  # a row of all columns would take more memory than the model
+            levels = part.known_levels()
+            row = pa.table({name: [levels[name]] if name in levels else zero for name in part.names or ()})
+            if not wide:
+                return row
+            part.encode_table(row)
+        return encoder.row_of_zeros()
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""

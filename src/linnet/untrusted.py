@@ -1,6 +1,7 @@
 """Reading what may be made up: JSON, arrays in safetensors form and values of stated types, or a FormatError.
 
-What is read takes at most twenty times the memory of the text it is read from, whatever that text claims.
+JSON that is parsed here takes at most twenty times the memory of its text, whatever that claims. Model files take less:
+see `export.long_json`.
 """
 
 import json
@@ -10,12 +11,13 @@ import typing
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import FormatError
+from linnet.texts import Texts
 
 LONGEST_JSON = 100_000_000  # bytes, as safetensors has it for its headers
 _FEW = 100_000  # lists and objects, or keys, that any text may have
@@ -35,7 +37,7 @@ def parse_json(text: str, *, nan: bool = False, header: bool = False) -> Any:
     """Read JSON without repeated keys, without NaN unless it is allowed, and with few lists for its length."""
     check_json_size(text, header=header)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=float if nan else _no_constant)
+        return json.loads(text, object_pairs_hook=once, parse_constant=float if nan else no_constant)
     except RecursionError:
         raise FormatError("lists within lists, too deep") from None
     except ValueError as error:
@@ -61,15 +63,22 @@ def _outside_strings(text: str, signs: str) -> int:
     return sum(int(((plain == ord(sign)) & ~inside).sum()) for sign in signs)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; a key that occurs twice is a FormatError."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        raise FormatError(f"the key {counts.most_common(1)[0][0][:60]!r} occurs twice")
+        raise repeated(counts.most_common(1)[0][0])
     return found
 
 
-def _no_constant(name: str) -> float:
+def repeated(key: str) -> FormatError:
+    """Build the error for a key that occurs twice in an object."""
+    return FormatError(f"the key {key[:60]!r} occurs twice")
+
+
+def no_constant(name: str) -> float:
+    """Refuse NaN and the infinities, which Python reads in JSON."""
     raise FormatError(f"{name} is no number of JSON")
 
 
@@ -89,35 +98,50 @@ def check_tensors_start(content: bytes | memoryview) -> None:
         raise FormatError("it does not begin as safetensors do")
 
 
-def split_tensors(content: memoryview) -> tuple[dict[str, Any], memoryview]:
-    """The header of arrays in safetensors form, as JSON, and the bytes behind it."""
+def split_tensors(content: memoryview) -> tuple[memoryview, memoryview]:
+    """The header of arrays in safetensors form, which is JSON, and the bytes behind it."""
     check_tensors_start(content)
     end = 8 + int.from_bytes(content[:8], "little")
     if end > len(content):
         raise FormatError("it does not begin as safetensors do")
     if end > LONGEST_JSON:
         raise FormatError(f"a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")
+    return content[8:end], content[end:]
+
+
+def header_text(header: memoryview) -> str:
+    """The text of a header; what is none is a FormatError."""
     try:
-        header = str(content[8:end], "utf-8")
+        return str(header, "utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"its header is not UTF-8: {error}") from None
-    found = parse_json(header, header=True)
-    assert isinstance(found, dict)  # it begins with {
-    return found, content[end:]
 
 
-def read_tensors(header: Mapping[str, Any], content: memoryview) -> dict[str, NDArray[Any]]:
-    """The arrays that a header describes: they follow each other, and leave no byte out."""
-    places: list[tuple[int, int, str, np.dtype[Any], list[int]]] = []
-    for name, told in header.items():
-        if not isinstance(told, dict) or told.keys() != _TENSOR or str(told["dtype"]) not in _DTYPES:
-            raise FormatError(f"array {name[:60]!r} is not described by a known dtype, its shape and its place")
-        shape, offsets = told["shape"], told["data_offsets"]
-        if not (_are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2 and len(shape) <= 32):
-            raise FormatError(f"array {name[:60]!r} has no shape or no place in the file")
-        places.append((offsets[0], offsets[1], name, _DTYPES[told["dtype"]], shape))
-    arrays, done = {}, 0
-    for start, end, name, dtype, shape in sorted(places, key=lambda place: place[:2]):
+class Place(NamedTuple):
+    """Where an array is among the bytes behind a header, and what it is."""
+
+    start: int
+    end: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+def place_of(name: str, told: object) -> Place:
+    """The place of an array as a header tells it; what is none is a FormatError."""
+    if not isinstance(told, dict) or told.keys() != _TENSOR or str(told["dtype"]) not in _DTYPES:
+        raise FormatError(f"array {name[:60]!r} is not described by a known dtype, its shape and its place")
+    shape, offsets = told["shape"], told["data_offsets"]
+    if not (_are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2 and len(shape) <= 32):
+        raise FormatError(f"array {name[:60]!r} has no shape or no place in the file")
+    return Place(offsets[0], offsets[1], _DTYPES[told["dtype"]], tuple(shape))
+
+
+def read_tensors(places: Mapping[str, Place], content: memoryview) -> dict[str, NDArray[Any]]:
+    """The arrays at these places: they follow each other, and leave no byte out."""
+    arrays: dict[str, NDArray[Any]] = dict.fromkeys(places, np.empty(0))  # in their order
+    done = 0
+    for name in sorted(places, key=lambda name: places[name][:2]):
+        start, end, dtype, shape = places[name]
         count = math.prod(shape)
         if start != done or end != start + count * dtype.itemsize or end > len(content):
             raise FormatError(f"array {name[:60]!r} is cut short, or lies across another one")
@@ -128,7 +152,7 @@ def read_tensors(header: Mapping[str, Any], content: memoryview) -> dict[str, ND
         done = end
     if done != len(content):
         raise FormatError(f"{len(content) - done:,} bytes are left over")
-    return {name: arrays[name] for name in header}
+    return arrays
 
 
 def _are_sizes(values: object) -> bool:
@@ -162,6 +186,8 @@ def fits(value: object, hint: Any) -> bool:
             and all(fits(item, one) for item, one in zip(value, inside, strict=True))
         )
     if origin in (tuple, list, Sequence, Collection):
+        if isinstance(value, Texts):
+            return origin is not list and fits("", inside[0])
         kinds = (list, tuple) if origin in (Sequence, Collection) else (origin,)
         return isinstance(value, kinds) and all(fits(item, inside[0]) for item in value)  # type: ignore[attr-defined]
     if origin in (dict, Mapping):

@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_written_is_read(path: Path) -> None:
-    content, arrays, _ = read_blocks(path)
+    content, arrays = read_blocks(path)
     assert content == CONTENT
     assert arrays.keys() == ARRAYS.keys()
     for name, array in arrays.items():

@@ -1,7 +1,8 @@
 """From arrays, sparse matrices and data frames to Columns: what was seen first is what is taken afterwards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -26,11 +27,13 @@ from linnet.data.table import Array, as_table, check_finite, describe, empty, na
 from linnet.data.targets import missing
 from linnet.errors import DataError, DataWarning, warn
 from linnet.registry import need, saved
+from linnet.texts import Texts
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
+AT_ONCE = 1000  # columns of a made-up row that are read at once, which may take a kilobyte each
 _MOST_COLUMNS = 1 << 30  # of a matrix in the core
 _LEVEL = str | bool | int | float | np.generic | None
 
@@ -44,8 +47,18 @@ class Level:
     values: tuple[Any, ...]
 
     def _check_file(self) -> None:
+        if isinstance(self.values, Texts):  # very many, which a set would take far more memory for
+            need(self.values.are_distinct(), self, "values")
+            return
         need(all(isinstance(value, _LEVEL) for value in self.values), self, "values")
         need(len({*self.values}) == len(self.values) > 0, self, "values")
+
+    def places(self, wanted: Iterable[Any]) -> dict[Any, int]:
+        """The codes of levels; of very many only those of the wanted ones."""
+        if not isinstance(self.values, Texts):
+            return {value: code for code, value in enumerate(self.values)}
+        known = {*wanted}
+        return {value: code for code, value in enumerate(self.values) if value in known}
 
 
 Missing = Literal["refuse", "fill", "keep"]
@@ -144,8 +157,9 @@ class Encoder:
                 raise DataError(f"a row has no value in column {column!r}: fill it in first")
             found[gaps] = None
             if column in by_column:
-                places = {value: code for code, value in enumerate(by_column[column].values)}
-                codes.append(np.array([places.get(value, -1) for value in found], code_type(len(places))))
+                level = by_column[column]
+                places = level.places(found)
+                codes.append(np.array([places.get(value, -1) for value in found], code_type(len(level.values))))
                 continue
             values = found.astype(np.float64)  # None becomes NaN
             if self.gaps == "fill":
@@ -208,6 +222,33 @@ class Encoder:
             for level in self.levels
         }
 
+    def parts(self) -> Iterator[Self]:
+        """Encoders of some of a frame's columns each, so few that a table of them takes little memory."""
+        by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
+        names = iter(self.names or ())
+        while some := tuple(islice(names, AT_ONCE)):
+            yield replace(
+                self,
+                width=len(some),
+                names=some,
+                levels=tuple(by_column[name] for name in some if name in by_column),
+                medians={name: self.medians[name] for name in some if name in self.medians},
+                marked=tuple(name for name in some if name in marked),
+            )
+
+    def row_of_zeros(self) -> "Encoded":
+        """A row, encoded: zeros, without gaps, and the first level of each column that has levels.
+
+        Without levels it is a sparse one, for which no model needs room for blocks of rows.
+        """
+        width = self.width - len(self.levels) + len(self.marked)
+        if not self.levels:
+            nothing = np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0)
+            return Encoded(self, Columns(1, sparse=nothing, sparse_columns=width))
+        counts = tuple(len(level.values) for level in self.levels)
+        codes = tuple(np.zeros(1, code_type(count)) for count in counts)
+        return Encoded(self, Columns(1, (np.zeros((1, width)),) if width else (), codes=codes, levels=counts))
+
     def places(self) -> dict[str, list[int]]:
         """The numbers of the coefficients that belong to a column, and of each by its own name."""
         by_column, marked = {level.column: len(level.values) for level in self.levels}, {*self.marked}
@@ -244,11 +285,13 @@ class Encoder:
         leveled, marked = {*columns}, {*self.marked}
         need(self.width >= 0, self, "width")
         need((self.names is not None) == (self.kind == "frame"), self, "names")
-        need(self.names is None or len(names) == len({*names}) == self.width, self, "names")
+        distinct = names.are_distinct() if isinstance(names, Texts) else len({*names}) == len(names)
+        need(self.names is None or (distinct and len(names) == self.width), self, "names")
         need(columns == [name for name in names if name in leveled], self, "levels")
-        numbers = [name for name in names if name not in leveled]
-        need([*self.medians] == (numbers if self.kind == "frame" and self.gaps == "fill" else []), self, "medians")
-        need([*self.marked] == [name for name in numbers if name in marked], self, "marked")
+        filled = self.kind == "frame" and self.gaps == "fill"
+        numbers = (name for name in names if filled and name not in leveled)
+        need(all(a == b for a, b in zip_longest(self.medians, numbers)), self, "medians")
+        need([*self.marked] == [name for name in names if name in marked and name not in leveled], self, "marked")
         need(self.gaps == "fill" or not self.marked, self, "marked")
 
     def _with_gaps_of(self, frame: "nw.DataFrame[Any]", name: str) -> Self:
@@ -337,29 +380,31 @@ class Encoder:
         """The code of each row's level, -1 where it is none of those known."""
         if self.gaps == "refuse":
             check_whole(series, name, "fill in a level of its own first")
-        places = {value: code for code, value in enumerate(level.values)}
+        kind = code_type(len(level.values))
         if (given := categories_of(series)) is not None:
             values, of_rows = given
-            code_of = np.array([places.get(value, -1) for value in (*values, None)], code_type(len(places)))
+            places = level.places((*values, None))
+            code_of = np.array([places.get(value, -1) for value in (*values, None)], kind)
             known = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == of_rows.dtype
             codes: Codes = np.ascontiguousarray(of_rows) if known else np.empty_like(of_rows, code_of.dtype)
             for part in () if known else parts_of(len(of_rows)):
                 codes[part] = code_of[of_rows[part]]  # a gap is -1: the last
             return codes
-        codes = np.full(len(series), places.get(None, -1), code_type(len(places)))
+        codes = np.full(len(series), level.places([None]).get(None, -1), kind)
         present = series.drop_nulls()
         if len(present):
-            codes[~series.is_null().to_numpy()] = self._codes_of_present(present, places, name)
+            codes[~series.is_null().to_numpy()] = self._codes_of_present(present, level, name)
         return codes
 
     @staticmethod
-    def _codes_of_present(series: "nw.Series[Any]", places: dict[Any, int], name: str) -> Codes:
+    def _codes_of_present(series: "nw.Series[Any]", level: Level, name: str) -> Codes:
         import narwhals.stable.v2 as nw  # loaded by now
 
         if series.dtype.is_nested():
             raise not_usable(series, name)
         try:
             present = series.unique().to_list()
+            places = level.places(present)
             codes = [places.get(value, -1) for value in present]
         except TypeError:
             raise not_usable(series, name) from None

@@ -6,12 +6,13 @@
                     everything up to the arrays, with zeros in its own place)
     arrays
 
-Reading runs no code of the file, and takes at most twice the memory of the arrays and twenty times that of the JSON.
+Reading runs no code of the file, and takes at most four times the memory of the file and 8 MB.
 """
 
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -23,18 +24,30 @@ from safetensors.numpy import save
 
 import linnet
 from linnet.errors import ConfigError, FormatError
+from linnet.export.long_json import ESCAPED, LongJSON, Memory
 from linnet.files import read_checked, write_whole
-from linnet.untrusted import check_json_size, check_tensors_start, fits, parse_json, read_tensors, split_tensors
+from linnet.untrusted import (
+    LONGEST_JSON,
+    Place,
+    check_tensors_start,
+    fits,
+    header_text,
+    place_of,
+    read_tensors,
+    split_tensors,
+)
 
 FORMAT, VERSION = "linnet model", 1
 _NONE = "0" * 64
+_ARRAY = 300  # bytes that the place of an array takes
+_TWO_BYTES, _FOUR_BYTES = re.compile(rb"[\xc4-\xef]"), re.compile(rb"[\xf0-\xff]")  # in memory, of a sign
 _DIGEST = re.compile(rb'\\"sha256\\":\\"([0-9a-f]{64})\\"')
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file: what JSON can say, and arrays of numbers."""
+def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]], size: int = 0) -> None:
+    """Write a file: what JSON can say, and arrays of numbers. `size`: bytes that values of the content take."""
     whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     facts = {
         "format": FORMAT,
@@ -49,9 +62,10 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
     del content, facts  # a tree takes many times its text
     file = bytearray(save(whole, {"linnet": text}))
     end = 8 + int.from_bytes(file[:8], "little")
+    if end > LONGEST_JSON:
+        raise ConfigError(f"{path} cannot be written: a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")
     try:
-        check_json_size(text)
-        check_json_size(str(file[8:end], "utf-8"), header=True)
+        Memory(len(file)).take(len(text) + sum(array.nbytes for array in whole.values()) + size)
     except FormatError as error:
         raise ConfigError(f"{path} cannot be written, as it could not be read: {error}") from None
     header = memoryview(file)[:end]
@@ -60,20 +74,36 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]]) -
     write_whole(path, [file])
 
 
-def read_blocks(path: Path) -> tuple[Any, Arrays, int]:
-    """Read a file, of so many bytes, or raise a FormatError that says what is wrong with it."""
+def read_blocks(path: Path) -> tuple[Any, Arrays]:
+    """Read a file, what JSON can say and arrays, or raise a FormatError that says what is wrong with it."""
+    content, arrays, _ = open_blocks(path)
+    return content.value(), arrays
+
+
+def open_blocks(path: Path) -> tuple[LongJSON, Arrays, Memory]:
+    """Read the arrays of a file, and the JSON up to its content, which comes next.
+
+    Reading that may take what is left of the memory. A FormatError says what is wrong with the file.
+    """
     try:
         file = memoryview(read_checked(path, 9, check_tensors_start))
-        header, content = split_tensors(file)
-        facts = parse_json(header.pop("__metadata__")["linnet"])
-        kind, version, writer = facts["format"], facts["version"], facts["written_by"]
-        digests, made = facts["blocks"], facts["content"]
-    except (FormatError, LookupError, TypeError, AttributeError) as error:
-        why = f": {error}" if isinstance(error, FormatError) else ""
+        memory = Memory(len(file))
+        head, rest = split_tensors(file)
+        text, places, wrong = _read_header(head, memory)
+        facts, found = LongJSON(text, memory), {}
+        for key in facts.members():
+            if key == "content":
+                break
+            found[key] = facts.value()
+        else:
+            raise FormatError("it has no content")
+        kind, version, writer, digests = (found[key] for key in ("format", "version", "written_by", "blocks"))
+    except (FormatError, json.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
+        why = f": {error}" if isinstance(error, FormatError | json.JSONDecodeError) else ""
         raise FormatError(f"{path} is damaged or no {FORMAT}{why}") from None
     if kind != FORMAT:
         raise FormatError(f"{path} is a {str(kind)[:60]!r}, not a {FORMAT}")
-    head = file[: len(file) - len(content)]
+    head = file[: len(file) - len(rest)]
     start = _digest_place(head, path)
     blank = hashlib.sha256(head[:start])
     blank.update(_NONE.encode())
@@ -87,16 +117,45 @@ def read_blocks(path: Path) -> tuple[Any, Arrays, int]:
             f"{path} has format version {version}, written by {str(writer)[:60]}; this is linnet "
             f"{linnet.__version__}, which reads versions up to {VERSION}: install a newer linnet"
         )
-    if not isinstance(digests, dict) or digests.keys() != header.keys():
+    if not isinstance(digests, dict) or digests.keys() != places.keys():
         raise FormatError(f"{path} is damaged: its digests are not those of its arrays")
     try:
-        arrays = read_tensors(header, content)
+        if wrong is not None:
+            raise wrong
+        arrays = read_tensors(places, rest)
+        memory.take(sys.getsizeof(text) + sum(array.nbytes for array in arrays.values()))
     except FormatError as error:
         raise FormatError(f"{path} is damaged or cut short: {error}") from None
     for name, digest in digests.items():
         if _digest(arrays[name]) != digest:
             raise FormatError(f"{path} is damaged: array {name[:60]!r} does not match its digest")
-    return made, arrays, len(file)
+    return facts, arrays, memory
+
+
+def _read_header(header: memoryview, memory: Memory) -> tuple[str, dict[str, Place], FormatError | None]:
+    """The text of linnet's in a header, the places of its arrays, and what is wrong with one of these, if it is."""
+    wide = 4 if _FOUR_BYTES.search(header) else 2 if _TWO_BYTES.search(header) else 1
+    memory.need((1 + 3 * wide) * len(header) if wide > 1 else 0)  # all signs take as much as the widest one
+    text = header_text(header)
+    if "\\u" in text and ESCAPED.search(text):
+        memory.need(10 * len(text))
+    entries, places, wrong = LongJSON(text, memory), {}, None
+    metadata = None
+    for name in entries.members():
+        told = entries.value()
+        if name == "__metadata__":
+            metadata = told
+            continue
+        memory.take(_ARRAY)
+        try:
+            places[name] = place_of(name, told)
+        except FormatError as error:
+            wrong = error
+            places[name] = Place(0, 0, np.dtype(np.uint8), ())
+    entries.end()
+    if metadata is None or not isinstance(found := metadata["linnet"], str):
+        raise FormatError("it has no text of linnet's")
+    return found, places, wrong
 
 
 def _digest(array: NDArray[Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linnet.errors import FormatError
-from linnet.export.blocks import read_blocks, write_blocks
+from linnet.export.blocks import open_blocks, write_blocks
 from linnet.export.saved import Saved
 from linnet.export.tree import Packer, Unpacker
 from linnet.files import check_path
@@ -19,18 +19,19 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file; a file that is there already is replaced once the new one is whole."""
     path, packer = check_path(path), Packer()
     content = packer.pack(model, type(model).__name__)
-    write_blocks(path, content, packer.arrays)
+    write_blocks(path, content, packer.arrays, packer.size)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the model that a file holds. No code of the file is run; damage and unknown content are FormatErrors."""
     path = check_path(path)
-    content, arrays, size = read_blocks(path)
+    content, arrays, memory = open_blocks(path)
     try:
-        model = Unpacker(arrays).unpack(content)
+        model = Unpacker(arrays, memory).read(content)
+        del content, arrays  # a text that may be as large as the model
         if not isinstance(model, Saved):
             raise FormatError(f"it holds no model, but a value of type {type(model).__name__}")
-        _check_answers(model, size)
+        _check_answers(model, memory.size)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:

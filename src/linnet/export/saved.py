@@ -4,9 +4,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linnet.errors import FormatError
 
 
@@ -30,11 +27,10 @@ class Saved:
         raise AssertionError("every model has its own")
 
 
-def row_of_zeros(width: int, size: int) -> NDArray[np.float64]:
-    """A row of so many columns; more than bytes of the file are a FormatError."""
+def check_width(width: int, size: int) -> None:
+    """Refuse a model with more columns than bytes of its file."""
     if not 0 < width <= size:
         raise FormatError(f"it has {width} columns, and {size:,} bytes to say what it does with them")
-    return np.zeros((1, width))
 
 
 def changed_since(fit_params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:

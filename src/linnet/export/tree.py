@@ -17,7 +17,7 @@ a name from a file. Values of a dataclass must be of the types it says.
 import math
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 
 from linnet.data.characters import broken, is_whole
 from linnet.errors import ConfigError, FormatError
+from linnet.export.long_json import LongJSON, Made, Memory, size_of, size_of_pairs
 from linnet.registry import class_named, name_of, state_of
+from linnet.texts import MANY, Texts
 from linnet.untrusted import as_text, fits
 
 _SCALARS = (str, bool, int, float, np.generic, type(None))
@@ -37,17 +39,24 @@ _MOST_PADDED = 1 << 20  # bytes of any array of texts, whatever it pads
 _WIDE = 32  # bytes of an array of texts for each character, and for each of its items as if it had 8 more
 
 
+def _attributes(kind: type, count: int) -> int:
+    """Bytes of memory that the attributes of an object take, besides their values and the references to these."""
+    return 0 if hasattr(kind, "__slots__") else size_of_pairs(count)
+
+
 class Packer:
     """Collects arrays while it turns values into JSON. An array that occurs twice is kept once."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
+        self.size = 0  # bytes that the values but for arrays will take when they are read, as Unpacker counts them
         self._seen: dict[int, tuple[str, NDArray[Any]]] = {}  # with the array, which keeps its id from being used again
 
     def pack(self, value: Any, path: str) -> Any:
         """Return the value as JSON can say it; `path` is its name in messages and, of arrays, in the file."""
         if isinstance(value, str) and not is_whole(value):
             raise broken(value, f"{path} holds")
+        self.size += size_of(value)
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -61,10 +70,16 @@ class Packer:
         if isinstance(value, np.ndarray):
             return self._array(value, path)
         if isinstance(value, list):
-            return [self._part(item, path, index) for index, item in enumerate(value)]
+            return self._list(value, path)
+        if isinstance(value, Texts):  # stays together
+            self.size += value.size
+            return {"tuple": list(value)}
         if isinstance(value, tuple):
-            return {"tuple": [self._part(item, path, index) for index, item in enumerate(value)]}
+            if len(value) >= MANY and {*map(type, value)} == {str}:
+                return self.pack(Texts(value), path)  # as it will be read
+            return {"tuple": self._list(value, path)}
         if isinstance(value, Mapping):
+            self.size += size_of_pairs(len(value))
             return {"dict": [[self.pack(key, path), self._part(item, path, key)] for key, item in value.items()]}
         name = name_of(type(value))
         if name is None:
@@ -75,18 +90,27 @@ class Packer:
             )
         # by name, since the order in which a model got its attributes depends on how it came about
         state = state_of(value)
+        self.size += _attributes(type(value), len(state))
         names = sorted(state, key=lambda key: (key.startswith("_"), key))
         return {"object": name, "state": {key: self._part(state[key], path, key) for key in names}}
 
+    def _list(self, values: Sequence[Any], path: str) -> list[Any]:
+        if {*map(type, values)} == {str} and "".join(values).isascii():
+            self.size += sum(map(size_of, values))
+            return list(values)
+        return [self._part(item, path, index) for index, item in enumerate(values)]
+
     def _part(self, value: Any, path: str, key: object) -> Any:
         """A value within another one; most are plain, and need no path of their own."""
-        plain = value is None or type(value) in (bool, int) or (type(value) is str and value.isascii())
-        return value if plain else self.pack(value, f"{path}.{key}")
+        if value is None or type(value) in (bool, int) or (type(value) is str and value.isascii()):
+            self.size += size_of(value)
+            return value
+        return self.pack(value, f"{path}.{key}")
 
     def _array(self, array: NDArray[Any], path: str) -> Any:
         if array.dtype.kind in "OUS":
             texts = array.ravel().tolist()
-            items = [self.pack(item, path) for item in texts]
+            items = self._list(texts, path)
             dtype = array.dtype if array.nbytes <= _widest(items) else np.array(texts).dtype
             if dtype.kind == "U" and dtype.itemsize * len(items) > _widest(items):
                 dtype = np.dtype(object)  # one text is so much longer than the others that padding would be most of it
@@ -96,7 +120,8 @@ class Packer:
             node["dtype"], array = array.dtype.str, array.view(np.int64)
         elif array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
             raise ConfigError(f"{path} is an array of {array.dtype}, which a model file cannot hold")
-        name, _ = self._seen.setdefault(id(array), (path, array))
+        # one wide character would make the whole header take four times its memory
+        name, _ = self._seen.setdefault(id(array), (path if path.isascii() else ascii(path), array))
         self.arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
         return {"array": name, **node}
 
@@ -109,25 +134,40 @@ def _widest(items: list[Any]) -> int:
 class Unpacker:
     """Turns JSON and arrays into values again; objects that cannot be are FormatErrors, or errors of Python."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], memory: Memory) -> None:
+        self._arrays, self._memory = arrays, memory
+
+    def read(self, content: LongJSON) -> Any:
+        """Return the value that comes next in a text, which ends with the object that it is in."""
+        content.made, content.named = self.unpack, _load_class
+        node = content.value()
+        content.close()
+        return self.unpack(node)
 
     def unpack(self, node: Any) -> Any:
         """Return the value; what is not of the forms above is a FormatError."""
+        memory = self._memory
+        memory.left -= size_of(node)
         if isinstance(node, str):
             return as_text(node)
         if node is None or isinstance(node, bool | int | float):
             return node
+        if isinstance(node, Texts):
+            return self._texts(node)
         if isinstance(node, list):
             return self._list(node)
         match tuple(sorted(node)):
             case ("float",) if node["float"] in _NOT_FINITE:
                 return float(node["float"])
+            case ("tuple",) if isinstance(node["tuple"], Texts):
+                return node["tuple"]
             case ("tuple",) if isinstance(node["tuple"], list):
-                return tuple(self._list(node["tuple"]))
+                return self._tuple(node["tuple"])
             case ("dict",):
-                pairs = [(self.unpack(key), self.unpack(item)) for key, item in node["dict"]]
-                if len(found := dict(pairs)) == len(pairs):
+                pairs = self._list(node["dict"])
+                found = dict(pairs)
+                memory.take(size_of_pairs(len(found)) - sum(map(size_of, pairs)))  # these are no longer there
+                if len(found) == len(pairs):
                     return found
             case ("dtype", "number"):
                 number = _plain(node["dtype"], "biufU").type(self.unpack(node["number"]))
@@ -145,20 +185,38 @@ class Unpacker:
                 if (kind := class_named(name)) is None:  # first: a class that is loaded registers those of its parts
                     raise FormatError(f"the file holds a {name[:60]}, which this version of linnet does not know")
                 state = {as_text(name): self.unpack(item) for name, item in node["state"].items()}
+                memory.left -= _attributes(kind, len(state))
                 return _object(kind, name, state)
         keys = ", ".join(name[:20] for name in list(node)[:5])
         raise FormatError(f"the file holds something with {keys or 'nothing in it'}, which this version does not know")
 
     def _list(self, nodes: list[Any]) -> list[Any]:
         """The values of a list: the list itself where it holds nothing but numbers and texts, which may be millions."""
+        if type(nodes) is Made:
+            return list(nodes)
         for place, node in enumerate(nodes):
-            if type(node) in (list, dict):
+            if not isinstance(node, str | int | float | None):
                 return [*nodes[:place], *(self.unpack(item) for item in nodes[place:])]
             self.unpack(node)
         return nodes
 
-    def _items(self, nodes: list[Any], shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _tuple(self, nodes: list[Any]) -> tuple[Any, ...] | Texts:
+        if len(nodes) < MANY or {*map(type, nodes)} != {str}:
+            return tuple(self._list(nodes))
+        as_text("".join(nodes))
+        texts = Texts(nodes)
+        self._memory.take(texts.size)
+        return texts
+
+    def _texts(self, texts: Texts) -> list[str]:
+        """A list of very many texts."""
+        self._memory.take(sum(map(size_of, texts)))
+        return list(texts)
+
+    def _items(self, nodes: Any, shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any]:
         """An array of texts or objects."""
+        if isinstance(nodes, Texts):
+            nodes = Made(self._texts(nodes))
         if not isinstance(nodes, list) or not fits(shape, list[int]) or min(shape, default=0) < 0:
             raise FormatError("the file holds an array of texts without a list of them, or without a shape")
         items = self._list(nodes)
@@ -168,9 +226,16 @@ class Unpacker:
             raise FormatError(f"the file holds an array of {dtype}, and {len(items)} much shorter texts for it")
         if dtype.itemsize * len(items) > _MOST_PADDED + _widest(items) // 4:
             dtype = np.dtype(object)  # they stay as they are, as padding would be most of what is read
+        self._memory.take((8 + dtype.itemsize) * len(items))
         array = np.empty(len(items), object)
         array[:] = items
         return array.reshape(shape).astype(dtype)
+
+
+def _load_class(name: object) -> None:
+    """Load a class that is named, which registers those of its parts."""
+    if isinstance(name, str):
+        class_named(as_text(name))
 
 
 def _object(kind: type, name: str, state: dict[str, Any]) -> Any:

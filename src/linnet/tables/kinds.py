@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linnet.registry import need, saved
+from linnet.texts import Texts
 
 
 class Word(StrEnum):
@@ -403,4 +404,5 @@ def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, An
 
 def column_facts(column: Column) -> dict[str, Any]:
     """What is known of a column, by name."""
-    return {name: getattr(column, name) for name in Column.__slots__}
+    found = {name: getattr(column, name) for name in Column.__slots__}
+    return {name: tuple(value) if isinstance(value, Texts) else value for name, value in found.items()}

@@ -1,8 +1,9 @@
 """A model of a whole table: how its columns are read, an estimator, its threshold, and where it all came from."""
 
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import linnet.tables.candidates
 import linnet.tables.network  # noqa: F401 - model files may hold what is in them
 from linnet._sklearn import encoder_of, history_of, prepared_encoder_of
 from linnet.checks import check_random
+from linnet.data.encoder import AT_ONCE
 from linnet.errors import ConfigError, DataError
 from linnet.export.saved import Saved
 from linnet.heads import Normal, draw_class
 from linnet.registry import UNSAVED, need, saved
 from linnet.tables.inputs import Data, as_arrow, as_source
-from linnet.tables.kinds import OTHER
+from linnet.tables.kinds import OTHER, Column
 from linnet.tables.network import TableNetwork
 from linnet.tables.predictions import Evaluation, Law, Predictions, decide
 from linnet.tables.rows import AppliedRows, Array, Examples, KnownRows, Roles, TableRows, target_of
@@ -129,15 +131,27 @@ class TableModel(Saved):
         need(self.threshold is None or (self.task is Task.TWO_CLASSES and 0 <= self.threshold <= 1), self, "threshold")
         need(self.variance is None or self.variance >= 0, self, "variance")
 
-    def _made_up_row(self, size: int) -> "pa.Table":
+    def _made_up_row(self, size: int) -> "pa.Table | TableRows":
         import pyarrow as pa
 
-        encoder = encoder_of(self.estimator)
+        encoder, used, types = encoder_of(self.estimator), self.schema.used, self.schema.types
         levels = {} if encoder is None else encoder.known_levels(besides=[OTHER])
-        found = {column.name: column.made_up_value(levels.get(column.name)) for column in self.schema.used}
-        types = self.schema.types
-        columns = {name: pa.array([value], types[name]) for name, value in found.items()}
-        return pa.table({**columns, **{name: pa.array([1.0]) for name in self.roles.shifts.values()}})
+
+        def row_of(columns: Sequence[Column]) -> "pa.Table":
+            found = {column.name: column.made_up_value(levels.get(column.name)) for column in columns}
+            return pa.table({name: pa.array([value], types[name]) for name, value in found.items()})
+
+        shifts = dict.fromkeys(self.roles.shifts.values(), pa.array([1.0]))
+        if encoder is None or encoder.kind != "frame" or len(used) <= AT_ONCE:
+            row = row_of(used)
+            return pa.table({**dict(zip(row.column_names, row.columns, strict=True)), **shifts})
+        # a row of all columns would take more memory than the model: they are read some at a time
+        names: list[str] = []
+        for first in range(0, len(used), AT_ONCE):
+            some = used[first : first + AT_ONCE]
+            names += replace(self.schema, columns=some).apply(row_of(some)).column_names
+        need(len(names) == encoder.width and all(map(operator.eq, names, encoder.names or ())), self, "schema")
+        return TableRows(encoder.row_of_zeros(), {name: np.ones(1) for name in self.roles.shifts}, {}, {}, {})
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -191,14 +205,15 @@ class TableModel(Saved):
         self, source: "Source", keep: Sequence[str], of_kept: "Types", progress: "Progress | None"
     ) -> "Iterator[pa.Table]":
         """The rows of files in chunks: the columns that prediction reads, in the types of the training, and others."""
-        types = {name: kind for name, kind in self.schema.types.items() if name in self.needed}
-        for names, why in ((self.needed, "the model needs"), (keep, "is to be kept")):
-            if absent := [name for name in names if name not in source.names]:
+        needed, present = dict.fromkeys(self.needed), {*source.names}
+        types = {name: kind for name, kind in self.schema.types.items() if name in needed}
+        for names, why in ((needed, "the model needs"), (keep, "is to be kept")):
+            if absent := [name for name in names if name not in present]:
                 lists = " (lists or objects, which cannot be read)"
                 named = ", ".join(repr(name) + lists * (name in source.nested) for name in absent)
                 raise DataError("; ".join([f"the table lacks {named}, which {why}", *_misfits(source, types)]))
         types = {**of_kept, **types}
-        yield from source.chunks([*dict.fromkeys((*self.needed, *keep))], types, progress)
+        yield from source.chunks([*dict.fromkeys((*needed, *keep))], types, progress)
 
     def _rows(self, data: Data | AppliedRows | TableRows) -> TableRows:
         """Rows that were read before, or those of a table, with a warning of what was noticed in it."""

@@ -76,9 +76,9 @@ class PresetDoor(NetworkEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = {name: value for name, value in state.items() if name != "_all_classes"}  # of earlier versions
         if not state.pop("_explicit", False):
-            state |= dict.fromkeys(
-                chosen_by_preset({name: comparable(to_json(state.get(name))) for name in state}), AUTO
-            )
+            params = {name: state[name] for name in ("preset", *CHOSEN) if name in state}  # weights may be gigabytes
+            chosen = chosen_by_preset({name: comparable(to_json(value)) for name, value in params.items()})
+            state |= dict.fromkeys(chosen, AUTO)
         super().__setstate__(state)
 
 

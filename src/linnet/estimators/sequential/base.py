@@ -14,7 +14,7 @@ from linnet.estimators.sequential.losses import Loss
 from linnet.estimators.sequential.stack import Stack
 from linnet.estimators.sequential.summary import summary
 from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
-from linnet.export.saved import Saved, row_of_zeros
+from linnet.export.saved import Saved, check_width
 from linnet.fit.loop.optimizers import Optimizer, as_optimizer
 from linnet.fit.loop.training import OptimizerState
 from linnet.heads import Head
@@ -174,7 +174,10 @@ class SequentialModel(Saved):
             need(self._network == self._stack.network(head), self, "network")
 
     def _made_up_row(self, size: int) -> Array | None:
-        return None if self._network is None else row_of_zeros(self._network.inputs, size)
+        if self._network is None:
+            return None
+        check_width(self._network.inputs, size)
+        return np.zeros((1, self._network.inputs))
 
     # ---- inside ----
 

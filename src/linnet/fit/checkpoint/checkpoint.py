@@ -36,7 +36,7 @@ from linnet.fit.loop.stop_reason import StopReason
 from linnet.fit.loop.stopping import Seen
 from linnet.fit.loop.training import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
 from linnet.registry import setting
-from linnet.untrusted import LONGEST_JSON, fits, parse_json, read_tensors, split_tensors
+from linnet.untrusted import LONGEST_JSON, fits, header_text, parse_json, place_of, read_tensors, split_tensors
 
 _KIND = "linnet checkpoint 3"
 _DATA = tuple[str, list[int], str]  # type, shape and digest of an array
@@ -267,7 +267,9 @@ def _unpacked(content: memoryview) -> Saved:
     if end < 0:
         raise FormatError("there is no end of its first line")
     facts = parse_json(str(content[:end], "utf-8"), nan=True)
-    arrays = read_tensors(*split_tensors(content[end + 1 :]))
+    header, rest = split_tensors(content[end + 1 :])
+    told = parse_json(header_text(header), header=True)
+    arrays = read_tensors({name: place_of(name, one) for name, one in told.items()}, rest)
     settings, data, names, members = (facts[name] for name in ("settings", "data", "numbers", "members"))
     _need(fits(settings, dict[str, str | bool | int | float | None]), "settings")
     _need(fits(data, dict[str, dict[str, Any]]) and all(fits(one, _DATA) for one in _values(data)), "data")
