@@ -194,8 +194,8 @@ class Columns:
         return np.concatenate([*spreads, np.empty(0)])
 
     def _weighted(self, weights: NDArray[np.float64] | None, most: int) -> "Columns":
-        """About so many of the rows that have a weight; all rows if each has one."""
-        if weights is None or weights.all():
+        """About so many of the rows that have a weight; all rows if each has one, or none."""
+        if weights is None or weights.all() or not weights.any():
             return self
         kept = np.flatnonzero(weights)
         return replace(self, sparse=None, codes=())[kept[:: max(1, len(kept) // most)]]

@@ -79,7 +79,9 @@ class Optimizer:
         need(self.__dict__.keys() == again.__dict__.keys(), self, "state")
 
     def __repr__(self) -> str:
-        fields = {name: value for name, value in vars(self).items() if name != "schedule" and value is not None}
+        known = vars(self)
+        order = [name for name in signature(type(self)).parameters if known.get(name) is not None]
+        fields = {name: known[name] for name in order}
         rate = self.schedule if type(self.schedule).__name__ != "Constant" else self.learning_rate
         return f"{type(self).__name__}(learning_rate={rate}{''.join(f', {k}={v!r}' for k, v in fields.items())})"
 
