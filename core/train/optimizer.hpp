@@ -147,19 +147,23 @@ void update(Rule rule, T* w, const States<T>& states, std::ptrdiff_t at, const T
   constexpr int V = lanes<T>;
   const T l1 = static_cast<T>(penalty.l1), l2 = static_cast<T>(penalty.l2);
   const T keep = decayed ? T(1) - step.decay : T(1);
-  with_rule(rule, [=](auto r) {  // by value: a reference would be read again after every store
+  with_rule(rule, [=, &states](auto r) {  // by value: a reference would be read again after every store
     constexpr Rule known = decltype(r)::value;
     constexpr int n = traits_of(known).states;
+    T* const w_at = w + at;
+    T* array[std::max(1, n)];
+#pragma GCC unroll 8
+    for (int k = 0; k < n; ++k) array[k] = states.array[k] + at;
     for (std::ptrdiff_t i = 0; i < count; i += V) {
-      Vec<T> w_i = load(w + at + i), s[std::max(1, n)];
+      Vec<T> w_i = load(w_at + i), s[std::max(1, n)];
       const Vec<T> g_i = step.shrink * penalised(load(g + i), w_i, step.scale, l1, l2);
 #pragma GCC unroll 8
-      for (int k = 0; k < n; ++k) s[k] = load(states.array[k] + at + i);
+      for (int k = 0; k < n; ++k) s[k] = load(array[k] + i);
       if constexpr (traits_of(known).decays) w_i = w_i * keep;
       update_vector<T, known>(w_i, s, g_i, step);
-      store(w + at + i, w_i);
+      store(w_at + i, w_i);
 #pragma GCC unroll 8
-      for (int k = 0; k < n; ++k) store(states.array[k] + at + i, s[k]);
+      for (int k = 0; k < n; ++k) store(array[k] + i, s[k]);
     }
   });
 }

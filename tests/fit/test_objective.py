@@ -74,11 +74,11 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         objective.sums(THETA, Rows(X[:, :3], labels=LABELS))
     with pytest.raises(ValueError, match="x: wrong number of columns"):
         objective.predict(THETA, X[:, :3])
-    with pytest.raises(ValueError, match="labels: one a row"):
+    with pytest.raises(ValueError, match="labels: one per row"):
         objective.sums(THETA, Rows(X, labels=LABELS[:-1]))
     with pytest.raises(ValueError, match="values: rows x outputs"):
         objective.sums(THETA, Rows(X, values=np.zeros((1500, 2))))
-    with pytest.raises(ValueError, match="weights: one a row"):
+    with pytest.raises(ValueError, match="weights: one per row"):
         objective.sums(THETA, rows.weighted(np.ones(3)))
     with pytest.raises(ValueError, match="give labels or values"):
         objective.sums(THETA, Rows(X))
