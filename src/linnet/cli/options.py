@@ -3,6 +3,8 @@
 import re
 from functools import cache
 
+from linnet.errors import ConfigError
+
 _PHRASES = {"leave out resume=True": "give --checkpoint instead", "unknown solver": "unknown --optimizer"}
 _QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 
@@ -31,7 +33,10 @@ def _pattern() -> "re.Pattern[str]":
 
 def in_options(message: str) -> str:
     """Return a message with options for parameters, --model mlp for model='mlp'; names in quotes stay."""
-    return _pattern().sub(_translated, message)
+    try:
+        return _pattern().sub(_translated, message)
+    except ConfigError:  # the engine itself cannot be loaded, which is what the message is about
+        return message
 
 
 def _translated(found: "re.Match[str]") -> str:
