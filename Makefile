@@ -13,14 +13,14 @@ export CXX
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src core -not -name '*.so' -not -name '*.pyc' -not -name __pycache__)
-PYTHON_FOLDERS := $(wildcard src tests bench examples docs/builder)
+PYTHON_FOLDERS := $(wildcard src tests bench examples docs/extensions)
 CPP_FILES := $(wildcard core/*/*.hpp core/*/*.cpp tests/core/*.cpp)
 comma := ,
 step = @printf '==> %s\n' "$(1)"
 installed = .linnet-$(or $(ISAS),all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core check format docs bench sanitize sanitize-threads clean
+.PHONY: help demo test test-core test-oldest mutants check format docs bench sanitize sanitize-threads clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SECONDARY:
@@ -29,9 +29,11 @@ help:
 	@echo "make demo      build linnet and see it work"
 	@echo "make test      build linnet and run the tests"
 	@echo "make test-core  run the tests of the core's kernels, without Python"
+	@echo "make test-oldest  run the tests with the oldest dependencies; make test-3.13: with another Python"
+	@echo "make mutants   put deliberate faults into linnet and see whether the tests notice"
 	@echo "make check     linters, types, import rules, formatting"
 	@echo "make format    put the formatting right"
-	@echo "make docs      build the guide and reference into build/docs"
+	@echo "make docs      build the site into build/docs"
 	@echo "make bench     compare with other libraries (large downloads)"
 	@echo "make sanitize  run the contract tests with the address and undefined behaviour sanitizers"
 	@echo "make sanitize-threads  run the core's own work by threads with the thread sanitizer"
@@ -43,6 +45,27 @@ demo: .venv/$(installed)
 test: .venv/$(installed) .venv/.group-test test-core
 	$(call step,tests)
 	@.venv/bin/python -m pytest -n auto $(ARGS)
+
+# The oldest releases that pyproject.toml allows, and other Pythons: `make test-3.13` wants python3.13.
+test-oldest: .venv-oldest/$(installed) .venv-oldest/.group-test
+	$(call step,tests with the oldest dependencies)
+	@.venv-oldest/bin/python -m pytest -n auto $(ARGS)
+
+test-3.%: .venv-3.%/$(installed) .venv-3.%/.group-test
+	$(call step,tests with Python 3.$*)
+	@.venv-3.$*/bin/python -m pytest -n auto $(ARGS)
+
+.venv-3.%/.created: PYTHON = python$(patsubst .venv-%,%,$*)
+.venv-oldest/%: export PIP_CONSTRAINT = build/oldest.txt
+.venv-oldest/.group-build: build/oldest.txt
+build/oldest.txt: pyproject.toml tests/oldest.py
+	@mkdir -p $(@D)
+	@$(PYTHON) tests/oldest.py > $@
+
+# Deliberate faults, one at a time, each of which some test must notice (tests/mutants/faults.toml).
+mutants: .venv/$(installed) .venv/.group-test .venv/.group-build
+	$(call step,deliberate faults)
+	@.venv/bin/python tests/mutants/run.py $(ARGS)
 
 check: .venv/$(installed) .venv/.group-check
 	$(call step,ruff)
@@ -62,7 +85,7 @@ format: .venv/.group-check
 
 docs: .venv/$(installed) .venv/.group-docs
 	$(call step,documentation)
-	@PYTHONPATH=docs .venv/bin/python -m builder build/docs
+	@PYTHONPATH=docs .venv/bin/python -m extensions build/docs
 
 bench: .venv-bench/$(installed) .venv-bench/.peers
 	$(call step,benchmarks)
@@ -74,7 +97,7 @@ sanitize: .venv-sanitize/$(installed) .venv-sanitize/.group-test
 	$(call step,tests under the sanitizers)
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/test_dual_sparse.py tests/evaluate/test_kernels.py tests/multiclass/test_joint_newton.py tests/estimators/test_shared_models.py \
+	  .venv-sanitize/bin/python -m pytest tests/test_native.py tests/contracts tests/fit/solvers/test_dual_sparse.py tests/evaluate/test_kernels.py tests/fit/solvers/test_joint_newton.py tests/estimators/test_shared_models.py \
 	  tests/core/test_boundary.py --deselect tests/core/test_boundary.py::test_data_too_large_for_the_memory_leave_the_trainer_as_it_was $(ARGS)
 
 # The core without Python: kernels against plain loops, and a program that has threads do all they can under the thread
@@ -108,7 +131,7 @@ build/threads/%.o: %.cpp $(CORE_HEADERS)
 	@$(CXX) $(CORE_FLAGS) -fsanitize=thread -c $< -o $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-sanitize build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* build dist docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests $(wildcard bench examples docs) -name __pycache__ -prune -exec rm -rf {} +
 
 # How an environment comes about: Python and pip, then the build tools, then linnet; groups of tools beside it.
@@ -154,5 +177,5 @@ clean:
 	$(call step,linnet into $*)
 	@rm -f $*/.linnet-*
 	@$*/bin/python -m pip install --quiet --no-build-isolation \
-	  -Cbuild-dir=build/$(patsubst .venv%,core%,$*) -Ccmake.define.LINNET_ISAS=$(ISAS) -Ccmake.define.LINNET_STRICT=$(STRICT) $(BUILD_FLAGS) .
+	  -Cbuild-dir=build/$(patsubst .venv%,core%,$*) -Ccmake.define.LINNET_ISAS=$(ISAS) -Ccmake.define.LINNET_STRICT=$(STRICT) $(BUILD_FLAGS) '.[all]'
 	@touch $@

@@ -56,7 +56,7 @@ def test_bounds() -> None:
             check_number(bad, "x", at_least=0, below=1)
     with pytest.raises(ConfigError, match="x must be above 0 and finite, got 0"):
         check_number(0, "x", above=0)
-    with pytest.raises(ConfigError, match=r"n must be a whole number of at least 0, got 1\.0"):
+    with pytest.raises(ConfigError, match=r"n must be an integer of at least 0, got 1\.0"):
         check_whole(1.0, "n")
 
 
@@ -76,5 +76,5 @@ def test_seeds_are_those_of_numpy_and_scikit_learn() -> None:
     assert check_random(one).randint(1000) == check_random(same).randint(1000)
     assert one.random() == same.random() != np.random.default_rng(3).random(), "a Generator goes on with what is drawn"
     for wrong in ("3", 3.0, -1, 2**32, True, [3], np.random.PCG64(3)):
-        with pytest.raises(ConfigError, match=r"random_state must be None, a whole number .* RandomState or Generator"):
+        with pytest.raises(ConfigError, match=r"random_state must be None, an integer .* RandomState or Generator"):
             check_random(wrong)

@@ -76,7 +76,7 @@ def test_no_more_threads_are_used_than_there_are_cores(monkeypatch: pytest.Monke
     assert config.usable_threads() == 2
     assert config.usable_threads(8) == 2
     assert config.usable_threads(1) == 1
-    with pytest.raises(ConfigError, match="threads must be a whole number from 1 to 1024"):
+    with pytest.raises(ConfigError, match="threads must be an integer from 1 to 1024"):
         config.usable_threads(0)
 
 
@@ -120,7 +120,7 @@ def test_whole_numbers_of_numpy_are_fine() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 1025, 1.5, True, "2"])
 def test_threads_must_be_a_whole_number_that_can_be_meant(n: int) -> None:
-    message = f"threads must be a whole number from 1 to 1024, got {n!r}"
+    message = f"threads must be an integer from 1 to 1024, got {n!r}"
     with pytest.raises(ConfigError, match=message):
         linnet.set_threads(n)
     with pytest.raises(ConfigError, match=message), linnet.threads(n):
@@ -130,7 +130,7 @@ def test_threads_must_be_a_whole_number_that_can_be_meant(n: int) -> None:
 @pytest.mark.parametrize("value", ["0", "-2", "many", "1.5"])
 def test_a_bad_environment_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("LINNET_THREADS", value)
-    with pytest.raises(ConfigError, match=f"LINNET_THREADS must be a whole number from 1 to 1024, got '?{value}'?$"):
+    with pytest.raises(ConfigError, match=f"LINNET_THREADS must be an integer from 1 to 1024, got '?{value}'?$"):
         linnet.get_threads()
 
 

@@ -55,9 +55,9 @@ def test_what_is_no_model_is_not_read_whole(tmp_path: Path, model: linnet.Ridge)
     for name, start in (("table.csv", b"a,b,c\n1,2,3\n"), ("run.checkpoint", b"linnet checkpoint\n")):
         (tmp_path / name).write_bytes(start)
         os.truncate(tmp_path / name, 1 << 42)  # a hole, which takes no room
-        with pytest.raises(FormatError, match="is damaged or no linnet model"):
+        with pytest.raises(FormatError, match="is damaged or not a linnet model"):
             linnet.load(tmp_path / name)
-        with pytest.raises(FormatError, match="is damaged or no linnet checkpoint"):
+        with pytest.raises(FormatError, match="is damaged or not a linnet checkpoint"):
             linnet.resume(tmp_path / name, np.zeros((2, 2)), [0, 1])
 
 

@@ -47,6 +47,7 @@ print(*(f"{{one.category.__name__}}: {{one.message}}" for one in said))"""
         ("linnet.fit.objective", "Objective", "NetworkObjective"),
         ("linnet.fit.objective", "Sums", "NetworkSums"),
         ("linnet.evaluate.thresholds", "Objective", "ThresholdObjective"),
+        ("linnet.theory.likelihood", "logsumexp_between", "logsumexp_bounds"),
     ],
 )
 def test_former_names_in_modules(module: str, former: str, name: str) -> None:

@@ -33,6 +33,25 @@ def test_every_usable_build_loads(isa: str) -> None:
     assert result.stdout.strip() == f"{isa} linnet._core_{isa} {list(_native.supported)}", result.stderr
 
 
+def test_a_foreign_module_is_no_build(tmp_path: Path) -> None:
+    """Whatever its name, and wherever that stands in the alphabet."""
+    (tmp_path / "_core_gpu.py").write_text("raise AssertionError('loaded')")
+    (tmp_path / "_core_zzz.py").write_text("raise AssertionError('loaded')")
+    code = (
+        f"import linnet; linnet.__path__.append({str(tmp_path)!r}); from linnet import _native; print(*_native.built)"
+    )
+    result = run(code)
+    assert result.stdout.split() == list(_native.built), result.stderr
+    assert "gpu" not in _native.built
+
+
+def test_builds_are_in_the_order_of_their_list() -> None:
+    """The first, which is asked what the processor can run, must run wherever another one does."""
+    listed = (Path(__file__).parents[1] / "core" / "isas.txt").read_text().splitlines()
+    names = [line.split()[0] for line in listed if not line.startswith("#")]
+    assert [name for name in names if name in _native.built] == list(_native.built)
+
+
 def test_builds_live_side_by_side() -> None:
     names = [f"linnet._core_{isa}" for isa in _native.usable]
     result = run(f"import importlib; print(*(importlib.import_module(name).isa for name in {names}))")

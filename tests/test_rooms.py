@@ -25,6 +25,11 @@ PROTOCOL = {  # what files and graphs ask of an object, if it has it: see regist
 }
 
 
+HOMONYMS = {  # constants that are so called in several files, for now; `plain` has everything twice on purpose
+    *("HEADS", "ACTIVATIONS", "FUNCTIONS", "PRESETS", "DTYPE", "FEATURES"),
+}
+
+
 def room(path: Path) -> str:
     return path.relative_to(FOLDER).parts[0].removesuffix(".py")
 
@@ -97,3 +102,15 @@ def test_what_is_private_is_found(line: str) -> None:
 )
 def test_what_is_its_own_is_not(line: str) -> None:
     assert not list(foreign_private_names(ast.parse(line)))
+
+
+def test_a_constant_has_one_meaning() -> None:
+    """Such as SOLVERS: who reads a name in one file should not find another thing under it in the next."""
+    where = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            for target in targets:
+                if isinstance(target, ast.Name) and target.id.isupper() and not target.id.startswith("_"):
+                    where[target.id].append(str(path.relative_to(FOLDER)))
+    assert {name: files for name, files in where.items() if len(files) > 1 and name not in HOMONYMS} == {}

@@ -1,6 +1,6 @@
 """From linear models to neural nets with one engine.
 
-Names are loaded when they are first used, so that `import linnet` costs next to nothing.
+Names are loaded on first use, so that `import linnet` costs almost nothing.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded from their modules when they are first used, so that importing it costs nothing.
+"""Lazy names of a package: loaded from their modules on first use, so that importing the package costs nothing.
 
 __getattr__ = lazily(__name__, {"curves": ("auc", "roc_curve")})
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 def lazily(
     package: str, names: Mapping[str, Collection[str]], modules: Collection[str] = ()
 ) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package. `names`: by the module within it that they live in; `modules`: its own."""
+    """Return the `__getattr__` of a package. `names`: by the module that defines them; `modules`: submodules."""
     home = {name: module for module, inside in names.items() for name in inside}
 
     def load(name: str) -> object:
@@ -20,7 +20,7 @@ def lazily(
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
-        setattr(sys.modules[package], name, value)  # the next time it is there
+        setattr(sys.modules[package], name, value)  # found directly the next time
         return value
 
     return load

@@ -1,4 +1,4 @@
-"""Former names of modules and of what is in them: each gives what it is called now, and a DeprecationWarning."""
+"""Former names of modules and of their contents: each returns the object of the new name, with a DeprecationWarning."""
 
 import importlib
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-_NEW_NAMES = {  # those that the documentation has named
+_NEW_NAMES = {  # of modules that the documentation has named
     "linnet.data.leaks": "linnet.tables.leaks",
     "linnet.data.schema": "linnet.tables.schema",
     "linnet.data.sources": "linnet.tables.io.sources",
@@ -21,7 +21,7 @@ _NEW_NAMES = {  # those that the documentation has named
 
 
 class _Finder:
-    """Asked by `import` for modules that nothing else has found; both finder and loader."""
+    """A finder and loader that `import` asks for modules that nothing else has found."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_NAMES else None  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ class _Finder:
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a module in which names have changed. `names`: the new by the former."""
+    """Return the `__getattr__` of a module in which names have changed. `names`: the new names by the former ones."""
 
     def load(name: str) -> object:
         if name not in names:

@@ -1,11 +1,12 @@
 """The native core in the build for this processor: `core` is the module, `isa` the name of its instruction set.
 
-Every build holds the same functions. The environment variable LINNET_ISA asks for a given one.
+Every build has the same functions. The environment variable LINNET_ISA selects one.
 """
 
 import importlib
 import os
 import pkgutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import linnet
@@ -20,12 +21,14 @@ def _module(isa: str) -> str:
     return f"linnet.{_PREFIX}{isa}"
 
 
-_found = (each.name for each in pkgutil.iter_modules(linnet.__path__))
-built = tuple(sorted(name.removeprefix(_PREFIX) for name in _found if name.startswith(_PREFIX)))
+_found = {each.name for each in pkgutil.iter_modules(linnet.__path__)}
+_lines = Path(__file__).with_name("isas.txt").read_text(encoding="utf-8").splitlines()
+_known = [line.split()[0] for line in _lines if line and not line.startswith("#")]  # in order; other modules are none
+built = tuple(isa for isa in _known if f"{_PREFIX}{isa}" in _found)
 if not built:
     raise ImportError("linnet's native core is missing: install the package, for example with `pip install .`")
 
-# The first by name runs wherever another one does (core/isas.txt) and answers for the processor, so that nothing is
+# The first in core/isas.txt runs wherever another one does and detects what the processor supports, so that nothing is
 # loaded that cannot run.
 supported: tuple[str, ...] = tuple(importlib.import_module(_module(built[0])).supported())
 usable = tuple(isa for isa in supported if isa in built)  # the best last

@@ -1,7 +1,7 @@
-"""What scikit-learn asks of an estimator, without loading scikit-learn, which takes longer than most fits.
+"""scikit-learn's estimator interface, without loading scikit-learn, which takes longer than most fits.
 
-Parameters, tags, requests for metadata and names of columns follow its developer's guide; its own classes are imported
-where one of them is asked for (docs/decisions/0010-without-base-estimator.md).
+Parameters, tags, metadata requests and names of columns follow its developer's guide; its own classes are imported only
+where they are needed (docs/decisions/0010-without-base-estimator.md).
 """
 
 import inspect
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.data.encoder import AT_ONCE, Encoder
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array
@@ -31,16 +32,15 @@ if TYPE_CHECKING:
     from linnet.export.onnx.file import Outputs
 
 _NAMES_SHOWN = 5  # names in a message
-# How scikit-learn's meta-estimators are to call it, and what of its training changes no result, so that the same run
-# gives the same bytes on any number of threads and under any path.
-NO_RESULT = frozenset({"threads", "n_jobs", "verbose", "checkpoint"})  # parameters that change none
+# Parameters that change no result: the same run gives the same bytes on any number of threads and under any path.
+NO_RESULT = frozenset({"threads", "n_jobs", "verbose", "checkpoint"})
 _NOT_IN_FILES = NO_RESULT | {"_metadata_request"}
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 
 @cache
 def parameters(model: type) -> Mapping[str, Any]:
-    """The parameters of the constructor, by name, and their defaults."""
+    """Return the parameters of the constructor, by name, with their defaults."""
     given = list(inspect.signature(model.__init__).parameters.values())[1:]  # type: ignore[misc]
     defaults = {each.name: each.default for each in given if each.kind is not each.VAR_KEYWORD}
     return {name: defaults[name] for name in sorted(defaults)}
@@ -48,7 +48,7 @@ def parameters(model: type) -> Mapping[str, Any]:
 
 @cache
 def inherited(model: type) -> Mapping[str, Any]:
-    """The same with those of the classes it is made from: a subclass may have fewer of its own."""
+    """Return the parameters of the constructors of a class and its bases: a subclass may have fewer of its own."""
     defaults: dict[str, Any] = {}
     for kind in reversed(model.__mro__[:-1]):
         if "__init__" in vars(kind):
@@ -58,7 +58,7 @@ def inherited(model: type) -> Mapping[str, Any]:
 
 @cache
 def metadata(model: type, method: str) -> tuple[str, ...]:
-    """What the method takes besides the table and the targets."""
+    """Return the names of the metadata of a method: its parameters other than the table and the targets."""
     function = getattr(model, method, None)
     given = [] if function is None else list(inspect.signature(function).parameters.values())[1:]
     names = (each.name for each in given if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD))
@@ -66,7 +66,7 @@ def metadata(model: type, method: str) -> tuple[str, ...]:
 
 
 class _Request:
-    """`set_<method>_request` of scikit-learn's metadata routing, there if the method takes metadata."""
+    """`set_<method>_request` of scikit-learn's metadata routing, if the method takes metadata."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name, self.method = name, name.removeprefix("set_").removesuffix("_request")
@@ -95,26 +95,26 @@ class _Request:
             return model
 
         request.__name__ = self.name
-        request.__doc__ = f"""Say which metadata meta-estimators pass to `{self.method}`: {", ".join(known)}.
+        request.__doc__ = f"""Set which metadata meta-estimators pass to `{self.method}`: {", ".join(known)}.
 
-        True: if it is given; False: never; None: giving it is an error; a text: what is given by that name. Needs
-        sklearn.set_config(enable_metadata_routing=True).
+        True: pass it if it is given; False: never; None: giving it is an error; a string: pass what is given by that
+        name. Needs sklearn.set_config(enable_metadata_routing=True).
         """
         return request if model is None else MethodType(request, model)
 
 
 class Estimator(Saved, ABC):
-    """A model with parameters: all that its constructor takes, kept as they were given under their names."""
+    """A model whose parameters are those of its constructor, kept unchanged under their names."""
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    _encoder: Any  # what reads its tables, if it has one
+    _encoder: Any  # of its tables, if it has one
     _metadata_request: Any
     _file_types: ClassVar[Mapping[str, Any]] = {  # of what fits leave; subclasses add to it
         "n_features_in_": int,
         "_fit_params": dict[str, Any],
     }
-    _fit_params: Mapping[str, Any] = MappingProxyType({})  # of the last fit; none in files whose parameters are these
+    _fit_params: Mapping[str, Any] = MappingProxyType({})  # of the last fit; files have them only if they differ
 
     set_fit_request = _Request()
     set_partial_fit_request = _Request()
@@ -125,7 +125,18 @@ class Estimator(Saved, ABC):
     set_score_request = _Request()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; `deep`: those of parameters that are estimators too, as name__parameter."""
+        """Return the parameters of the estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include the parameters of parameters that are estimators, as name__parameter.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         params: dict[str, Any] = {}
         for name in parameters(type(self)):
             value = params[name] = getattr(self, name)
@@ -134,24 +145,24 @@ class Estimator(Saved, ABC):
         return params
 
     def _keep(self, given: Mapping[str, Any]) -> None:
-        """Set the parameters of a constructor, its `locals()`, as attributes of their names."""
+        """Set the parameters of a constructor, its `locals()`, as attributes."""
         self.__dict__.update((name, value) for name, value in given.items() if name not in ("self", "__class__"))
 
     @property
     def _params(self) -> dict[str, Any]:
-        """What the constructors have kept, that of a subclass with fewer parameters and those behind it."""
+        """The parameters of all constructors, also of a base class whose subclass has fewer."""
         return {name: getattr(self, name) for name in inherited(type(self)) if hasattr(self, name)}
 
     def _keep_params(self) -> None:
-        """Remember what a fit was given: parameters that are set later count from the next fit on."""
+        """Record the parameters of a fit: parameters that are set later take effect at the next fit."""
         self._fit_params = {name: value for name, value in self._params.items() if name not in NO_RESULT}
 
     def _fitted_with(self, name: str) -> Any:
-        """The value that a parameter had in the fit."""
+        """Return the value of a parameter in the fit."""
         return self._fit_params.get(name, getattr(self, name))
 
     def _as_fitted(self) -> Self:
-        """The model with the parameters of its fit: itself, unless some were set since."""
+        """Return the model with the parameters of its fit: itself, unless some were set since."""
         if not changed_since(self._fit_params, self.__dict__):
             return self
         found = object.__new__(type(self))
@@ -159,7 +170,18 @@ class Estimator(Saved, ABC):
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, those of a parameter that is an estimator as name__parameter."""
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **params
+            Values by name; those of a parameter that is an estimator as name__parameter.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
         nested: dict[str, dict[str, Any]] = {}
         for given, value in params.items():
             name, inside, inner = given.partition("__")
@@ -175,7 +197,7 @@ class Estimator(Saved, ABC):
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a file kept; of a parameter that is younger than the file the default."""
+        """Restore the state from a file, with defaults for parameters that are newer than the file."""
         self.__dict__.update({**parameters(type(self)), **state})
 
     def _file_state(self) -> dict[str, Any]:
@@ -193,14 +215,17 @@ class Estimator(Saved, ABC):
         need(isinstance(names, np.ndarray) and fits(names.tolist(), list[str]), self, "feature_names_in_")
 
     def _check_outputs(self, outputs: int, *, several: bool = False) -> None:
-        """Refuse an estimator from a file that cannot have so many outputs; `several` labels for a row, maybe."""
+        """Refuse an estimator from a file that cannot have `outputs` outputs.
+
+        `several`: rows may have several labels.
+        """
 
     def _input_encoder(self) -> Encoder | None:
-        """What reads its tables, if it is known."""
+        """Return the encoder of the model's tables, if it is known."""
         return None
 
     def _by_epoch(self) -> Mapping[str, Sequence[float]]:
-        """Numbers by epoch, by name, if it is trained by epochs."""
+        """Return losses and metrics by epoch, by name, if the model is trained by epochs."""
         return {}
 
     def _made_up_row(self, size: int) -> Any:
@@ -222,7 +247,13 @@ class Estimator(Saved, ABC):
         return encoder.row_of_zeros()
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced once the new one is complete.
+        """
         check_fitted(self)
         super().to_onnx(path)
 
@@ -241,26 +272,26 @@ class Estimator(Saved, ABC):
         return f"{name}({line if len(name + line) < 79 else lines})"
 
     def _repr_html_(self) -> str | None:
-        """scikit-learn's diagram for notebooks, unless it is told to show text."""
+        """Return scikit-learn's diagram for notebooks, unless it is set to show text."""
         from sklearn import get_config
         from sklearn.utils import estimator_html_repr
 
         return estimator_html_repr(self) if get_config()["display"] == "diagram" else None
 
     def _get_params_html(self, *how: Any, **by_name: Any) -> Any:
-        """The table of parameters in that diagram."""
+        """Return the table of parameters in the diagram."""
         from sklearn.base import BaseEstimator
 
         return BaseEstimator._get_params_html(self, *how, **by_name)
 
     def _get_fitted_attr_html(self, *how: Any, **by_name: Any) -> Any:
-        """The table of what was learned in that diagram."""
+        """Return the table of fitted attributes in the diagram."""
         from sklearn.base import BaseEstimator
 
         return BaseEstimator._get_fitted_attr_html(self, *how, **by_name)
 
     def get_metadata_routing(self) -> Any:
-        """Return which metadata are asked for, as scikit-learn's MetadataRequest."""
+        """Return the requested metadata, as scikit-learn's MetadataRequest."""
         from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
         if hasattr(self, "_metadata_request"):
@@ -291,11 +322,37 @@ class Classifier(Estimator):
         need(self.__dict__["classes_"].shape == (count,), self, "classes_")
 
     @abstractmethod
-    def predict(self, X: object) -> NDArray[Any]:
-        """Return the class of each row."""
+    def predict(self, X: Table) -> NDArray[Any]:
+        """Return the class of each row.
 
-    def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return the share of rows whose class, or all of whose labels, are predicted."""
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+
+        Returns
+        -------
+        array
+            One class per row.
+        """
+
+    def score(self, X: Table, y: Targets, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows classified correctly; with several labels per row, all must be right.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        y : array of one class per row
+            Their actual classes.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         return accuracy(y, self.predict(X), sample_weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -307,7 +364,7 @@ class Classifier(Estimator):
 
 
 class Regressor(Estimator):
-    """An estimator that predicts numbers."""
+    """An estimator that predicts values."""
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import RegressorTags
@@ -318,22 +375,22 @@ class Regressor(Estimator):
 
 
 def prepared_encoder_of(model: object) -> Any:
-    """What makes a model's columns of a table, whatever it does to them; None where they are taken as they are."""
+    """Return the encoder that makes a model's columns from a table; None if the model takes tables unchanged."""
     return getattr(model, "_encoder", None)
 
 
 def encoder_of(model: object) -> Encoder | None:
-    """The encoder of a model's tables; None of a model that has none, or is not linnet's."""
+    """Return the encoder of a model's tables; None for a model without one, or that is not linnet's."""
     return model._input_encoder() if isinstance(model, Estimator) else None
 
 
 def history_of(model: object) -> Mapping[str, Sequence[float]]:
-    """The numbers by epoch, by name, of a model that was trained by epochs; none of another."""
+    """Return losses and metrics by epoch, by name, of a model that was trained by epochs, else an empty mapping."""
     return model._by_epoch() if isinstance(model, Estimator) else {}
 
 
 def check_fitted(model: Estimator) -> None:
-    """Raise scikit-learn's NotFittedError for a model that has learned nothing yet."""
+    """Raise scikit-learn's NotFittedError for a model that has not been fitted yet."""
     if model.__sklearn_is_fitted__():
         return
     from sklearn.exceptions import NotFittedError
@@ -345,7 +402,7 @@ def check_fitted(model: Estimator) -> None:
 
 
 class _AvailableIf:
-    """A method that only some models have."""
+    """A method that only some models of a class have."""
 
     def __init__(self, condition: Callable[[Any], bool], method: Callable[..., Any]) -> None:
         self._condition, self._method = condition, method
@@ -360,12 +417,12 @@ class _AvailableIf:
 
 
 def available_if(condition: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a method that a model has if its parameters are such that the condition holds."""
+    """Decorate a method that a model has only if a condition on it holds."""
     return lambda method: _AvailableIf(condition, method)
 
 
 class _WeighedIf:
-    """A `fit` that shows `sample_weight` for some models only; of the others it refuses it when it is given."""
+    """A `fit` with `sample_weight` in its signature for some models only; others refuse it."""
 
     def __init__(self, condition: Callable[[Any], bool], method: Callable[..., Any]) -> None:
         self._condition, self._method = condition, method
@@ -387,8 +444,9 @@ class _WeighedIf:
 
 
 def weighed_if(condition: Callable[[Any], bool]) -> Callable[[_Fit], _Fit]:
-    """Decorate the fit of a model around an estimator: scikit-learn's tools read from its signature whether rows may
-    have weights, which depends on the estimator inside.
+    """Decorate the fit of a model that wraps an estimator.
+
+    scikit-learn's tools read from its signature whether rows may have weights, which depends on the inner estimator.
     """
 
     def decorate(method: _Fit) -> _Fit:
@@ -397,8 +455,14 @@ def weighed_if(condition: Callable[[Any], bool]) -> Callable[[_Fit], _Fit]:
     return decorate
 
 
+def check_estimator(estimator: Any) -> None:
+    """Raise a ConfigError unless this is something to clone and to fit."""
+    if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
+        raise ConfigError(f"estimator must be a classifier, such as LogisticRegression(), got {estimator!r}")
+
+
 def takes_weights(estimator: Any) -> bool:
-    """Whether its fit has a `sample_weight`."""
+    """Return whether an estimator's fit has a `sample_weight`."""
     fit = getattr(estimator, "fit", None)
     return fit is None or "sample_weight" in inspect.signature(fit).parameters
 
@@ -407,12 +471,14 @@ def takes_weights(estimator: Any) -> bool:
 
 
 def check_form(model: Estimator, X: Any, *, reset: bool, name: str = "X") -> None:
-    """Keep the number and the names of the columns (`reset`), or compare them with those kept."""
+    """Keep the number and the names of the columns (`reset`), or compare them with those of the fit."""
     if isinstance(X, list | tuple):
-        X = np.array(X[:1], dtype=object)  # one row tells
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        X = np.array(X[:1], dtype=object)  # one row is enough
+    shape = getattr(X, "shape", None)
+    if not isinstance(shape, tuple):
+        shape = np.asarray(X).shape
     if len(shape) != 2:
-        return  # what is wrong with it is said elsewhere
+        return  # the error is raised elsewhere
     names = column_names(X)
     if reset:
         model.n_features_in_ = shape[1]
@@ -434,7 +500,7 @@ def check_form(model: Estimator, X: Any, *, reset: bool, name: str = "X") -> Non
 
 
 def column_names(X: Any) -> NDArray[Any] | None:
-    """The names of a data frame's columns, of any library, if they are text."""
+    """Return the names of a data frame's columns, of any library, if they are text."""
     given = getattr(X, "column_names", None)  # pyarrow's
     names = np.array(list(getattr(X, "columns", ()) if given is None else given), dtype=object)
     kinds = sorted({type(name).__name__ for name in names})
@@ -462,21 +528,24 @@ def _other_names(known: set[str], given: set[str]) -> str:
 
 
 def accuracy(y: object, predicted: Array, sample_weight: object = None) -> float:
-    """The share of rows classified correctly; of several labels all must be right."""
+    """Return the share of rows classified correctly; with several labels per row, all must be right."""
     target: Array = as_array(as_dense(y), "y")
     if target.ndim == 2 and target.shape[1] == 1 and predicted.ndim == 1:
         target = target[:, 0]
     alike = target.shape == predicted.shape and len(target) > 0 and is_text(target) == is_text(predicted)
     if not alike or not is_discrete(target) or (target.ndim == 2 and not np.isin(target, (0, 1)).all()):
-        from sklearn.metrics import accuracy_score  # which knows more forms, and says what is wrong
+        from sklearn.metrics import accuracy_score  # it accepts more forms, and raises its own errors
 
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-    right = (target == predicted).reshape(len(target), -1).all(axis=1)
-    return Compared(target, predicted, weights=_weights(sample_weight, len(right))).mean(right)
+        try:
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"y cannot be compared with the predictions: {error}") from error
+    correct = (target == predicted).reshape(len(target), -1).all(axis=1)
+    return Compared(target, predicted, weights=_weights(sample_weight, len(correct))).mean(correct)
 
 
 def r_squared(y: object, predicted: Array, sample_weight: object = None) -> float:
-    """1 - squared error / squared error of the weighted mean, averaged over targets."""
+    """Return 1 - squared error / squared error of the weighted mean, averaged over targets."""
     rows = len(predicted)
     mean = predicted.reshape(rows, -1)
     values = as_values(y, mean.shape[1], np.float64, rows=rows, table="X")
@@ -489,12 +558,12 @@ def r_squared(y: object, predicted: Array, sample_weight: object = None) -> floa
 
 
 def is_text(target: Array) -> bool:
-    """Whether it holds text, as far as its type tells."""
+    """Return whether the target holds text, by its type."""
     return target.dtype.kind in "UO"
 
 
 def is_discrete(target: Array) -> bool:
-    """Whether it holds nothing but whole numbers, booleans or text: classes without a doubt."""
+    """Return whether the target holds only integers, booleans or text: certainly classes."""
     if target.dtype.kind == "f":
         return bool((np.isfinite(target) & (target == np.floor(target))).all())
     if target.dtype.kind == "O":

@@ -1,4 +1,4 @@
-"""What linnet runs on, and how many threads it uses."""
+"""The environment linnet runs in, and the number of threads."""
 
 import contextlib
 import functools
@@ -10,17 +10,17 @@ from numbers import Integral
 from pathlib import Path
 
 from linnet import _native
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, Parameter
 
 _OWN_GROUPS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 
 _process_threads: int | None = None
 _context_threads: ContextVar[int | None] = ContextVar("linnet_threads", default=None)
 
 
 def available_cores() -> int:
-    """Count the cores this process may use: its affinity, cut down to its container's share of processor time."""
+    """Return the number of cores this process may use: its affinity, limited by its container's processor time."""
     if hasattr(os, "process_cpu_count"):
         cores = os.process_cpu_count() or 1
     elif hasattr(os, "sched_getaffinity"):
@@ -32,8 +32,9 @@ def available_cores() -> int:
 
 @functools.cache
 def _container_share() -> float:
-    """How many cores' time the control groups of this process leave it: the least that one of them or one of those
-    above it has. Looked up once: every prediction asks.
+    """Return the smallest limit, in cores, of this process's control groups and their parents.
+
+    Cached, as every prediction asks.
     """
     share = float("inf")
     for folder in _own_groups():
@@ -44,20 +45,20 @@ def _container_share() -> float:
     return share
 
 
-def _own_groups() -> list[Path]:
-    """The folders of the groups that limit this process's time: in one tree of all (version 2), or in one for that."""
+def _own_groups(what: str = "cpu") -> list[Path]:
+    """Return the folders of the control groups that limit this process: version 2, or version 1's for `what`."""
     found = [_GROUPS]
     with contextlib.suppress(OSError):
         for line in _OWN_GROUPS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
-            if not controllers or "cpu" in controllers.split(","):
+            if not controllers or what in controllers.split(","):
                 tree = _GROUPS / controllers
                 found += [tree, tree / path.lstrip("/")]
     return found
 
 
 def _quota(group: Path) -> float:
-    """A group's own limit, in cores."""
+    """Return a group's own limit, in cores."""
     with contextlib.suppress(OSError, ValueError):  # ValueError: no limit ("max"), or not this format
         quota, period = (group / "cpu.max").read_text().split()
         return int(quota) / int(period)
@@ -68,38 +69,60 @@ def _quota(group: Path) -> float:
     return float("inf")
 
 
+@functools.cache
+def memory() -> float:
+    """How many bytes of memory this process may fill: the machine's, or less where its container has less."""
+    share = float("inf")
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # a system that does not tell
+        share = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for folder in _own_groups("memory"):
+        for group in (folder, *folder.parents):
+            if not group.is_relative_to(_GROUPS):
+                break
+            for name in ("memory.max", "memory.limit_in_bytes"):
+                with contextlib.suppress(OSError, ValueError):  # ValueError: no limit ("max")
+                    share = min(share, int((group / name).read_text()))
+    return share
+
+
 def checked_threads(n: object, name: str = "threads") -> int:
-    """Return a number of threads that can be meant, or raise a ConfigError."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or int(n) not in range(1, _MOST_THREADS + 1):
-        raise ConfigError(f"{name} must be a whole number from 1 to {_MOST_THREADS}, got {n!r}")
+    """Return a valid number of threads, or raise a ConfigError."""
+    if isinstance(n, bool) or not isinstance(n, Integral) or int(n) not in range(1, _MAX_THREADS + 1):
+        raise ConfigError(Parameter(name), f" must be an integer from 1 to {_MAX_THREADS}, got {n!r}")
     return int(n)
 
 
 def set_threads(n: int | None) -> None:
-    """Use up to `n` threads from now on; None goes back to LINNET_THREADS or, without it, all available cores.
+    """Set the number of threads for this process.
 
-    Never more are used than there are cores, and fewer where fewer are faster. The number of threads changes how fast a
-    result comes, never the result.
+    Never more threads are used than there are cores, and fewer where fewer are faster. The number of threads changes
+    the speed, never the result.
+
+    Parameters
+    ----------
+    n : int or None
+        The largest number of threads; None: the environment variable LINNET_THREADS or, without it, all available
+        cores.
     """
     global _process_threads  # noqa: PLW0603
     _process_threads = None if n is None else checked_threads(n)
 
 
 def get_threads() -> int:
-    """Return the number of threads in use here: of `with threads(n)`, else `set_threads`, else the default."""
+    """Return the number of threads: of `with threads(n)`, else of `set_threads`, else the default."""
     chosen = _context_threads.get() or _process_threads
     if chosen:
         return chosen
     wanted = os.environ.get("LINNET_THREADS")
     if wanted:
         return checked_threads(int(wanted) if wanted.isdecimal() else wanted, "LINNET_THREADS")
-    return min(available_cores(), _MOST_THREADS)
+    return min(available_cores(), _MAX_THREADS)
 
 
 def usable_threads(n: object = None) -> int:
-    """Return how many of `n` threads to use, or of `get_threads()`: no more than there are cores.
+    """Return the number of threads to use out of `n`, or of `get_threads()`: at most the number of cores.
 
-    More would wait for each other's turn. As any number gives the same bytes, this is a matter of time alone.
+    More would wait for each other. As any number gives the same bytes, only the time depends on it.
     """
     return min(get_threads() if n is None else checked_threads(n), _most_members())
 
@@ -110,7 +133,13 @@ def _most_members() -> int:
 
 @contextlib.contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Use `n` threads inside a `with` block, and only in the thread of control that runs it."""
+    """Use another number of threads inside a `with` block, and only in the thread that runs it.
+
+    Parameters
+    ----------
+    n : int
+        The largest number of threads.
+    """
     token = _context_threads.set(checked_threads(n))
     try:
         yield
@@ -128,7 +157,7 @@ def _version(package: str) -> str:
 
 
 def config() -> dict[str, object]:
-    """Return what `show_config` prints."""
+    """Return what `show_config` prints, as a dict."""
     return {
         "linnet": _version("linnet"),
         "instruction set": _native.isa,
@@ -147,7 +176,7 @@ def config() -> dict[str, object]:
 
 
 def show_config() -> None:
-    """Print the versions, processor and settings in use: what to add to a bug report."""
+    """Print versions, processor and settings: to be included in a bug report."""
     facts = config()
     width = max(map(len, facts))
     for name, value in facts.items():

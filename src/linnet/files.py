@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are complete or absent, never partial."""
 
 import os
 import re
@@ -18,21 +18,23 @@ except ImportError:  # a system without such locks
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path; a ConfigError if no file can be called so."""
+    """Return the path, or raise a ConfigError if no file can have this name."""
     try:
-        os.fsencode(path)
+        name = os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise ConfigError(f"no file can be called {os.fspath(path)!a}: {error.reason}: choose another name") from None
+        raise ConfigError(f"a file cannot be called {os.fspath(path)!a}: {error.reason}: choose another name") from None
+    if b"\0" in name:
+        raise ConfigError(f"a file cannot be called {os.fspath(path)!a}: it has a null character: choose another name")
     return Path(path)
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """The path without links, by which two names of one file are known; links that lead nowhere stay as they are."""
+    """Return the path without links, so that two names of one file are equal; broken links are unchanged."""
     return Path(os.path.realpath(check_path(path)))  # where Path.resolve raises a RuntimeError for links in a circle
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a device or a pipe is there, which takes bytes and cannot be replaced by a file."""
+    """Return whether the path is a device or a pipe, which takes bytes and cannot be replaced by a file."""
     try:
         return not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode)
     except OSError:
@@ -40,8 +42,9 @@ def is_stream(path: Path) -> bool:
 
 
 def read_checked(path: Path, length: int, check: Callable[[bytes], None]) -> bytes:
-    """Return the content of a file or pipe, once `check` has not raised an error for its first bytes: a table given
-    in the place of a model may be larger than memory, and a device without an end.
+    """Return the content of a file or pipe, once `check` has accepted its first bytes.
+
+    A table passed as a model may be larger than memory, and a device without an end.
     """
     with path.open("rb") as file:
         start = file.read(length)
@@ -53,13 +56,14 @@ def read_checked(path: Path, length: int, check: Callable[[bytes], None]) -> byt
 
 
 def write_whole(path: Path, parts: Iterable[bytes | bytearray], *, keep: Path | None = None) -> None:
-    """Write a file under another name, flush it to the disk, and only then let it take its place, so that at any moment
-    the old or the new one is there, whole, also if the process is killed or the disk is full. An OSError is of `path`.
+    """Write a file completely or not at all.
 
-    `keep`: the name that the file now at `path` gets, if there is one. A device or a pipe stays, and gets the bytes.
+    It is written under another name, flushed to the disk, and then renamed, so that at any moment the old or the new
+    one is there, complete, even if the process is killed or the disk is full. An OSError names `path`.
 
-    Any number of processes and threads may write to one path: each does so under a name of its own, and the last to
-    finish has the path.
+    `keep`: the new name of the file now at `path`, if there is one. A device or a pipe is written to directly.
+
+    Any number of processes and threads may write to one path: each uses a name of its own, and the last to finish wins.
     """
     temporary: Path | None = None
     try:
@@ -73,7 +77,7 @@ def write_whole(path: Path, parts: Iterable[bytes | bytearray], *, keep: Path | 
             file.flush()
             os.fsync(file.fileno())
             if fcntl is None:
-                file.close()  # no open file is renamed there; elsewhere it stays locked until it has its name
+                file.close()  # open files cannot be renamed there; elsewhere it stays locked until it is renamed
             if keep is not None:
                 with suppress(FileNotFoundError):
                     path.replace(keep)
@@ -89,10 +93,10 @@ def write_whole(path: Path, parts: Iterable[bytes | bytearray], *, keep: Path | 
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what writers of `path` that were killed have left behind, and nothing of those at work.
+    """Remove the files left behind by killed writers of `path`, and none of those at work.
 
-    A file that is being written is locked, in whatever process or container its writer runs, and the system takes the
-    lock off when that writer is gone. A file that cannot be locked, for whatever reason, stays.
+    A file that is being written is locked, in whatever process or container its writer runs, and the system removes the
+    lock when that writer is gone. A file that cannot be locked, for whatever reason, stays.
     """
     if fcntl is None:
         return
@@ -105,7 +109,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def _create(path: Path) -> tuple[Path, BufferedWriter]:
-    """A new file beside `path`, locked where that is possible."""
+    """Create a new file beside `path`, locked where that is possible."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         file = temporary.open("xb")
@@ -116,11 +120,11 @@ def _create(path: Path) -> tuple[Path, BufferedWriter]:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), temporary.stat()):
                 return temporary, file
-        file.close()  # it was taken for a leftover in the moment before it was locked: once more
+        file.close()  # another process removed it as a leftover before it was locked: try again
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new names last through a power cut, where folders can be opened."""
+    """Make new names survive a power cut, where folders can be opened."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -1,4 +1,4 @@
-"""Very many texts in the memory of their characters: each text of Python's takes 64 bytes besides."""
+"""Very many texts in the memory of their characters: each Python string takes another 64 bytes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -6,48 +6,48 @@ from typing import Any, overload
 
 import numpy as np
 
-MANY = 256  # texts that are worth it
-_TOGETHER = 512  # texts that are made at once when one of them is asked for
-_BETWEEN = "\0"
+MANY = 256  # texts for which it is worthwhile
+_TEXTS_PER_PIECE = 512  # decoded together when one of them is accessed
+_SEPARATOR = "\0"
 
 
 class Texts(Sequence[str]):
-    """Texts like a tuple of them, but kept as UTF-8, many in a piece: they are made when they are asked for."""
+    """An immutable sequence of texts like a tuple, kept as UTF-8 in pieces of many texts and decoded on access."""
 
     __slots__ = ("_count", "_pieces")
 
     def __init__(self, texts: Iterable[str]) -> None:
         pieces: list[bytes | tuple[str, ...]] = []
         given, self._count = iter(texts), 0
-        while some := tuple(islice(given, _TOGETHER)):
-            joined = _BETWEEN.join(some)
-            plain = joined.count(_BETWEEN) == len(some) - 1  # no text has the sign that goes between them
-            pieces.append(joined.encode() if plain else some)
-            self._count += len(some)
+        while block := tuple(islice(given, _TEXTS_PER_PIECE)):
+            joined = _SEPARATOR.join(block)
+            separable = joined.count(_SEPARATOR) == len(block) - 1  # no text contains the separator
+            pieces.append(joined.encode() if separable else block)
+            self._count += len(block)
         self._pieces = tuple(pieces)
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[str]:
-        for place in range(len(self._pieces)):
-            yield from self._piece(place)
+        for index in range(len(self._pieces)):
+            yield from self._piece(index)
 
-    def _piece(self, place: int) -> Sequence[str]:
-        piece = self._pieces[place]
-        return piece.decode().split(_BETWEEN) if isinstance(piece, bytes) else piece
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
+    def _piece(self, index: int) -> Sequence[str]:
+        piece = self._pieces[index]
+        return piece.decode().split(_SEPARATOR) if isinstance(piece, bytes) else piece
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int) -> str: ...
 
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        if isinstance(place, slice):
-            return tuple(self[each] for each in range(self._count)[place])
-        whole, part = divmod(range(self._count)[place], _TOGETHER)
-        return self._piece(whole)[part]
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[each] for each in range(self._count)[index])
+        piece, offset = divmod(range(self._count)[index], _TEXTS_PER_PIECE)
+        return self._piece(piece)[offset]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Texts | tuple):
@@ -65,17 +65,17 @@ class Texts(Sequence[str]):
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory they take."""
-        parts = [
+        """About how many bytes of memory the texts take."""
+        sizes = [
             len(piece) if isinstance(piece, bytes) else 72 * len(piece) + len("".join(piece)) for piece in self._pieces
         ]
-        return 150 + sum(parts) + 50 * len(parts)
+        return 150 + sum(sizes) + 50 * len(sizes)
 
     def are_distinct(self) -> bool:
-        """Whether no text occurs twice."""
+        """Return whether no text occurs twice."""
         hashes = np.fromiter(map(hash, self), np.int64, len(self))
         hashes.sort()  # in place, as a set would take ten times the memory of short texts
-        for one in hashes[1:][hashes[1:] == hashes[:-1]][:_TOGETHER]:
+        for one in hashes[1:][hashes[1:] == hashes[:-1]][:_TEXTS_PER_PIECE]:
             alike: set[str] = set()
             for text in self:
                 if hash(text) == one:

@@ -1,6 +1,6 @@
-"""Reading what may be made up: JSON, arrays in safetensors form and values of stated types, or a FormatError.
+"""Reading of untrusted data: JSON, arrays in safetensors format and values of stated types, or a FormatError.
 
-JSON that is parsed here takes at most twenty times the memory of its text, whatever that claims. Model files take less:
+JSON that is parsed here takes at most twenty times the memory of its text, whatever it contains. Model files take less:
 see `export.long_json`.
 """
 
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from linnet.errors import FormatError
 from linnet.texts import Texts
 
-LONGEST_JSON = 100_000_000  # bytes, as safetensors has it for its headers
-_FEW = 100_000  # lists and objects, or keys, that any text may have
-_BYTES_PER_CONTAINER = 16  # of text, for each one beyond: an empty list takes 64 bytes of memory, an object 200
-_BYTES_IN_HEADER = 40  # likewise in a header, which also has a digest of 64 signs for each array
-_BYTES_PER_KEY = 30  # of a header, likewise: a key takes 300 bytes of memory
-_BYTES_PER_ATTRIBUTE = 12  # of other texts, likewise: their keys are few different ones
+LONGEST_JSON = 100_000_000  # bytes, the limit of safetensors for its headers
+_FREE_ITEMS = 100_000  # lists and objects, or keys, in any text
+_BYTES_PER_CONTAINER = 16  # of text, for each further list or object, which take 64 or 200 bytes of memory
+_BYTES_IN_HEADER = 40  # of a header, for each further list or object: it has a digest of 64 characters for each array
+_BYTES_PER_KEY = 30  # of a header, for each further key, which takes 300 bytes of memory
+_BYTES_PER_ATTRIBUTE = 12  # of other texts, for each further key: few of them differ
 _TENSOR = {"dtype", "shape", "data_offsets"}
 _DTYPES = {
     **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
@@ -39,32 +39,32 @@ def parse_json(text: str, *, nan: bool = False, header: bool = False) -> Any:
     try:
         return json.loads(text, object_pairs_hook=once, parse_constant=float if nan else no_constant)
     except RecursionError:
-        raise FormatError("lists within lists, too deep") from None
+        raise FormatError("lists are nested too deeply") from None
     except ValueError as error:
-        raise error if isinstance(error, FormatError) else FormatError(f"no JSON: {error}") from None
+        raise error if isinstance(error, FormatError) else FormatError(f"invalid JSON: {error}") from None
 
 
 def check_json_size(text: str, *, header: bool = False) -> None:
-    """Refuse a text that would take far more memory once it is read."""
+    """Refuse a text that would take far more memory once it is parsed."""
     if len(text) > LONGEST_JSON:
-        raise FormatError(f"{len(text):,} characters of JSON, and {LONGEST_JSON:,} are the most")
+        raise FormatError(f"{len(text):,} characters of JSON, more than {LONGEST_JSON:,}")
     limits = [("[{", "lists and objects", _BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)]
     limits.append((":", "keys", _BYTES_PER_KEY if header else _BYTES_PER_ATTRIBUTE))
     for signs, what, each in limits:
-        most = _FEW + len(text) // each
+        most = _FREE_ITEMS + len(text) // each
         if sum(map(text.count, signs)) > most and (found := _outside_strings(text, signs)) > most:
-            raise FormatError(f"{found:,} {what} in {len(text):,} characters of JSON, and {most:,} are the most")
+            raise FormatError(f"{found:,} {what} in {len(text):,} characters of JSON, more than {most:,}")
 
 
 def _outside_strings(text: str, signs: str) -> int:
-    """How many of these signs there are, not counting those within strings."""
+    """Return the number of these signs outside strings."""
     plain = np.frombuffer(text.encode().replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
     inside = np.cumsum(plain == ord('"'), dtype=np.uint8) % 2 == 1
     return sum(int(((plain == ord(sign)) & ~inside).sum()) for sign in signs)
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a key that occurs twice is a FormatError."""
+    """Return a JSON object; a key that occurs twice is a FormatError."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -78,39 +78,39 @@ def repeated(key: str) -> FormatError:
 
 
 def no_constant(name: str) -> float:
-    """Refuse NaN and the infinities, which Python reads in JSON."""
-    raise FormatError(f"{name} is no number of JSON")
+    """Refuse NaN and the infinities, which Python accepts in JSON."""
+    raise FormatError(f"{name} is not a JSON number")
 
 
 def as_text(text: str) -> str:
-    """Return a text; half a character of UTF-16, which JSON can say, is a FormatError."""
+    """Return a text; a lone UTF-16 surrogate, which JSON can contain, is a FormatError."""
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise FormatError(f"the text {text[:60]!r} has half a character: {error.reason}") from None
+            raise FormatError(f"the text {text[:60]!r} has half of a character: {error.reason}") from None
     return text
 
 
 def check_tensors_start(content: bytes | memoryview) -> None:
-    """Raise a FormatError unless the first 9 bytes, or more, are those of arrays in safetensors form."""
+    """Raise a FormatError unless the first 9 bytes, or more, are those of a safetensors file."""
     if bytes(content[8:9]) != b"{":
-        raise FormatError("it does not begin as safetensors do")
+        raise FormatError("it does not start like a safetensors file")
 
 
 def split_tensors(content: memoryview) -> tuple[memoryview, memoryview]:
-    """The header of arrays in safetensors form, which is JSON, and the bytes behind it."""
+    """Return the header of a safetensors file, which is JSON, and the bytes behind it."""
     check_tensors_start(content)
     end = 8 + int.from_bytes(content[:8], "little")
     if end > len(content):
-        raise FormatError("it does not begin as safetensors do")
+        raise FormatError("it does not start like a safetensors file")
     if end > LONGEST_JSON:
-        raise FormatError(f"a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")
+        raise FormatError(f"its header has {end - 8:,} bytes, more than {LONGEST_JSON:,}")
     return content[8:end], content[end:]
 
 
 def header_text(header: memoryview) -> str:
-    """The text of a header; what is none is a FormatError."""
+    """Return the text of a header; invalid UTF-8 is a FormatError."""
     try:
         return str(header, "utf-8")
     except UnicodeDecodeError as error:
@@ -118,7 +118,7 @@ def header_text(header: memoryview) -> str:
 
 
 class Place(NamedTuple):
-    """Where an array is among the bytes behind a header, and what it is."""
+    """The position of an array in the bytes behind a header, with its type and shape."""
 
     start: int
     end: int
@@ -127,24 +127,24 @@ class Place(NamedTuple):
 
 
 def place_of(name: str, told: object) -> Place:
-    """The place of an array as a header tells it; what is none is a FormatError."""
+    """Return the position of an array from its entry in a header; an invalid entry is a FormatError."""
     if not isinstance(told, dict) or told.keys() != _TENSOR or str(told["dtype"]) not in _DTYPES:
-        raise FormatError(f"array {name[:60]!r} is not described by a known dtype, its shape and its place")
+        raise FormatError(f"array {name[:60]!r} is not described by a known dtype, a shape and offsets")
     shape, offsets = told["shape"], told["data_offsets"]
     if not (_are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2 and len(shape) <= 32):
-        raise FormatError(f"array {name[:60]!r} has no shape or no place in the file")
+        raise FormatError(f"array {name[:60]!r} has an invalid shape or invalid offsets")
     return Place(offsets[0], offsets[1], _DTYPES[told["dtype"]], tuple(shape))
 
 
 def read_tensors(places: Mapping[str, Place], content: memoryview) -> dict[str, NDArray[Any]]:
-    """The arrays at these places: they follow each other, and leave no byte out."""
-    arrays: dict[str, NDArray[Any]] = dict.fromkeys(places, np.empty(0))  # in their order
+    """Return the arrays at these positions, which must follow each other and leave no byte out."""
+    arrays: dict[str, NDArray[Any]] = dict.fromkeys(places, np.empty(0))  # in the order of places
     done = 0
     for name in sorted(places, key=lambda name: places[name][:2]):
         start, end, dtype, shape = places[name]
         count = math.prod(shape)
         if start != done or end != start + count * dtype.itemsize or end > len(content):
-            raise FormatError(f"array {name[:60]!r} is cut short, or lies across another one")
+            raise FormatError(f"array {name[:60]!r} is cut short, or overlaps another one")
         try:
             arrays[name] = np.frombuffer(content, dtype, count, start if count else 0).reshape(shape).copy()
         except ValueError as error:  # a shape without entries, and with sizes that NumPy cannot have
@@ -160,7 +160,7 @@ def _are_sizes(values: object) -> bool:
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is of the type that an annotation says; a whole number is a number, and no file has functions."""
+    """Return whether a value has the type of an annotation; an integer is a number, and no function fits."""
     if hint is Any or type(value) is hint:
         return True
     if hint is None or hint is types.NoneType:
@@ -169,7 +169,7 @@ def fits(value: object, hint: Any) -> bool:
         kinds: tuple[type, ...] = (int, np.integer) if hint is int else (int, float, np.integer, np.floating)
         return isinstance(value, kinds) and not isinstance(value, bool)
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if isinstance(hint, type) and issubclass(hint, StrEnum):  # files have its words
+    if isinstance(hint, type) and issubclass(hint, StrEnum):  # files have its values
         return isinstance(value, str) and value in list(hint)
     if origin is None:
         return isinstance(hint, type) and isinstance(value, hint)
@@ -196,7 +196,7 @@ def fits(value: object, hint: Any) -> bool:
 
 
 def _has_type(dtype: np.dtype[Any], inside: tuple[Any, ...]) -> bool:
-    """Whether an array's type is that of NDArray[...]; any, if that says no more than so."""
+    """Return whether an array's type is that of NDArray[...], which may be any."""
     scalar = (typing.get_args(inside[-1]) or (Any,))[0]
     scalar = typing.get_origin(scalar) or scalar
     return scalar is Any or not isinstance(scalar, type) or issubclass(dtype.type, scalar)

@@ -1,6 +1,7 @@
 """What the command refuses, and in which words: before any work, with the way out, and nothing written."""
 
 import errno
+import inspect
 import json
 import os
 import shlex
@@ -14,9 +15,11 @@ import pyarrow.csv as csv
 import pytest
 
 import linnet
+from linnet.cli.train import train
 from linnet.errors import ConfigError, DataError
+from linnet.tables import train as trained
 from linnet.tables.model import TableModel
-from linnet.tables.options import option_names
+from linnet.tables.options import Options, option_names
 
 from .in_process import Said, call
 
@@ -60,14 +63,14 @@ def refused(folder: Path, *words: object) -> str:
 
 
 REFUSED: dict[str, tuple[str, ...]] = {
-    "seed must be a whole number from 0 to 4294967295, got -1": ("--seed", "-1"),
-    "threads must be a whole number from 1": ("--threads", "0"),
+    "seed must be an integer from 0 to 4294967295, got -1": ("--seed", "-1"),
+    "threads must be an integer from 1": ("--threads", "0"),
     "threshold must be 'tune' or a number from 0 to 1, got '3'": ("--threshold", "3"),
     "number from 0 to 1, got 'nan'": ("--threshold", "nan"),
     "number from 0 to 1, got 'half'": ("--threshold", "half"),
     "unknown --optimizer 'adm': did you mean 'adam'?": ("--optimizer", "adm"),
     "--class-weight of 'yes' must be at least 0": ("--class-weight", "yes=-5"),
-    "--batch-size must be a whole number": ("--batch-size", "0"),
+    "--batch-size must be an integer": ("--batch-size", "0"),
     "--valid 0.001 of 120 rows holds out 0": ("--valid", "0.001"),
     "leaves 2 to learn from: lower it": ("--valid", "0.999"),
     "--drop sold: the column has a role": ("--drop", "sold"),
@@ -110,7 +113,7 @@ def test_there_must_be_a_column_to_learn_from(folder: Path) -> None:
     [
         (("predict", "sold.linnet", "empty.csv", "-o", "p.csv"), "the table has no rows"),
         (("predict", "sold.linnet", "empty.csv"), "the table has no rows"),
-        (("predict", "sold.linnet", "data.csv", "--seed", "-1", "--sample"), "--seed must be a whole number"),
+        (("predict", "sold.linnet", "data.csv", "--seed", "-1", "--sample"), "--seed must be an integer"),
         (("predict", "price.linnet", "data.csv", "--interval", "--level", "2"), "--level must be above 0 and below 1"),
         (("predict", "sold.linnet", "data.csv", "--interval"), "--proba says how sure it is"),
         (("predict", "sold.linnet", "data.csv", "--keep", "town"), "the table lacks 'town', which is to be kept"),
@@ -299,3 +302,61 @@ def test_the_command_that_is_printed_trains_the_same_model(folder: Path, tmp_pat
     assert (tmp_path / "first.linnet").read_bytes() == (tmp_path / "second.linnet").read_bytes()
     report = json.loads(call("report", tmp_path / "first.linnet", "data.csv", "--json", cwd=folder).out)
     assert shlex.split(report["command"])[3:] == command[3:]
+
+
+TYPED: dict[str, tuple[str, Any]] = {  # of each option of `linnet train`: words, and what Options should have of them
+    "task": ("counts", "counts"),
+    "model": ("linear", "linear"),
+    "hidden": ("3,2", (3, 2)),
+    "activation": ("tanh", "tanh"),
+    "dropout": ("0.1,0.2", [0.1, 0.2]),
+    "optimizer": ("sgd", "sgd"),
+    "learning_rate": ("0.5", 0.5),
+    "batch_size": ("7", 7),
+    "epochs": ("8", 8),
+    "patience": ("9", 9),
+    "loss": ("mse", "mse"),
+    "initializer": ("zeros", "zeros"),
+    "l1": ("0.25", 0.25),
+    "l2": ("0.125", 0.125),
+    "exposure": ("years", "years"),
+    "offset": ("years", "years"),
+    "weights": ("weight", "weight"),
+    "class_weight": ("yes=2,no=1", {"yes": 2.0, "no": 1.0}),
+    "drop": ("years", ("years",)),
+    "text": ("size", ("size",)),
+    "valid": ("0.3", 0.3),
+    "metric": ("rmse", "rmse"),
+    "threshold": ("tune", "tune"),
+    "seed": ("5", 5),
+    "threads": ("1", 1),
+    "checkpoint": ("run.part", "run.part"),
+    "resume": ("run.part", True),
+}
+NOT_OPTIONS = {"data", "target", "delimiter", "out", "report", "as_json"}  # parameters of the command for itself
+
+
+def test_every_option_is_typed_below() -> None:
+    assert TYPED.keys() == inspect.signature(train).parameters.keys() - NOT_OPTIONS
+    names = {name: option.replace("-", "_") for name, option in option_names().items()}
+    assert {*names.values()} - {"verbose"} == TYPED.keys()
+
+
+@pytest.mark.parametrize("option", TYPED)
+def test_what_is_typed_reaches_the_training(option: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An option that is forgotten on the way would do nothing, and say nothing."""
+    reached: list[Options] = []
+
+    def train_on(data: Any, target: str, options: Options, *rest: Any, **others: Any) -> None:
+        reached.append(options)
+        raise ConfigError("enough")
+
+    monkeypatch.setattr(trained, "train_on", train_on)
+    word, value = TYPED[option]
+    of_sequential = ("--model", "sequential") if option in ("loss", "initializer", "l1", "l2") else ()
+    said = call(
+        *("train", "data.csv", "--target", "sold", f"--{option.replace('_', '-')}", word, *of_sequential), cwd=folder
+    )
+    assert said.code == 2, said.err
+    name = next(name for name, each in option_names().items() if each.replace("-", "_") == option)
+    assert getattr(reached[0], name) == value != getattr(Options(), name)

@@ -134,10 +134,7 @@ def test_the_command_the_file_the_page_and_onnx_agree(tmp_path: Path) -> None:
     said = call(*words, cwd=tmp_path)
     assert f"counts are negative binomial, with a dispersion of {told['dispersion']:.4g}" in said.out
     page = (tmp_path / "page.html").read_text()
-    assert (
-        f"Counts are predicted to have a negative binomial distribution with dispersion {told['dispersion']:.3g}"
-        in page
-    )
+    assert f"The predicted distribution of counts is negative binomial with dispersion {told['dispersion']:.3g}" in page
     assert "Rate ratio" in page
     assert "On the training rows: deviance" in page
     said = call("predict", "model.linnet", "visits.csv", "-o", "out.csv", "--interval", cwd=tmp_path)

@@ -17,7 +17,7 @@ from linnet.errors import DataError, DataWarning
 from linnet.tables.io.sources import open_source
 from linnet.tables.model import TableModel
 
-from ..data.damaged_tables import Case, damaged, large  # noqa: TID252 - of the reader's tests
+from ..tables.io.damaged_tables import Case, damaged, large  # noqa: TID252 - of the reader's tests
 from .in_process import Said, call
 
 COUNT = int(os.environ.get("LINNET_CASES", "300"))

@@ -132,9 +132,9 @@ def test_what_is_refused(folder: Path) -> None:
         (("train", "renamed.csv", *resume[2:]), "cannot resume with other data: the columns"),
         ((*words[:4], "--resume", "small.ckpt", "--model", "logistic"), "--model logistic has none: use auto or mlp"),
         ((*resume, "--checkpoint", "small.ckpt"), "give one of them"),
-        ((*words, "--resume", "renamed.csv"), "is damaged or no linnet checkpoint"),
+        ((*words, "--resume", "renamed.csv"), "is damaged or not a linnet checkpoint"),
         ((*words, "--checkpoint", "data.csv"), "it is read, and would be lost"),
-        ((*words, "--checkpoint", "renamed.csv"), "is there already and is not a checkpoint"),
+        ((*words, "--checkpoint", "renamed.csv"), "exists and is not a checkpoint"),
         ((*words, "--checkpoint", "no/folder/run.ckpt"), "there is no folder"),
     ]:
         said = call(*given, cwd=folder)

@@ -117,9 +117,9 @@ def test_two_classes_by_another_loss_are_exported_alike(folder: Path, loss: str)
     ("more", "said"),
     [
         (("--loss", "mse"), "--loss mse is not for two classes: choose from: binary_crossentropy"),
-        (("--loss", "bce"), "unknown loss 'bce'"),
+        (("--loss", "bce"), "unknown --loss 'bce'"),
         (("--optimizer", "sdg"), "did you mean 'sgd'"),
-        (("--initializer", "he"), "unknown initialiser 'he'"),
+        (("--initializer", "he"), "unknown --initializer 'he'"),
         (("--hidden", "3,3", "--activation", "relu,tanh,relu"), "--activation must be one for all or one for each"),
         (("--dropout", "much"), "--dropout must be numbers such as 0.1,0"),
         (("--patience", 3), "leave out --patience"),

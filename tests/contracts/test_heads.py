@@ -146,5 +146,16 @@ def test_curvature_of_a_sure_class_keeps_its_digits() -> None:
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family not in ("normal", "laplace")])
 def test_a_wrong_activation_is_refused_by_naming_the_right_one(family: str) -> None:
-    with pytest.raises(ConfigError, match=rf"needs activation='{FAMILIES[family].own_activation}'"):
+    with pytest.raises(ConfigError, match=rf"needs activation='{FAMILIES[family].default_activation}'"):
         FAMILIES[family].with_activation(Activation("relu"))
+
+
+@pytest.mark.parametrize(
+    ("former", "name"), [("any_unit", "location_scale"), ("wanted", "target_requirement"), ("fading", "decay_power")]
+)
+def test_former_names_of_heads_still_work(former: str, name: str) -> None:
+    head = Poisson()
+    with pytest.warns(DeprecationWarning, match=f"Poisson.{former} is now called {name}"):
+        assert getattr(head, former) == getattr(head, name)
+    with pytest.raises(AttributeError, match="no attribute 'no_such'"):
+        getattr(head, "no_such")  # noqa: B009

@@ -119,15 +119,15 @@ def test_lists_will_do() -> None:
     [
         (
             [1.0, 2.0],
-            "x must have rows and columns, got one dimension. Reshape your data: x.reshape\\(-1, 1\\) for one column",
+            "x must be two-dimensional, got one dimension. Reshape your data: x.reshape\\(-1, 1\\) for one column",
         ),
-        (3.0, "x must have rows and columns, got a single value"),
-        (None, "x must have rows and columns, got a single value"),
-        ("words", "x must have rows and columns, got a single value"),
-        ({"a": [1]}, "x must have rows and columns, got a single value"),
+        (3.0, "x must be two-dimensional, got a single value"),
+        (None, "x must be two-dimensional, got a single value"),
+        ("words", "x must be two-dimensional, got a single value"),
+        ({"a": [1]}, "x must be two-dimensional, got a single value"),
         (
             np.zeros((2, 3, 4)),
-            "x must have rows and columns, got shape \\(2, 3, 4\\): use x.reshape\\(len\\(x\\), -1\\)",
+            "x must be two-dimensional, got shape \\(2, 3, 4\\): use x.reshape\\(len\\(x\\), -1\\)",
         ),
         (np.zeros((0, 3)), "x is empty: it has 0 sample"),
         (np.zeros((3, 0)), "x is empty: it has 0 feature"),

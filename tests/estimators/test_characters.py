@@ -91,7 +91,7 @@ def test_names_of_files(tmp_path: Path) -> None:
         lambda: linnet.Checkpoint(tmp_path / HALF),
         lambda: linnet.resume(tmp_path / HALF, X, Y),
     ):
-        with pytest.raises(ConfigError, match=r"no file can be called '.*\\ud800b'"):
+        with pytest.raises(ConfigError, match=r"a file cannot be called '.*\\ud800b'"):
             call()
 
 
@@ -185,7 +185,7 @@ def test_names_of_tables() -> None:
         lambda: linnet.train(X.assign(y=Y), "y", valid=HALF),
         lambda: open_source([HALF]),
     ):
-        with pytest.raises(ConfigError, match=r"no file can be called 'a\\ud800b'"):
+        with pytest.raises(ConfigError, match=r"a file cannot be called 'a\\ud800b'"):
             call()
     for metric in (HALF, [HALF], {HALF: 1}):
         with pytest.raises(ConfigError, match="unknown metric"):

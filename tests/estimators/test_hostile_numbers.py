@@ -80,7 +80,7 @@ def test_targets_without_squares(form: str, solver: str) -> None:
             np.testing.assert_allclose(make().fit(FORMS[form](X), REAL * size).coef_ / size, plain, rtol=1e-6)
         for size, what in ((1e-200, "small"), (1e200, "large")):
             with pytest.raises(
-                DataError, match=rf"y has numbers of about .*, too {what} for their squares to be computed"
+                DataError, match=rf"y has values of about .*, too {what} for their squares to be computed"
             ):
                 make().fit(FORMS[form](X), REAL * size)
     assert linnet.Ridge().fit(FORMS[form](X), np.zeros(N)).intercept_ == 0
@@ -90,7 +90,9 @@ def test_targets_without_squares(form: str, solver: str) -> None:
 def test_weights_without_sums(form: str) -> None:
     for name in ("least squares", "poisson", "logistic", "one versus rest"):
         make, y = MODELS[name]
-        with pytest.raises(DataError, match=r"sample_weight contains 1e.308 in row 0, too large for sums over rows"):
+        with pytest.raises(
+            DataError, match=r"sample_weight contains 1e.308 in row 0, too large to be summed over rows"
+        ):
             make().fit(FORMS[form](X), y, sample_weight=np.full(N, 1e308))
     with pytest.raises(
         DataError, match=r"column 'x1' of X has numbers of about .* and weights of up to 1e.100, too large"

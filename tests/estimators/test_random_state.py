@@ -87,7 +87,7 @@ def test_samples_from_every_kind_of_generator(name: str) -> None:
     np.random.seed(5)  # noqa: NPY002
     np.testing.assert_array_equal(model.sample(X), drawn)
     for wrong in ("5", -1, 0.5, True, object()):
-        with pytest.raises(ConfigError, match=r"random_state must be None, a whole number .* RandomState or Generator"):
+        with pytest.raises(ConfigError, match=r"random_state must be None, an integer .* RandomState or Generator"):
             model.sample(X, random_state=wrong)
 
 
@@ -103,5 +103,5 @@ def test_models_take_every_kind_of_generator(name: str) -> None:
         one, same = (MODELS[name](made(7)).fit(X, y).predict(X) for _ in range(2))
         np.testing.assert_array_equal(one, same)
     MODELS[name](7).fit(X, y)
-    with pytest.raises(ConfigError, match=r"random_state must be None, a whole number .* RandomState or Generator"):
+    with pytest.raises(ConfigError, match=r"random_state must be None, an integer .* RandomState or Generator"):
         MODELS[name]("seven").fit(X, y)

@@ -4,6 +4,7 @@ bytes that a single thread gets.
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ import pytest
 import scipy.sparse
 
 import linnet
+from linnet._cached import cached_property
 from linnet.fit.loop.training import _StateArrays
 from linnet.tables.options import Options
 from linnet.tables.schema import Schema
@@ -274,6 +276,56 @@ def test_forked_children_get_the_answers_of_one(name: str) -> None:
         if child == 0:
             os._exit(1 if wrong_answers(one, 0, 20) or in_threads(one) else 0)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_child_forked_while_others_fit_can_fit() -> None:
+    """Python 3.11 holds a lock while it computes a cached attribute: a child inherited it, held by nobody."""
+    end = threading.Event()
+
+    def work() -> None:
+        while not end.is_set():
+            linnet.Ridge().fit(X, Z)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(4):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # ends a child that waits for ever
+                linnet.Ridge().fit(X, Z)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_cached_attributes_of_two_objects_are_computed_at_once() -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        @cached_property
+        def value(self) -> int:
+            entered.set()
+            assert go_on.wait(60)
+            return 1
+
+    first, second = Slow(), Slow()
+    thread = threading.Thread(target=lambda: first.value)
+    thread.start()
+    assert entered.wait(60)
+    entered.clear()
+    other = threading.Thread(target=lambda: second.value)
+    other.start()
+    assert entered.wait(60)  # the second is computed while the first still is
+    go_on.set()
+    thread.join()
+    other.join()
+    assert first.value == second.value == 1
+    assert isinstance(Slow.value, cached_property)
 
 
 def test_arrays_put_into_a_network_are_what_predicts_and_prediction_leaves_them_there() -> None:

@@ -39,18 +39,18 @@ def test_common_positives() -> None:
 
 def test_the_rarer_of_two_names_is_positive_unless_said_otherwise() -> None:
     y = ["ham"] * 90 + ["spam"] * 10
-    assert ev.advise(y).task == "two classes, 'spam' taken as positive"
+    assert ev.advise(y).task == "two classes, 'spam' positive"
     assert ev.advise(y, pos_label="ham").numbers["positive_share"] == 0.9
     with pytest.raises(ConfigError, match="pos_label='eggs' is not a label of y"):
         ev.advise(y, pos_label="eggs")
-    assert ev.advise([-1, 0, -1]).task == "two classes, 0 taken as positive"
+    assert ev.advise([-1, 0, -1]).task == "two classes, 0 positive"
 
 
 def test_whole_numbers_of_which_each_is_rare_are_a_quantity() -> None:
     y = np.random.default_rng(0).integers(0, 10_000, 2000)
     assert ev.advise(y).task == "a quantity (regression)"
     assert ev.advise(np.repeat(np.arange(150), 40)).task == "150 classes"
-    with pytest.raises(ConfigError, match="costs are of classes, and y is a quantity"):
+    with pytest.raises(ConfigError, match="costs need classes, but y is a quantity"):
         ev.advise(y, costs=[[0, 1], [1, 0]])
 
 

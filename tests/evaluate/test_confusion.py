@@ -156,7 +156,7 @@ def test_a_part_of_the_labels_in_another_order() -> None:
 
 def test_zero_by_zero_is_a_policy() -> None:
     truth, said = [1, 1, 0], [0, 0, 0]
-    with pytest.warns(DataWarning, match=r"precision of 1 is 0 / 0, taken as 0: zero_division=0"):
+    with pytest.warns(DataWarning, match=r"precision of 1 is 0 / 0, and set to 0: zero_division=0"):
         assert ev.precision_score(truth, said) == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -186,7 +186,7 @@ def test_zero_by_zero_is_a_policy() -> None:
             np.eye(2),
             {},
             DataError,
-            r"y_pred must have one label per row, got shape \(2, 2\): of one-hot",
+            r"y_pred must have one label per row, got shape \(2, 2\): for one-hot",
         ),
         ([0, 1], ["a", "b"], {}, DataError, "mix text and numbers"),
         ([0, 1], [0, 1], {"sample_weight": [1, -2]}, DataError, "sample_weight contains -2 in row 1"),
@@ -195,7 +195,7 @@ def test_zero_by_zero_is_a_policy() -> None:
         ([0, 1, 2], [0, 1, 2], {}, ConfigError, "average='binary' needs two classes, and there are 3"),
         ([0, 1], [0, 1], {"average": "median"}, ConfigError, "unknown average 'median'"),
         ([0, 1], [0, 1], {"average": "macro", "negative_class": 5}, ConfigError, "negative_class=5 is not among"),
-        ([0, 0], [0, 0], {"average": "macro", "negative_class": 0}, DataError, "no positives are left"),
+        ([0, 0], [0, 0], {"average": "macro", "negative_class": 0}, DataError, "there are no positives"),
         ([0, 1], [0, 1], {"beta": -1}, ConfigError, "beta must be at least 0"),
     ],
 )

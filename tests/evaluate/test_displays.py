@@ -120,7 +120,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="unknown response_method 'predict'"):
         ev.RocCurveDisplay.from_estimator(MODEL, X, Y, response_method="predict")
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match="pictures need matplotlib: pip install matplotlib"):
+    with pytest.raises(ImportError, match=r"drawing a plot needs matplotlib: pip install 'linnet\[plot\]'"):
         ev.RocCurveDisplay.from_predictions(Y, P)
 
 

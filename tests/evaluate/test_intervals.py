@@ -127,7 +127,7 @@ def test_influence_is_the_slope_in_a_row_s_weight(name: str, classes: int) -> No
         expected = np.empty(40)
         for row in range(40):
             step = 1e-6 * (np.arange(40) == row)
-            expected[row] = (prepared.of(w + step) - prepared.of(w - step)) / 2e-6
+            expected[row] = (prepared.value(w + step) - prepared.value(w - step)) / 2e-6
         found = prepared.influence()
         assert w @ found == pytest.approx(0, abs=1e-12)
         if name == "roc_auc":  # DeLong's has n - 1 in place of n
@@ -143,7 +143,7 @@ def test_areas_of_several_classes(name: str, options: Any) -> None:
     y = np.array(["a", "b", "c"])[rng.integers(0, 3, 300)]
     s = np.round(rng.normal(size=(300, 3)) + (y[:, None] == np.array(["a", "b", "c"])), 1)
     if "multi_class" in options and name != "roc_auc":
-        with pytest.raises(ConfigError, match="multi_class='ovo' is for roc_auc"):
+        with pytest.raises(ConfigError, match="multi_class='ovo' needs roc_auc"):
             ev.interval(name, y, s, **options)
         return
     score: Any = {"roc_auc": ev.roc_auc_score, "average_precision": ev.average_precision_score}.get(
@@ -211,7 +211,7 @@ def test_weights_count_rows() -> None:
         weighted = ev.interval(name, y, predictions, sample_weight=w, **draws)
         repeated = ev.interval(name, np.repeat(y, w), np.repeat(predictions, w), **draws)
         assert weighted.high - weighted.low == pytest.approx(repeated.high - repeated.low, rel=0.15), name
-    with pytest.raises(DataError, match="sample_weight sums to 1, and a weight counts as so many rows"):
+    with pytest.raises(DataError, match="sample_weight sums to 1, but a row of weight w counts as w rows"):
         ev.interval("f1", y, said, sample_weight=w / w.sum())
 
 
@@ -242,7 +242,7 @@ def test_the_same_draws_for_the_same_seed_whatever_the_threads() -> None:
     for made in (np.random.default_rng, np.random.RandomState):
         one, same = (ev.interval("f1", y, said, method="bootstrap", random_state=made(4)) for _ in range(2))
         assert one == same
-    with pytest.raises(ConfigError, match="random_state must be a whole number of at least 0"):
+    with pytest.raises(ConfigError, match="random_state must be an integer of at least 0"):
         ev.interval("f1", y, said, method="bootstrap", random_state="a")
 
 
@@ -267,7 +267,7 @@ def test_any_function_by_the_bootstrap() -> None:
     assert ev.interval(error, y, p, method="bootstrap", n_resamples=100, random_state=1) != found
     with pytest.raises(ConfigError, match="use method='bootstrap'"):
         ev.interval(error, y, p)
-    with pytest.raises(ConfigError, match="takes no weights"):
+    with pytest.raises(ConfigError, match="cannot be used with a function"):
         ev.interval(error, y, p, sample_weight=np.ones(100))
     assert ev.interval(error, p, p / 2, method="bootstrap", n_resamples=50).value == error(p, p / 2)
 
@@ -331,7 +331,7 @@ def test_names_are_checked() -> None:
         (lambda: ev.interval("f1", [0, 1], [0, 1], method="exact"), "unknown method 'exact'"),
         (lambda: ev.interval("f1", [0, 1], [0, 1], level=1), "level must be above 0 and below 1"),
         (lambda: ev.interval("f1", ["a", "b"], ["a", "b"]), "pos_label must name"),
-        (lambda: ev.interval("f1", [0, 0], [0, 0]), "pos_label=1 is neither in y_true nor in y_pred"),
+        (lambda: ev.interval("f1", [0, 0], [0, 0]), "pos_label=1 occurs neither in y_true nor in y_pred"),
         (lambda: ev.compare("f1", [0, 1], [0, 1], [0, 1], n_resamples=0), "n_resamples must be"),
     ):
         with pytest.raises(ConfigError, match=message):
@@ -343,4 +343,4 @@ def test_draws_that_lack_a_class_count_for_nothing() -> None:
         warnings.simplefilter("error")
         found = ev.interval("roc_auc", [0, 1, 1], [0.1, 0.2, 0.3], method="bootstrap", n_resamples=50)
     assert (found.low, found.high) == (1, 1)
-    assert np.isnan(measure("precision", [0, 1], [0, 0]).of(None))
+    assert np.isnan(measure("precision", [0, 1], [0, 0]).value(None))

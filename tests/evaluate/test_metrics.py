@@ -79,7 +79,7 @@ def test_a_validation_part_without_one_of_the_classes() -> None:
 def test_what_a_head_does_not_have() -> None:
     with pytest.raises(ConfigError, match="the metric roc_auc needs probabilities, which a perceptron does not have"):
         as_metric("roc_auc", Perceptron(), 1)
-    with pytest.raises(ConfigError, match="the metric log_loss needs one class per row, not 3 yes/no labels"):
+    with pytest.raises(ConfigError, match="the metric log_loss needs one class per row, not 3 binary labels"):
         as_metric("log_loss", Bernoulli(), 3)
     with pytest.raises(ConfigError, match="unknown metric 'roc_auk': did you mean 'roc_auc'"):
         as_metric("roc_auk", Bernoulli(), 1)
@@ -106,7 +106,7 @@ def test_a_value_is_that_of_the_prepared_metric_and_within_its_limits(name: str)
     for rows in rows_for(metric):
         value, found = metric(rows), metric.interval(rows, 0.95)
         if metric.prepare is not None:
-            assert metric.measure(rows).of(None) == pytest.approx(value, rel=1e-12)
+            assert metric.measure(rows).value(None) == pytest.approx(value, rel=1e-12)
             assert (found.metric, found.low <= value <= found.high) == (name, True)
         elif metric.needs is Needs.NUMBERS:
             assert found.low <= value <= found.high
@@ -159,7 +159,7 @@ def test_what_a_name_does_not_say() -> None:
     for name in ("mean_cost", "f_beta"):
         with pytest.raises(ConfigError, match=f"the metric {name} needs more than its name"):
             as_metric(name, Bernoulli(), 1)
-    with pytest.raises(ConfigError, match="the metric specificity is of one class of two, and there are 4"):
+    with pytest.raises(ConfigError, match="the metric specificity needs two classes, and there are 4"):
         as_metric("specificity", Categorical(), 4)
 
 

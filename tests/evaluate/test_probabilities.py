@@ -85,12 +85,12 @@ def test_a_diagram_by_hand() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ev.log_loss([0, 1], [0.5, 1.5]), "y_proba contains 1.5 in row 1: probabilities are from 0 to 1"),
+        (lambda: ev.log_loss([0, 1], [0.5, 1.5]), "y_proba contains 1.5 in row 1: probabilities must be from 0 to 1"),
         (lambda: ev.log_loss([0, 1], [[0.5, 0.5], [0.9, 0.3]]), "y_proba sums to 1.2 in row 1"),
         (lambda: ev.log_loss([0, 1, 2], [[0.5, 0.5]] * 3), "y_proba has 2 columns, but there are 3 classes"),
         (
             lambda: ev.calibration([0, 1], np.full((2, 3), 0.3)),
-            "y_proba has 3 columns, and this needs",
+            "y_proba has 3 columns, but the score of one class is needed",
         ),
         (lambda: ev.brier_score_loss([0, 1], [np.nan, 0]), "y_proba contains NaN in row 0"),
     ],
@@ -103,5 +103,5 @@ def test_bad_probabilities_are_refused(call: Any, message: str) -> None:
 def test_names_are_checked() -> None:
     with pytest.raises(ConfigError, match="unknown strategy 'equal'"):
         ev.calibration([0, 1], [0.1, 0.2], strategy="equal")
-    with pytest.raises(ConfigError, match="n_bins must be a whole number of at least 1"):
+    with pytest.raises(ConfigError, match="n_bins must be an integer of at least 1"):
         ev.calibration([0, 1], [0.1, 0.2], n_bins=0)

@@ -48,10 +48,10 @@ def test_several_classes() -> None:
     np.testing.assert_array_equal(found.roc_auc, ev.roc_auc_score(y, s, average=None))
     np.testing.assert_array_equal(found.average_precision, ev.average_precision_score(y, s, average=None))
     assert found.best_threshold[1] == ev.best_threshold(y == "a", s[:, 1]).threshold
-    assert "the class of the highest score" in str(found)
-    with pytest.raises(ConfigError, match="threshold: rows x classes"):
+    assert "the class with the highest score" in str(found)
+    with pytest.raises(ConfigError, match="threshold applies to two classes only"):
         ev.report(y, s, threshold=0.5)
-    with pytest.raises(DataError, match="y_true has 3 classes, and this needs two: give scores of rows x"):
+    with pytest.raises(DataError, match="y_true has 3 classes, but two are needed: pass scores of rows x"):
         ev.report(y, s[:, 0])
 
 

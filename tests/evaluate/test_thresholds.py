@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linnet import evaluate as ev
 from linnet.errors import ConfigError, DataError, DataWarning
-from linnet.evaluate.thresholds import as_objective
+from linnet.evaluate.thresholds import ThresholdObjective, as_objective
 
 
 @st.composite
@@ -121,6 +121,20 @@ def test_without_positives_only_costs_can_be_tuned() -> None:
     assert ev.best_threshold([0, 0], [0.1, 0.2], [[0, 1], [1, 0]]).threshold == np.inf
 
 
+def test_the_former_name_of_best_cutoff() -> None:
+    cutoffs = ev.Cutoffs.of([0, 1, 1], [0.1, 0.4, 0.8])
+    with pytest.warns(DeprecationWarning, match="place is now called best_cutoff"):
+        assert ev.FBeta(1.0).place(cutoffs) == ev.FBeta(1.0).best_cutoff(cutoffs)
+    with pytest.warns(DeprecationWarning, match=r"First\.place is now called best_cutoff"):
+
+        class First(ThresholdObjective):
+            def place(self, cutoffs: ev.Cutoffs) -> tuple[int, float, bool]:
+                return 0, 1.0, True
+
+    old: Any = First
+    assert old().choose(cutoffs).threshold == cutoffs.thresholds[0]
+
+
 def test_one_threshold_a_class() -> None:
     y = np.array(["O", "A", "B", "A", "O", "B"])
     s = np.array(
@@ -132,7 +146,7 @@ def test_one_threshold_a_class() -> None:
     assert found["B"].threshold == 0.5
     assert ev.by_thresholds(s, found, negative_class="O").tolist() == ["O", "A", "B", "A", "O", "B"]
     assert ev.by_thresholds(s[:2].tolist(), {"A": 0.9, "B": 0.2, "O": 0.25}).tolist() == ["B", "B"]
-    with pytest.raises(DataError, match="y_score has 3 columns, but thresholds are of 2 classes"):
+    with pytest.raises(DataError, match="y_score has 3 columns, but there are thresholds for 2 classes"):
         ev.by_thresholds(s, found)
 
 

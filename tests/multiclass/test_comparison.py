@@ -53,9 +53,9 @@ def test_a_model_of_ones_own_by_hand() -> None:
     X += y[:, None]
     w = rng.random(200) + 0.5
     found = compare(X, y, models={"mine": linnet.OneVsOneClassifier(linnet.LogisticRegression())}, sample_weight=w)
-    from linnet.multiclass.comparison import _drawn
+    from linnet.multiclass.comparison import _stratified_sample
 
-    test = _drawn(y.astype(np.int32), 0.25, np.random.RandomState(0))
+    test = _stratified_sample(y.astype(np.int32), 0.25, np.random.RandomState(0))
     assert np.bincount(y[test]).tolist() == [12] * 4  # a quarter of 50, rounded
     train = np.setdiff1d(np.arange(200), test)
     model = linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X[train], y[train], sample_weight=w[train])

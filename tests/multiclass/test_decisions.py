@@ -109,7 +109,7 @@ def test_random_ties_are_uniform_among_those_who_say_yes_and_reproducible() -> N
     assert (np.abs(counts[[0, 1, 3]] - 1000 / 3) < 60).all()
     assert (np.abs(np.bincount(said[1000:2000], minlength=4)[[1, 3]] - 500) < 70).all()
     assert (model.predict_proba(X).argmax(axis=1) == said).all()
-    scores, own = model.decision_function(X), learners.answers(model._read(X))[1]
+    scores, own = model.decision_function(X), learners.outputs(model._read(X))[1]
     assert (scores.argmax(axis=1) == said).all()
     assert (np.sign(scores) == np.sign(own)).all()
     assert np.allclose(scores.sum(axis=1), own.sum(axis=1))
@@ -204,10 +204,10 @@ def test_code_matrices() -> None:
 def test_wrong_code_matrices_are_named() -> None:
     X, y = np.eye(3).repeat(4, axis=0), np.arange(3).repeat(4)
     for code, what in (
-        ([[1], [1], [1]], "column 0 of code has not both"),
+        ([[1], [1], [1]], "column 0 of code must contain both -1 and 1"),
         ([[1, -1], [1, -1], [-1, 1]], "rows 0 and 1 of code are equal"),
-        ([[1, -1], [-1, 1]], "a row for each of the 3 classes"),
-        ([[2], [1], [-1]], "of -1, 0 and 1"),
+        ([[1, -1], [-1, 1]], "with 3 rows, one per class"),
+        ([[2], [1], [-1]], "a matrix of -1, 0 and 1"),
     ):
         with pytest.raises(ConfigError, match=what):
             linnet.OutputCodeClassifier(linnet.LogisticRegression(), code=code).fit(X, y)

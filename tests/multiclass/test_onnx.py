@@ -105,7 +105,7 @@ def test_levels_of_a_frame(tmp_path: Path) -> None:
 def test_what_has_no_form_in_onnx_is_named(tmp_path: Path) -> None:
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 3
     for model, what in (
-        (linnet.OneVsRestClassifier(sklearn.svm.LinearSVC()), "LinearSVC is none: its library may export it"),
+        (linnet.OneVsRestClassifier(sklearn.svm.LinearSVC()), "not LinearSVC: its own library may export it"),
         (linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random"), "needs tie_break='score'"),
     ):
         with pytest.raises(ConfigError, match=what):

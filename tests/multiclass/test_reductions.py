@@ -308,7 +308,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree="hufman"), "did you mean 'huffman'"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=((0, 1), 7)), "7, which is not a class"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=(0, 1)), r"lacks \[2\]"),
-        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=((0, 1), (2, 0))), "has 0 twice"),
+        (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=((0, 1), (2, 0))), "contains 0 twice"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=np.array([0, 1])), r"lacks \[2\]"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), tree=({0}, 1)), r"\{0\}, which is not a class"),
         (
@@ -320,7 +320,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
         (linnet.OneVsRestClassifier(linnet.LogisticRegression(class_weight="balance")), "class_weight must be a dict"),
         (linnet.OneVsOneClassifier(linnet.LogisticRegression(), n_jobs=0), "n_jobs must be None, a number"),
         (linnet.LabelTreeClassifier(linnet.LogisticRegression(), n_jobs=cast(Any, "2")), "n_jobs must be .* got '2'"),
-        (linnet.OneVsRestClassifier(linnet.Ridge()), "Ridge is no classifier"),
+        (linnet.OneVsRestClassifier(linnet.Ridge()), "Ridge is not a binary classifier"),
     ],
 )
 def test_parameters_without_a_meaning_are_named(model: Any, what: str) -> None:
@@ -351,7 +351,7 @@ def test_some_pairs_at_a_time_vote_as_all_do(learner: str, monkeypatch: pytest.M
     X, y = noisy(200, 6)
     model = linnet.OneVsOneClassifier(LEARNERS[learner]).fit(X, y)
     whole, said = model.decision_function(X), model.predict(X)
-    monkeypatch.setattr("linnet.multiclass.one_vs_one._TOGETHER", 4)  # of 15
+    monkeypatch.setattr("linnet.multiclass.one_vs_one._PAIRS_PER_BLOCK", 4)  # of 15
     assert np.allclose(model.decision_function(X), whole, rtol=0, atol=1e-12)
     assert (model.predict(X) == said).all()
     assert (model.predict_proba(X).argmax(axis=1) == said).all()

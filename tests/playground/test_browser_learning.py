@@ -205,7 +205,7 @@ def test_a_link_is_copied_as_it_is_at_that_moment(opened: Opened) -> None:
     page.locator("#play").click()
     page.wait_for_function("() => window.playground.frame?.epoch >= 10")
     page.locator("#copy-link").click()
-    page.locator("#toast", has_text="with all that is on screen, is copied").wait_for()
+    page.locator("#toast", has_text="with the settings and the run, was copied").wait_for()
     again = opened(page.evaluate("() => navigator.clipboard.readText()").partition("#")[2])
     assert again.evaluate("() => window.playground.frame.epoch") >= 10
     page.locator("#play").click()
@@ -243,7 +243,7 @@ def test_the_link_holds_the_other_views_too(opened: Opened) -> None:
 
     page.locator("#tab-approximation").click()
     choose(page, "Function", "bell")
-    choose(page, "Units are", "sigmoid")
+    choose(page, "Activation", "sigmoid")
     page.get_by_label("Units", exact=True).fill("13")
     choose(page, "Epochs of training", "100")
     said = "() => ['built-says', 'trained-says'].map((id) => document.getElementById(id).textContent).join()"
@@ -269,7 +269,7 @@ def test_a_link_that_makes_no_sense_is_told(opened: Opened) -> None:
     before = page.evaluate(now)
     bad = 'data=xor&epochs=1&past=[{"epochs":1,"edits":[[7,0,0,1]]}]'
     page.evaluate("(bad) => { location.hash = bad; }", bad)
-    page.locator("#toast", has_text="layer must be a whole number from 0 to 2, got 7").wait_for()
+    page.locator("#toast", has_text="layer must be an integer from 0 to 2, got 7").wait_for()
     page.wait_for_function(f"(before) => String(({now})()) === String(before)", arg=before)
     page.evaluate("() => { location.hash = 'data=xor&epochs=3'; }")  # and one that does is followed
     wait_for_state(page, "s.data === 'xor' && p.frame.epoch === 3")
@@ -290,7 +290,7 @@ def test_what_cannot_be_read_of_a_link_is_left_out(opened: Opened, link: str, un
     page = opened(f"data=xor&{link}")
     assert state_of(page)["data"] == "xor"
     assert page.locator("#pins .pin").count() == 0
-    told = f"The link is not whole: what it says of {unread} cannot be read and is left out."
+    told = f"The link is incomplete: {unread} cannot be read and will be ignored."
     assert page.locator("#toast").text_content() == (told if unread else "")
 
 
@@ -347,7 +347,7 @@ def test_the_command_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_pa
     page.wait_for_function("() => window.playground.frame?.epoch >= 20")
     page.locator("#show-way-out").click()
     page.wait_for_function("() => document.getElementById('way-out').dataset.losses")
-    assert "the very losses above" in page.locator("#command-note").inner_text()
+    assert "the same losses as above" in page.locator("#command-note").inner_text()
     for part in ("train", "test"):
         with page.expect_download() as download:
             page.locator(f"#download-{part}").click()
@@ -360,7 +360,7 @@ def test_the_command_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_pa
 def test_a_link_to_a_table_that_is_not_there_leads_to_a_page_all_the_same(opened: Opened) -> None:
     with serving() as other:
         page = opened("data=table&target=y", at=other)
-        page.locator("#toast", has_text="data 'table': there is none").wait_for()
+        page.locator("#toast", has_text="data='table' needs a table").wait_for()
         assert state_of(page)["data"] == "circle"
         page.close()
 
@@ -384,7 +384,7 @@ def test_a_table_of_ones_own_is_opened_on_the_page(opened: Opened, tmp_path: Pat
         page.get_by_label("Table", exact=True).click()
     chooser.value.set_files(csv(tmp_path))
     wait_for_state(page, "s.data === 'table' && s.target === 'kind'")
-    choose(page, "Across", "wide")
+    choose(page, "x axis", "wide")
     wait_for_state(page, "s.axes.length === 2")
     assert page.locator("#axis-x").inner_text() == "wide"
     train_until(page, 0.98)

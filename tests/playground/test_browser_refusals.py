@@ -66,7 +66,7 @@ def test_a_weight_out_of_range_is_taken_back(opened: Opened) -> None:
     before = field.input_value()
     field.fill("5000")
     field.press("Enter")
-    toast(page, "A weight is a number from −1000 to 1000")
+    toast(page, "A weight must be a number from −1000 to 1000")
     assert field.input_value() == before
     field.fill("2.5")
     field.press("Enter")
@@ -86,7 +86,7 @@ def test_a_table_that_cannot_be_used_leaves_what_was_there(opened: Opened, tmp_p
     alone.write_text("y\n" + "".join(f"{k % 5}.5\n" for k in range(40)))
     page = opened()
     opens(page, alone)
-    toast(page, "no column is left to learn from")
+    toast(page, "there is no column to learn from")
     page.wait_for_function("() => window.playground.store.state.data === 'circle'")
     choose_xor(page)
     opens(page, good)

@@ -155,7 +155,7 @@ def test_the_loss_of_a_number_says_its_unit_and_fits_its_axis(opened: Opened, tm
     with serving(Room(Table.read([path]), {"data": "table", "target": "price"})) as server:
         page = opened("data=table&target=price", at=server)
         assert page.locator("#loss-unit").inner_text() == "of price in standard deviations"
-        assert "is learned as (price - 266," in page.locator("#note").inner_text()
+        assert "is standardised, (price - 266," in page.locator("#note").inner_text()
         page.evaluate("""() => {
             const { curves, facts } = window.playground;
             curves.run = { epoch: [0, 1], loss: [[4e10, 2e10], [3e10, 1e10]], metric: [[0, 0], [0, 0]] };
@@ -199,7 +199,7 @@ def test_approximation_by_more_units_is_nearer(opened: Opened) -> None:
     page.get_by_label("Units", exact=True).fill("40")
     page.wait_for_function(f"() => ({error})() < {few / 4}")
     assert page.locator("#built-chart .knot").count() == 40
-    choose(page, "Units are", "sigmoid")
+    choose(page, "Activation", "sigmoid")
     page.wait_for_function("() => document.getElementById('built-says').textContent.includes('sigmoid')")
     box = page.locator("#built-chart").bounding_box()
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.4 * box["height"])
@@ -234,7 +234,7 @@ def test_runs_are_pinned_and_compared(opened: Opened) -> None:
     assert again.locator("#loss-chart .pinned").count() == 4
     assert again.evaluate(pins) == page.evaluate(pins)
     assert all(len(pin["run"]["epoch"]) <= 80 for pin in again.evaluate(pins))
-    page.get_by_label(re.compile("Take away .*sgd")).click()
+    page.get_by_label(re.compile("Remove .*sgd")).click()
     assert page.locator("#pins .pin").count() == 1
     for _ in range(4):
         page.locator("#pin").click()

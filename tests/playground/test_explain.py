@@ -90,7 +90,7 @@ def test_the_formulas_shown_give_loss_and_slope(family: str) -> None:
         text = re.sub(r"(?<=\d)(?=\()", "*", formula.translate(signs).replace("²", "**2"))  # 2(z - t)
         return eval(re.sub(r"\) log", ")*log", text), {"__builtins__": {}}, known)
 
-    factor, left_out = head.keras_factor(1), head.left_out(t)
+    factor, left_out = head.keras_factor(1), head.dropped_terms(t)
     loss = head.loss(z, t) + (0 if left_out is None else left_out)
     np.testing.assert_allclose(shown(head.formulas[0]), factor * loss, rtol=1e-12)
     np.testing.assert_allclose(shown(head.formulas[1]), factor * head.slope(z, t)[:, 0], rtol=1e-12)
@@ -98,5 +98,5 @@ def test_the_formulas_shown_give_loss_and_slope(family: str) -> None:
 
 @pytest.mark.parametrize("row", [-1, 500, 1.0, "3", None, True])
 def test_rows_that_are_not_there_are_refused(row: object) -> None:
-    with pytest.raises(ConfigError, match="row must be a whole number from 0 to 499"):
+    with pytest.raises(ConfigError, match="row must be an integer from 0 to 499"):
         explain(Session(), row)

@@ -224,7 +224,7 @@ def test_large_numbers_are_learned_and_handed_out_in_their_own_unit(tmp_path: Pa
     assert session.both_scores()[1].metric > 0.9
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
     assert losses_of_command(session, tmp_path) == list(session.scores())
-    assert "price as the network gets it" in handout.command_note(session)
+    assert "price standardised" in handout.command_note(session)
     path = tmp_path / "model.linnet"
     path.write_bytes(handout.model_file(session))
     rows = table.table
@@ -264,7 +264,7 @@ def test_the_command_gives_the_very_losses_on_screen(state: State, tmp_path: Pat
     session = Session(state)
     for _ in range(4):
         session.one_epoch()
-    assert "the very losses above" in handout.command_note(session)
+    assert "the same losses as above" in handout.command_note(session)
     assert losses_of_command(session, tmp_path) == list(session.scores())
 
 
@@ -277,7 +277,7 @@ def test_the_command_has_the_accuracy_at_a_threshold_that_was_moved(tmp_path: Pa
     assert scores["accuracy"] == pytest.approx(session.both_scores()[1].metric, abs=1e-12)
     session.apply(State(data="moons", noise=0.7, threshold=0.3, head="perceptron"))
     assert "--threshold" not in handout.command(session)
-    assert "its accuracy is that of the threshold 0.5" in handout.command_note(session)
+    assert "its accuracy is that at the threshold 0.5" in handout.command_note(session)
 
 
 def test_the_command_before_training_shows_the_first_weights(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_the_model_of_the_command_answers_as_the_one_on_screen(tmp_path: Path) -
 def test_the_page_says_where_the_command_gives_other_numbers(tmp_path: Path) -> None:
     session = Session(State(batch=50))
     session.one_epoch()
-    assert "the very losses above" in handout.command_note(session)
+    assert "the same losses as above" in handout.command_note(session)
     session.apply(State(batch=50, rate=0.1))
     session.one_epoch()
     assert "will differ" in handout.command_note(session)
@@ -318,9 +318,9 @@ def test_the_page_says_where_the_command_gives_other_numbers(tmp_path: Path) -> 
     session.edit(0, 0, 0, 2.0)
     assert "will differ" in handout.command_note(session)
     few = Session(State(data="drawn", points=((1.0, 2.0, 0), (2.0, 1.5, 0), (-1.0, 0.25, 3), (-2.0, 0.0, 3))))
-    assert "at least 10 rows" in handout.command_note(few)
+    assert "at least 10 training rows" in handout.command_note(few)
     alone = Session(State(data="drawn", points=((1.0, 2.0, 0), *((0.0, k / 50, 1) for k in range(40)))))
-    assert "class A has no row to train on" in handout.command_note(alone)
+    assert "class A has no training row" in handout.command_note(alone)
 
 
 def test_a_target_never_has_the_name_of_an_input(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_page_whose_state_is_refused_is_told_the_last_one(page: Page, server: 
     assert ask(server, "/table?name=alone.csv", "POST", body=alone)[0] == 200
     page.send("state", state={"data": "table", "target": "y"}, opened=True)
     refused = page.wait_for("refused")
-    assert "no column is left to learn from" in refused["message"]
+    assert "there is no column to learn from" in refused["message"]
     assert refused["table"] is None  # the page had none, and has none
     page.send("state", state={"data": "xor", "seed": 4})
     assert page.wait_for("facts")["state"]["seed"] == 4
@@ -157,7 +157,7 @@ def test_a_page_that_goes_away_is_not_caught_up_with(
     server: Server, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A link may have a long run behind it: the page is told how far that is, and nobody trains when it has gone."""
-    monkeypatch.setattr(player, "_CATCH_UP", 1000.0)
+    monkeypatch.setattr(player, "_CATCH_UP_SECONDS", 1000.0)
     page = Page(server)
     long = {"data": "digits", "batch": 1, "layers": [{"units": 16, "activation": "tanh", "dropout": 0.5}] * 6}
     page.send("state", state={**long, "epochs": 5000}, **{"catch up": True})
@@ -170,7 +170,7 @@ def test_a_page_that_goes_away_is_not_caught_up_with(
 
 
 def test_patience_with_a_link_has_an_end(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(player, "_CATCH_UP", 0.3)
+    monkeypatch.setattr(player, "_CATCH_UP_SECONDS", 0.3)
     long = {"data": "digits", "batch": 1, "rate": 0.001, "epochs": 5000}
     page.send("state", state={**long, "past": [{"epochs": 5000, "settings": {"rate": 0.002}}]}, **{"catch up": True})
     while (frame := page.wait_for("frame"))["behind"]:

@@ -268,9 +268,9 @@ def test_of_a_weight_that_is_set_again_the_last_value_is_told() -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        ([0, 2, 0, 1.0], "source must be a whole number from 0 to 1"),
-        ([3, 0, 0, 1.0], "layer must be a whole number from 0 to 2"),
-        ([0, 0, 4, 1.0], "unit must be a whole number from 0 to 3"),
+        ([0, 2, 0, 1.0], "source must be an integer from 0 to 1"),
+        ([3, 0, 0, 1.0], "layer must be an integer from 0 to 2"),
+        ([0, 0, 4, 1.0], "unit must be an integer from 0 to 3"),
         ([0, 0, 0, math.nan], "value must be"),
         ([0, 0, 0, 1e9], "value must be"),
         ([0, 0, 0, "1"], "value must be"),

@@ -89,7 +89,7 @@ def test_what_the_page_offers(table: Table) -> None:
 def test_what_cannot_be_is_told_by_name(table: Table, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="unknown column 'sorte': did you mean 'sort'"):
         table.dataset("sorte")
-    with pytest.raises(DataError, match="axes: column 'colour' is no input of numbers"):
+    with pytest.raises(DataError, match="axes: column 'colour' is not a numeric input"):
         table.dataset("sort", ["colour", "height"])
     with pytest.raises(DataError, match="axes: column 'sort'"):
         table.dataset("sort", ["sort", "height"])
@@ -116,10 +116,10 @@ def test_a_table_without_a_target_or_without_inputs_says_so(tmp_path: Path) -> N
     with pytest.raises(DataError, match=r"own\.csv: no column can be predicted: .* 2 to 10 classes"):
         Table.read([path]).last_target()
     path.write_text("y\n" + "".join(f"{k % 5}.5\n" for k in range(30)))
-    with pytest.raises(DataError, match="no column is left to learn from: 'y' is the only one"):
+    with pytest.raises(DataError, match="there is no column to learn from: 'y' is the only one"):
         Table.read([path]).dataset("y")
     path.write_text("one,y\n" + "".join(f"same,{k % 5}.5\n" for k in range(30)))
-    with pytest.raises(DataError, match="no column is left to learn from: column 'one' is left out: it has the same"):
+    with pytest.raises(DataError, match="there is no column to learn from: column 'one' is left out: it has the same"):
         Table.read([path]).dataset("y")
 
 
@@ -128,7 +128,7 @@ def test_numbers_to_predict_are_standardised_and_say_so(table: Table) -> None:
     assert data.y.mean() == pytest.approx(0, abs=1e-12)
     assert data.y.std() == pytest.approx(1)
     assert data.own(data.y) == pytest.approx(table.table["height"].to_numpy())
-    assert any("'height' is learned as (height - " in note and "loss" in note for note in data.notes)
+    assert any("'height' is standardised, (height - " in note and "loss" in note for note in data.notes)
     for target in ("sort", "egg_count"):  # classes and counts are what they are
         assert not table.dataset(target).is_scaled
         assert not any("learned as" in note for note in table.dataset(target).notes)

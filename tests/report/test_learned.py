@@ -149,7 +149,7 @@ def test_of_too_many_columns_those_that_move_it_most_are_shuffled(monkeypatch: p
     found = facts_of(one.model, one.held_out)
     assert len(found.importance) == 35**2 // 42
     assert {each.name for each in found.importance[:3]} == {"column 7", "colour", "day"}
-    assert any("of 42 columns the 29 that move the network most" in notice for notice in found.notices)
+    assert any("of 42 columns, only the 29 that change the prediction most" in notice for notice in found.notices)
     assert found.dependence
     monkeypatch.setattr(importance, "_MAX_COLUMNS", 10)
     few = importances(Evaluation.of(one.model, one.held_out), 0)[1]

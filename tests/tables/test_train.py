@@ -3,7 +3,6 @@
 import dataclasses
 import inspect
 import pickle
-import re
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -16,15 +15,19 @@ import pyarrow.csv as csv
 import pytest
 
 import linnet
-from linnet.cli.options import in_options
 from linnet.data.encoder import Encoder
+from linnet.data.tabular_encoder import most_columns
 from linnet.errors import ConfigError, DataError, DataWarning
 from linnet.estimators.linear import NegativeBinomialRegressor, PoissonRegressor, Ridge
 from linnet.estimators.logistic import LogisticRegression
 from linnet.estimators.mlp.classifier import MLPClassifier
 from linnet.estimators.mlp.regressor import MLPRegressor
+from linnet.estimators.tabular.base import parameter_count
+from linnet.report import facts_of
+from linnet.tables import select
 from linnet.tables.io.sources import open_source
 from linnet.tables.options import Options
+from linnet.tables.rows import Roles
 from linnet.tables.schema import Schema
 from linnet.tables.task import Task
 from linnet.tables.train import train
@@ -194,7 +197,7 @@ def test_parameters_are_the_options() -> None:
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "hidden_layer_sizes= is for the network, and model='logistic' has no such thing": {
+    "hidden_layer_sizes is for the network, and model='logistic' has no such thing": {
         "model": "logistic",
         "hidden_layer_sizes": (5,),
     },
@@ -204,12 +207,12 @@ REFUSED: dict[str, dict[str, Any]] = {
     "drop='sold': the column has a role": {"drop": "sold"},
     "unknown column 'colr': did you mean 'colour'?": {"text": ["colr"]},
     "unknown model 'tree'": {"model": "tree"},
-    "l2= is for model='sequential', and the model is auto": {"l2": 0.1},
+    "l2 is for model='sequential', and the model is auto": {"l2": 0.1},
     "model='sequential' trains for all its epochs: leave out n_iter_no_change": {
         "model": "sequential",
         "n_iter_no_change": 3,
     },
-    "exposure= is for counts, and the task is 'two classes'": {"exposure": "size"},
+    "exposure is for counts, and the task is 'two classes'": {"exposure": "size"},
     "resume=True goes on from a checkpoint": {"resume": True},
     "there is no checkpoint none.ckpt to resume": {"resume": True, "checkpoint": "none.ckpt"},
     "threshold must be 'tune' or a number from 0 to 1, got [1]": {"threshold": [1]},
@@ -263,26 +266,28 @@ def test_classes_that_are_numbers_have_weights_by_number() -> None:
     assert (weighted.predict_proba(flags)[:, 1] > plain.predict_proba(flags)[:, 1]).all()
 
 
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("model='logistic' has no max_iter", "--model logistic has no --epochs"),
-        ("valid=0.001 of 120 rows", "--valid 0.001 of 120 rows"),
-        ("drop='a b': the network's model is 'max_iter'", "--drop a b: the network's model is 'max_iter'"),
-        ("set task=, or drop the column 'task=x'", "set --task, or drop the column 'task=x'"),
-        ("dropout must be one for all; the task must be", "--dropout must be one for all; the task must be"),
-        ("unknown solver 'adm'", "unknown --optimizer 'adm'"),
-        ("to start over, leave out resume=True", "to start over, give --checkpoint instead"),
-    ],
-)
-def test_the_command_speaks_of_options(message: str, shown: str) -> None:
-    assert in_options(message) == shown
+@dataclasses.dataclass(frozen=True, slots=True)
+class MoreRoles(Roles):
+    """A role that does not exist yet."""
+
+    stratum: str | None = None
 
 
-def test_nothing_below_the_command_knows_its_options() -> None:
-    root = Path(linnet.__file__).parent / "tables"
-    for path in root.rglob("*.py"):
-        assert not re.findall(r"--[a-z]\w+", path.read_text()), path.name
+def test_roles_are_listed_once(model: linnet.TableModel) -> None:
+    """A role that is added to `Roles` is one wherever roles are asked for."""
+    more = MoreRoles("sold", weights="age", stratum="colour")
+    assert more.given == {"target": "sold", "weights": "age", "stratum": "colour"}
+    assert more.names == ("sold", "age", "colour")
+    with pytest.raises(ConfigError, match="'age' is given as weights and as stratum"):
+        MoreRoles("sold", weights="age", stratum="age")
+    facts = facts_of(dataclasses.replace(model, roles=MoreRoles("sold", stratum="colour")), TABLE)
+    assert facts.roles == {"stratum": "colour"}
+
+
+def test_all_roles_are_parameters() -> None:
+    roles = [each.name for each in dataclasses.fields(Roles) if each.name != "target"]
+    given = Options(**{role: f"column of {role}" for role in roles}).roles("y")  # type: ignore[arg-type]
+    assert given.given == {"target": "y", **{role: f"column of {role}" for role in roles}}
 
 
 def test_chunks_of_files_are_predicted_as_the_whole(tmp_path: Path, model: linnet.TableModel) -> None:
@@ -299,3 +304,57 @@ def test_chunks_of_files_are_predicted_as_the_whole(tmp_path: Path, model: linne
     for data in (TABLE, str(tmp_path / "rows.csv")):
         with pytest.raises(DataError, match="the table lacks 'town', which is to be kept"):
             next(model.predict_chunks(data, ["town"]))
+
+
+def genes(rows: int, columns: int) -> pa.Table:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(columns, rows))
+    columns_by_name = {f"g{place}": column for place, column in enumerate(values)}
+    return pa.table({**columns_by_name, "ill": np.where(rng.random(rows) < 0.5, "yes", "no")})
+
+
+def test_a_network_with_far_more_parameters_than_rows_is_tried_only_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(select, "_MOST_PARAMETERS", 50_000)
+    monkeypatch.setattr(select, "_MOST_PER_ROW", 500)
+    wide = genes(50, 400)
+    fast: dict[str, Any] = {"max_iter": 2}
+    model = linnet.train(wide, "ill")
+    assert [one.name for one in model.tried] == ["constant", "logistic"]
+    assert model.run is not None
+    assert model.run.notices == (
+        "the network is left out: with 400 inputs it would have 67,969 parameters to learn from 40 rows; model='mlp' "
+        "asks for it",
+    )
+    for asked in ({"model": "mlp"}, fast):  # also by a parameter of it
+        found = linnet.train(wide, "ill", **{**fast, **asked})
+        assert found.tried[-1].name == "mlp"
+        assert found.run is not None
+        assert found.run.notices == ()
+    network = linnet.train(wide, "ill", model="mlp", **fast).estimator
+    assert sum(weights.size for weights in (*network.coefs_, *network.intercepts_)) == 67_969
+    assert linnet.train(genes(200, 400), "ill").tried[-1].name == "mlp"  # enough rows
+    monkeypatch.setattr(select, "_MOST_PARAMETERS", 70_000)
+    assert linnet.train(wide, "ill").tried[-1].name == "mlp"  # not so many
+    flags = {f"f{place}": RNG.integers(0, 2, 300) for place in range(400)}
+    assert parameter_count(most_columns(240, 400, ()), 2) > 500 * 240
+    assert (
+        linnet.train({**flags, "ill": RNG.integers(0, 2, 300)}, "ill").tried[-1].name == "mlp"
+    )  # two values have no bins
+
+
+def test_the_limit_is_beyond_the_tables_that_people_have() -> None:
+    """Rows to learn from, columns of numbers: pictures, spectra, expressed genes, five texts of 1,024 bins."""
+    for rows, columns in (
+        (48_000, 784),
+        (192, 124),
+        (57, 7129),
+        (640, 20_531),
+        (1236, 10_936),
+        (80, 54_675),
+        (20, 5120),
+    ):
+        count = parameter_count(most_columns(rows, columns, ()), 2)
+        assert count <= max(select._MOST_PARAMETERS, select._MOST_PER_ROW * rows), (rows, columns)
+    assert parameter_count(most_columns(16, 100_000, ()), 2) > max(select._MOST_PARAMETERS, select._MOST_PER_ROW * 16)

@@ -168,7 +168,7 @@ def test_what_is_not_finite_is_refused(build: Any) -> None:
     with pytest.raises(DataError, match="real numbers"):
         build(lambda x: x + 1j, -1, 1, 0.1)
     for how in ({"eps": 0.1}, {"units": 5}):  # a pole that no sample hits
-        with pytest.raises(DataError, match=r"finite on the whole interval: towards x = 0\.3 it grows without end"):
+        with pytest.raises(DataError, match=r"finite on the whole interval, but seems to have a pole at x = 0\.3"):
             build(lambda x: 1 / (x - 0.3), -1, 1, **how)
     spike = build(lambda x: 1e-8 / (1e-8 + (x - 0.3) ** 2), -1, 1, units=6)  # steep, and finite
     assert spike.jump == 0
@@ -214,11 +214,11 @@ def test_functions_of_one_number_will_do(build: Any) -> None:
 
 
 def test_wishes_that_mean_nothing_are_named() -> None:
-    with pytest.raises(ConfigError, match="how many units, units=20"):
+    with pytest.raises(ConfigError, match="number of units, such as units=20"):
         relu_interpolant(np.sin, 0, 1)
     with pytest.raises(ConfigError, match="a < b"):
         relu_interpolant(np.sin, 1, 1, 0.1)
-    with pytest.raises(ConfigError, match="units must be a whole number"):
+    with pytest.raises(ConfigError, match="units must be an integer"):
         relu_interpolant(np.sin, 0, 1, units=0)
     with pytest.raises(ConfigError, match="eps must be above 0"):
         relu_interpolant(np.sin, 0, 1, -0.1)
@@ -228,7 +228,7 @@ def test_wishes_that_mean_nothing_are_named() -> None:
         relu_interpolant(np.sin, 0, 1, 0.1, lipschitz=0.5)
     with pytest.raises(ConfigError, match="leave lipschitz out"):
         relu_interpolant(np.sin, 0, 1, 1e-6, lipschitz=100)
-    with pytest.raises(FitError, match="more than 5 units: take a larger eps or more units"):
+    with pytest.raises(FitError, match="more than 5 units: use a larger eps or more units"):
         relu_interpolant(np.sin, 0, 3, 0.001, units=5)
     with pytest.raises(FitError, match="more than 200,000 samples"):
         relu_interpolant(lambda x: np.sin(1e7 * x), 0, 1, 0.1)
@@ -236,7 +236,7 @@ def test_wishes_that_mean_nothing_are_named() -> None:
 
 def test_it_says_what_it_knows() -> None:
     assert "largest error found on" in str(relu_interpolant(np.sin, 0, 3, 0.1))
-    assert "never more than" in str(relu_interpolant(np.sin, 0, 3, 0.1, lipschitz=1))
+    assert "proven to be at most" in str(relu_interpolant(np.sin, 0, 3, 0.1, lipschitz=1))
 
 
 def test_the_docstrings_are_true() -> None:

@@ -65,7 +65,7 @@ def test_what_has_no_largest_entropy_is_said() -> None:
         softmax_by_entropy([[1.0], [2.0]], [0, 2])
     with pytest.raises(DataError, match="more than 400"):
         softmax_by_entropy(np.ones((300, 1)), np.arange(300) % 2)
-    with pytest.raises(DataError, match="one class a row"):
+    with pytest.raises(DataError, match="one class per row"):
         softmax_by_entropy([[1.0], [2.0]], [0])
 
 

@@ -43,33 +43,33 @@ def fail(x: Any) -> Any:
 
 IMPOSSIBLE: list[tuple[Function, str]] = [
     (lambda x: x * 2, r"shape \(3,\).*\.sum\(\).*graph\.jacobian"),
-    (lambda x: None, "returns one number or array, this one None"),
-    (lambda x: [x.sum(), 1.0], "returns one number or array"),
+    (lambda x: None, "must return a number or an array to be differentiated, got None"),
+    (lambda x: [x.sum(), 1.0], "must return a number or an array"),
     (set_element, "np.where"),
     (write_into_array, r"np\.stack"),
     (add_in_place, r"write a = a \+ b"),
     (add_to_array, r"write a = a \+ b"),
     (lambda x: np.add(x, 1, out=np.zeros(3)), "out"),
-    (lambda x: float(x[0]), r"np\.exp\(x\), not math\.exp"),
-    (lambda x: math.exp(x[0]), r"np\.exp\(x\), not math\.exp"),
-    (lambda x: x[0].item(), r"leave out float\(\)"),
-    (lambda x: np.array([x[0], x[1]]), r"np\.stack\(\[a, b\]\), not np\.array"),
-    (lambda x: np.asarray(x).sum(), r"leave out float\(\) and np\.asarray"),
-    (scipy.special.logsumexp, r"graph\.softmax and graph\.logsumexp, not SciPy's"),
-    (lambda x: 1.0 if x else 0.0, r"shape \(3,\) is neither true nor false.*np\.where"),
-    (np.fft.fft, r"np\.fft\.fft has no derivative"),
-    (np.median, r"np\.median has no derivative"),
-    (lambda x: np.nextafter(x, 1), r"np\.nextafter has no derivative"),
-    (lambda x: np.multiply.outer(x, x), r"np\.multiply\.outer has no derivative"),
-    (lambda x: np.exp(x, where=x > 0), r"np\.exp with where= has no derivative"),
+    (lambda x: float(x[0]), r"np\.exp\(x\) instead of math\.exp"),
+    (lambda x: math.exp(x[0]), r"np\.exp\(x\) instead of math\.exp"),
+    (lambda x: x[0].item(), r"omit float\(\)"),
+    (lambda x: np.array([x[0], x[1]]), r"np\.stack\(\[a, b\]\) instead of np\.array"),
+    (lambda x: np.asarray(x).sum(), r"omit float\(\) and np\.asarray"),
+    (scipy.special.logsumexp, r"graph\.softmax and graph\.logsumexp instead of SciPy's"),
+    (lambda x: 1.0 if x else 0.0, r"shape \(3,\) has no single truth value: use np\.where"),
+    (np.fft.fft, r"np\.fft\.fft cannot be differentiated"),
+    (np.median, r"np\.median cannot be differentiated"),
+    (lambda x: np.nextafter(x, 1), r"np\.nextafter cannot be differentiated"),
+    (lambda x: np.multiply.outer(x, x), r"np\.multiply\.outer cannot be differentiated"),
+    (lambda x: np.exp(x, where=x > 0), r"np\.exp with where= cannot be differentiated"),
     (lambda x: np.sum(x, initial=3.0), r"np\.sum.*'initial'"),
     (lambda x: np.ravel(x, order="F"), "order="),
-    (lambda x: np.einsum("ii->i", np.outer(x, x)), "letter twice"),
+    (lambda x: np.einsum("ii->i", np.outer(x, x)), "repeated letters"),
     (lambda x: np.linalg.norm(x, 3), "order 1, 2 or inf"),
-    (lambda x: np.average(np.outer(x, x), 0, weights=x[:2]), "weights have shape"),
-    (lambda x: np.average(np.outer(x, x), weights=x), "weights have shape"),
-    (return_text, "return_text: .* returns one number or array, this one 'a lot'"),
-    (lambda x: np.array(["a", "b"]), "<lambda>: .* returns numbers, this one array"),
+    (lambda x: np.average(np.outer(x, x), 0, weights=x[:2]), "weights of the shape"),
+    (lambda x: np.average(np.outer(x, x), weights=x), "weights of the shape"),
+    (return_text, "return_text must return a number or an array to be differentiated, got 'a lot'"),
+    (lambda x: np.array(["a", "b"]), "<lambda> must return real numbers to be differentiated, got array"),
     (fail, "fail failed: KeyError: 'nothing'"),
     (lambda x: x.nothing, "<lambda> failed: AttributeError: 'Tensor' object has no attribute 'nothing'"),
     (lambda: 1.0, "<lambda> failed: TypeError: .* takes 0 positional arguments"),
@@ -87,12 +87,12 @@ def test_what_cannot_be_differentiated(f: Function, message: str) -> None:
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (3, r"argument 0 has whole numbers \(int64\).*3\.0 for 3"),
-        (np.arange(3), "whole numbers"),
-        (True, "whole numbers"),
-        ("one", "argument 0 is no array of floating-point numbers, but str"),
+        (3, r"argument 0 holds integers \(int64\).*3\.0 for 3"),
+        (np.arange(3), "holds integers"),
+        (True, "holds integers"),
+        ("one", "argument 0 must be an array of floating-point numbers, got str"),
         ([np.ones(2), np.ones(3)], r"each array as an argument of its own"),
-        (1j, "no array of floating-point numbers"),
+        (1j, "must be an array of floating-point numbers"),
     ],
 )
 def test_arguments_that_have_no_derivative(x: Any, message: str) -> None:
@@ -102,7 +102,7 @@ def test_arguments_that_have_no_derivative(x: Any, message: str) -> None:
 
 @pytest.mark.parametrize("argnum", [1, -1, (0, 2), (0, 0), (), "x"], ids=str)
 def test_an_argument_that_is_not_there(argnum: Any) -> None:
-    with pytest.raises(ConfigError, match="of which 1 were given"):
+    with pytest.raises(ConfigError, match="positions of one or more of the 1 arguments"):
         graph.grad(np.sum, argnum)(1.0)
 
 
@@ -118,5 +118,5 @@ def test_a_tensor_kept_for_later() -> None:
         kept[0] + 1
     with pytest.raises(GraphError, match="kept from a function"):
         graph.grad(lambda x: graph.grad(keep)(x) * kept[-1])(1.0)
-    with pytest.raises(GraphError, match="inside of this one"):
+    with pytest.raises(GraphError, match="inside this one"):
         graph.grad(lambda x: (graph.grad(keep)(x), kept[-1])[1])(1.0)

@@ -77,12 +77,12 @@ def test_infeasible_moments_are_named() -> None:
         maxent([1, 2, 3, 4, 5, 6], 7)
     with pytest.raises(DataError, match="outside the convex hull"):
         maxent([[0, 0], [1, 0], [0, 1]], [0.8, 0.8])
-    with pytest.raises(ConfigError, match="one number a column"):
+    with pytest.raises(ConfigError, match="one number per column"):
         maxent([1, 2], [1, 2])
 
 
 def test_moments_of_another_shape_are_named() -> None:
-    with pytest.raises(ConfigError, match=r"one number a column of features, 1 in all, got shape \(1, 1\)"):
+    with pytest.raises(ConfigError, match=r"one number per column of features, 1 in all, got shape \(1, 1\)"):
         maxent([[0], [1]], [[0.3]])
 
 

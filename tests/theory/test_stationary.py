@@ -136,7 +136,7 @@ def test_what_cannot_be_solved_is_said() -> None:
         lagrange(both, lambda x: x[0] ** 2 + x[1] ** 2 + 1, [1.0, 1.0])
     with pytest.raises(ConfigError, match="constraints must be"):
         lagrange(both, [circle, 3], [1.0, 1.0])  # type: ignore[list-item]
-    with pytest.raises(FitError, match=r"see whether f has one$"):
+    with pytest.raises(FitError, match=r"check whether f has one$"):
         lagrange(both, [], [1.0, 1.0])
     with pytest.raises(FitError, match="after 1 steps"):  # second derivatives are infinite there
         lagrange(lambda x: np.sum(np.abs(x) ** 1.5), [], [0.25])
@@ -146,7 +146,7 @@ def test_what_cannot_be_solved_is_said() -> None:
         lagrange(both, circle, [np.nan, 1.0])
     with pytest.raises(DataError, match="x0 must be numbers"):
         lagrange(both, circle, ["one", "two"])
-    with pytest.raises(DataError, match="a number at least"):
+    with pytest.raises(DataError, match="at least one number"):
         lagrange(both, circle, [])
     with pytest.raises(ConfigError, match="f must be a function"):
         lagrange(3, circle, [1.0, 0.0])  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from linnet.cli.predict import predict
 from linnet.cli.report import report
 from linnet.cli.terminal import guarded
 from linnet.cli.train import train
-from linnet.errors import ConfigError, LinnetError
+from linnet.errors import LinnetError
 
 _INTERRUPTED = 130  # the exit code after Ctrl-C
 
@@ -89,10 +89,9 @@ def main() -> None:
                 print("interrupted", file=sys.stderr)
             raise
         except (LinnetError, OSError) as error:
-            what = str(error)
+            what = in_options(error) if isinstance(error, LinnetError) else str(error)
             if isinstance(error, OSError) and error.strerror:
                 what = f"{error.filename or 'cannot write'}: {error.strerror}"
-            what = in_options(what) if isinstance(error, ConfigError) else what
             print(f"error: {_line(what)}", file=sys.stderr)
             sys.exit(2)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from linnet.cli import terminal
-from linnet.cli.demo_curves import FORMATS, Result, as_bytes, learning_curves, picture_format
+from linnet.cli.demo_curves import FORMATS, Result, as_bytes, check_can_draw, learning_curves, picture_format
 from linnet.cli.demo_table import facts_of_table, table_of, train_on_patients
 from linnet.errors import ConfigError
 from linnet.files import write_whole
@@ -63,6 +63,7 @@ def demo(
     live = console.is_terminal and not as_json
     report = out.with_name(_REPORT)
     _check_out(out, report)
+    check_can_draw()
     with console.status("Loading handwritten digits") if live else contextlib.nullcontext():
         digits = _load_digits(seed)
         choices = _choices(seed)

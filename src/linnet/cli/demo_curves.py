@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linnet.errors import needs_extra
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -51,6 +53,12 @@ class Result:
     def macro_f1(self) -> float:
         """Mean F1 of the ten digits on the test images."""
         return self.history["val_macro_f1"][-1]
+
+
+def check_can_draw() -> None:
+    """Raise a MissingExtraError if the learning curves could not be drawn."""
+    with needs_extra("plot", "drawing the learning curves"):
+        import matplotlib  # noqa: F401
 
 
 def learning_curves(results: Sequence[Result], title: str) -> "Figure":

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.reading import character
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, needs_extra
 
 
 def play(
@@ -24,7 +24,8 @@ def play(
     import threading
     import webbrowser
 
-    from linnet.playground.server import Room, Server
+    with needs_extra("play", "the playground"):
+        from linnet.playground.server import Room, Server
     from linnet.playground.tables import Table
 
     if target is not None and not data:

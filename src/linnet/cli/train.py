@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linnet.cli import terminal
+from linnet.cli.options import in_options
 from linnet.cli.reading import character, progress
 from linnet.cli.terminal import line
 from linnet.cli.writing import check_out, json_text
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, LinnetError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,8 +80,9 @@ def train(
     `--model sequential` is one network on columns of numbers as they are, for just so many epochs: what `Sequential`
     and the playground train, to the same bytes.
     """
+    typed: dict[str, Any] = dict(locals())
     from linnet.fit.loop import progress as bars
-    from linnet.tables.options import Options
+    from linnet.tables.options import Options, option_names
     from linnet.tables.train import train_on
 
     if checkpoint is not None and resume is not None:
@@ -88,36 +90,18 @@ def train(
     run = checkpoint or resume
     console = terminal.console(quiet=as_json)
     bars.console = terminal.console
-    options = Options(
-        task=task,
-        model=model,
-        hidden_layer_sizes=_several("hidden", hidden, int),
-        activation=_one(_several("activation", activation, str)),
-        dropout=_one(_several("dropout", dropout, float)),
-        solver=optimizer,
-        learning_rate_init=learning_rate,
-        batch_size=batch_size,
-        max_iter=epochs,
-        n_iter_no_change=patience,
-        loss=loss,
-        initializer=initializer,
-        l1=l1,
-        l2=l2,
-        exposure=exposure,
-        offset=offset,
-        weights=weights,
-        class_weight=_class_weight(class_weight),
-        drop=drop or (),
-        text=text or (),
-        valid=float(valid) if _is_number(valid) else valid,
-        metric=metric,
-        threshold=threshold,
-        seed=seed,
-        threads=threads,
-        checkpoint=None if run is None else str(run),
-        resume=resume is not None,
-        verbose=int(terminal.is_terminal(errors=True) and not as_json),
-    )
+    parsed = {
+        "hidden_layer_sizes": _several("hidden", hidden, int),
+        "activation": _one(_several("activation", activation, str)),
+        "dropout": _one(_several("dropout", dropout, float)),
+        "class_weight": _class_weight(class_weight),
+        "valid": float(valid) if _is_number(valid) else valid,
+        "checkpoint": None if run is None else str(run),
+        "resume": resume is not None,
+        "verbose": int(terminal.is_terminal(errors=True) and not as_json),
+    }
+    as_typed = {name: option for name, option in option_names().items() if name not in parsed}
+    options = Options(**parsed, **{name: typed[option.replace("-", "_")] for name, option in as_typed.items()})
     check_out(out, report, run, data=[*data, *([] if _is_number(valid) else [valid])])
     listener = _listener(console, data, quiet=as_json)
     found = train_on(data, target, options, listener, folder=out.parent, delimiter=character(delimiter))
@@ -200,9 +184,10 @@ def _listener(console: "Console", data: list[str], *, quiet: bool) -> Any:
             if console.is_terminal:  # a line above the bars that models and readers show by themselves
                 console.print(f"training: {name}", style="dim")
 
-        def noticed(self, notices: Sequence[str]) -> None:
+        def noticed(self, notices: Sequence[str | LinnetError]) -> None:
             for notice in notices:
-                console.print(line(f"note: {notice}", "dim"))
+                told = in_options(notice) if isinstance(notice, LinnetError) else notice
+                console.print(line(f"note: {told}", "dim"))
 
         def reading(self, what: str) -> Any:
             return progress(not quiet, what)

@@ -1,1 +1,1 @@
-"""FROM WHAT: the user's arrays, checked once and handed to the core without copies."""
+"""Data: the users' arrays, sparse matrices and data frames, checked once and passed to the core without copies."""

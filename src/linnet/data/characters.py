@@ -1,7 +1,7 @@
-"""Texts that no file can hold: half a character of UTF-16 (a lone surrogate), which Python's texts may have.
+"""Invalid text: lone surrogates (half a UTF-16 character), which Python strings may contain but no file can store.
 
-They come from broken decoding (errors="surrogatepass", JSON written by half characters). Left alone they would fail
-where they are written, sorted or shown, with an error that names neither column nor row.
+They come from faulty decoding (errors="surrogatepass", JSON with split characters). Without a check they would fail
+later, where they are written, sorted or shown, with an error that names neither column nor row.
 """
 
 import re
@@ -10,31 +10,31 @@ from typing import Any
 
 from linnet.errors import DataError
 
-_HALF = re.compile("[\ud800-\udfff]")
-_PART = 1 << 16  # texts
-_WAY_OUT = "put it right where the text was read, or use text.encode('utf-8', 'replace').decode()"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_VALUES_PER_BLOCK = 1 << 16
+_ADVICE = "fix the decoding where the text was read, or use text.encode('utf-8', 'replace').decode()"
 
 
 def is_whole(text: object) -> bool:
-    """Whether a text has whole characters only; anything that is no text has."""
-    return not isinstance(text, str) or text.isascii() or _HALF.search(text) is None
+    """Return whether a value is free of lone surrogates; values other than text are."""
+    return not isinstance(text, str) or text.isascii() or _LONE_SURROGATE.search(text) is None
 
 
 def first_broken(values: Sequence[Any]) -> int:
-    """The place of the first text with half a character, -1 if there is none."""
-    for start in range(0, len(values), _PART):
-        part = values[start : start + _PART]
-        if not is_whole("".join(value for value in part if isinstance(value, str))):  # one by one takes longer
-            return start + next(place for place, value in enumerate(part) if not is_whole(value))
+    """Return the index of the first text with a lone surrogate, -1 if there is none."""
+    for start in range(0, len(values), _VALUES_PER_BLOCK):
+        block = values[start : start + _VALUES_PER_BLOCK]
+        if not is_whole("".join(value for value in block if isinstance(value, str))):  # faster than one by one
+            return start + next(index for index, value in enumerate(block) if not is_whole(value))
     return -1
 
 
 def broken(text: str, where: str) -> DataError:
-    """Build the error for such a text."""
-    return DataError(f"{where} the text {text[:60]!a}, which has half a character (a lone surrogate): {_WAY_OUT}")
+    """Return the error for a text with a lone surrogate; `where` ends in a verb: "column 'a' has in row 3"."""
+    return DataError(f"{where} the text {text[:60]!a}, which has half a character (a lone surrogate): {_ADVICE}")
 
 
 def check_names(names: Sequence[Any], table: str) -> None:
-    """Raise a DataError for a column's name with half a character."""
-    if (place := first_broken(names)) >= 0:
-        raise broken(names[place], f"column {place} of {table} has as its name")
+    """Raise a DataError if the name of a column has a lone surrogate."""
+    if (index := first_broken(names)) >= 0:
+        raise broken(names[index], f"column {index} of {table} has as its name")

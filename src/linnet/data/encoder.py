@@ -1,4 +1,4 @@
-"""From arrays, sparse matrices and data frames to Columns: what was seen first is what is taken afterwards."""
+"""Encoders from arrays, sparse matrices and data frames to Columns, learned from one table and applied to others."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +22,7 @@ from linnet.data.frames import (
     numbers,
     parts_of,
 )
+from linnet.data.runs import stacked
 from linnet.data.sparse import as_csr, as_dense, is_sparse
 from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
 from linnet.data.targets import missing
@@ -33,28 +34,28 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
-AT_ONCE = 1000  # columns of a made-up row that are read at once, which may take a kilobyte each
-_MOST_COLUMNS = 1 << 30  # of a matrix in the core
+AT_ONCE = 1000  # columns of an artificial row that are read at once; each may take a kilobyte
+_MAX_COLUMNS = 1 << 30  # of a matrix in the core
 _LEVEL = str | bool | int | float | np.generic | None
 
 
 @saved
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The levels of one column of a data frame, in the order of their codes; None for a missing value."""
+    """The levels of one column of a data frame, in the order of their codes; None stands for missing values."""
 
     column: str
     values: tuple[Any, ...]
 
     def _check_file(self) -> None:
-        if isinstance(self.values, Texts):  # very many, which a set would take far more memory for
+        if isinstance(self.values, Texts):  # used for very many levels, for which a set would take far more memory
             need(self.values.are_distinct(), self, "values")
             return
         need(all(isinstance(value, _LEVEL) for value in self.values), self, "values")
         need(len({*self.values}) == len(self.values) > 0, self, "values")
 
-    def places(self, wanted: Iterable[Any]) -> dict[Any, int]:
-        """The codes of levels; of very many only those of the wanted ones."""
+    def codes_of(self, wanted: Iterable[Any]) -> dict[Any, int]:
+        """Return the codes of levels by value; if there are very many, only those of the wanted values."""
         if not isinstance(self.values, Texts):
             return {value: code for code, value in enumerate(self.values)}
         known = {*wanted}
@@ -68,68 +69,82 @@ Form = Literal["", "array", "sparse", "frame"]
 @saved
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Makes Columns of what users have: what it has learned from one table is what it takes of any other.
+    """Encodes users' tables as Columns, by what it has learned from one table.
 
-    It never changes: `learn` returns a new one, and what `encode` notices in a table is returned with the columns.
+    It is immutable: `learn` returns a new encoder, and `encode_table` returns the columns with what it noticed in them.
 
-    `gaps`, values that are missing: "refuse" them; "fill" them in data frames: in numbers by the median of the column,
-    with a column of zeros and ones that says where, in text and categories by a level of their own; "keep" them:
-    numbers stay NaN, and rows have no level. `narrow`: whole numbers become bytes or float32 where these hold them all,
-    which other rows of the same columns need not do.
+    Parameters
+    ----------
+    gaps : {"refuse", "fill", "keep"}, default="refuse"
+        What happens to missing values: an error; in data frames, numbers are filled with the median and marked in a
+        column of zeros and ones, text and categories get a level of their own; or numbers stay NaN and rows have no
+        level.
+    narrow : bool, default=False
+        Whether integers become bytes or float32 where these hold all values (so other rows may have another type).
+    kind : {"array", "sparse", "frame"}
+        The kind of the table.
+    width : int
+        The number of columns of the table.
+    names : tuple of str or None
+        The names of the columns of a data frame.
+    levels : tuple of Level
+        The columns that hold levels.
+    medians : dict of float by name
+        The medians of the numeric columns, for gaps="fill".
+    marked : tuple of str
+        The numeric columns that had missing values when learned.
     """
 
     gaps: Missing = "refuse"
     narrow: bool = False
-    kind: Form = ""  # of the table
-    width: int = 0  # columns of the table
-    names: tuple[str, ...] | None = None  # of the table's columns
-    levels: tuple[Level, ...] = ()  # of those that hold levels
-    medians: dict[str, float] = field(default_factory=dict)  # of the columns of numbers, if there may be gaps
-    marked: tuple[str, ...] = ()  # columns of numbers that had gaps when learned
+    kind: Form = ""
+    width: int = 0
+    names: tuple[str, ...] | None = None
+    levels: tuple[Level, ...] = ()
+    medians: dict[str, float] = field(default_factory=dict)
+    marked: tuple[str, ...] = ()
 
     @classmethod
     def learn(
         cls, x: object, name: str = "X", *, gaps: Missing = "refuse", narrow: bool = False
     ) -> tuple[Self, Columns]:
-        """Return the encoder of tables like this one, and its columns. A table encoded before keeps its encoder."""
+        """Return an encoder learned from a table, and the table's columns; an encoded table keeps its encoder."""
         if isinstance(x, Encoded):
             assert isinstance(x.encoder, cls)
             return x.encoder, x.columns
         frame = as_frame(x, name)
         if frame is not None:
-            names = tuple(frame.columns)
+            names, columns = tuple(frame.columns), [*columns_of(frame, gaps=gaps != "refuse")]
             levels = tuple(
                 Level(column, levels_of(series, name))
-                for column, series in columns_of(frame)
+                for column, series in columns
                 if not isinstance(series, np.ndarray) and has_levels(series)
             )
             encoder = cls(gaps, narrow, "frame", len(names), names, levels)
             if gaps == "fill" and len(frame):
-                encoder = encoder._with_gaps_of(frame, name)
-            return encoder, encoder._encode_frame(frame, name).columns
+                encoder = encoder._with_gaps_of(columns, name)
+            return encoder, encoder._encode_frame(frame, name, columns).columns
         if is_sparse(x):
             matrix = as_csr(x, name)
-            if matrix.shape[1] > _MOST_COLUMNS:
-                raise DataError(
-                    f"{name} has {matrix.shape[1]:,} columns, and {_MOST_COLUMNS:,} are the most: use fewer"
-                )
+            if matrix.shape[1] > _MAX_COLUMNS:
+                raise DataError(f"{name} has {matrix.shape[1]:,} columns, but at most {_MAX_COLUMNS:,} are supported")
             encoder = cls(gaps, narrow, "sparse", matrix.shape[1])
             return encoder, encoder._encode_sparse(matrix, name)
         table = as_table(x, name=name, gaps=gaps == "keep", narrow=narrow)
         return cls(gaps, narrow, "array", table.shape[1]), Columns(len(table), tables=(table,))
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Return the columns of another table; a warning counts levels never seen and gaps where there were none."""
+        """Return the columns of another table; warn of levels and missing values that training did not have."""
         encoded = self.encode_table(x, name)
         if encoded is not x:
             encoded.warn(name)
         return encoded.columns
 
     def encode_table(self, x: object, name: str = "X") -> "Encoded":
-        """Return the columns of another table with what was noticed in it; a table encoded before, as it is."""
+        """Return the columns of another table with what was noticed in it; an encoded table is returned as it is."""
         if isinstance(x, Encoded):
             if x.encoder is not self and x.encoder != self:
-                raise DataError(f"{name} was encoded by another model: give its table")
+                raise DataError(f"{name} was encoded by another model: pass the original table")
             return x
         frame = as_frame(x, name)
         if frame is not None and (self.kind == "frame" or self.levels):
@@ -142,7 +157,7 @@ class Encoder:
         return Encoded(self, Columns(len(table), tables=(table,)))
 
     def encode_rows(self, rows: Sequence[Any]) -> Columns:
-        """Columns of single rows: sequences in the table's order of columns, mappings, or tables of one row."""
+        """Return the columns of single rows: sequences in the order of the table, mappings, or tables of one row."""
         if self.kind != "frame":
             return self.encode(np.stack([_one_row(row) for row in rows]))
         assert self.names is not None
@@ -158,8 +173,8 @@ class Encoder:
             found[gaps] = None
             if column in by_column:
                 level = by_column[column]
-                places = level.places(found)
-                codes.append(np.array([places.get(value, -1) for value in found], code_type(len(level.values))))
+                code_of = level.codes_of(found)
+                codes.append(np.array([code_of.get(value, -1) for value in found], code_type(len(level.values))))
                 continue
             values = found.astype(np.float64)  # None becomes NaN
             if self.gaps == "fill":
@@ -191,7 +206,7 @@ class Encoder:
 
     @property
     def coefficient_names(self) -> list[str]:
-        """A name for every coefficient, in the table's order of columns: the column's, or column=level."""
+        """The name of each coefficient, in the table's column order: the column's name, or column=level."""
         by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         names: list[str] = []
         for column in self.names or tuple(f"x{index}" for index in range(self.width)):
@@ -204,7 +219,7 @@ class Encoder:
 
     @property
     def sources(self) -> list[str]:
-        """The table's column that each column comes from, in the order of Columns."""
+        """The name of the table's column behind each encoded column, in the order of Columns."""
         leveled = {level.column for level in self.levels}
         names = self.names or tuple(f"x{index}" for index in range(self.width))
         of_levels = [level.column for level in self.levels for _ in level.values]
@@ -212,34 +227,34 @@ class Encoder:
 
     @property
     def count(self) -> int:
-        """How many columns it makes."""
+        """The number of encoded columns."""
         return self.width - len(self.levels) + len(self.marked) + sum(len(level.values) for level in self.levels)
 
     def known_levels(self, besides: Sequence[str] = ()) -> dict[str, Any]:
-        """A level of each column that has levels, by column, none for a missing value nor one of these."""
+        """Return one level per column of levels, neither missing nor one of `besides`; None if there is none."""
         return {
             level.column: next((value for value in level.values if value is not None and value not in besides), None)
             for level in self.levels
         }
 
     def parts(self) -> Iterator[Self]:
-        """Encoders of some of a frame's columns each, so few that a table of them takes little memory."""
+        """Yield encoders of consecutive blocks of a frame's columns, small enough for tables of little memory."""
         by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         names = iter(self.names or ())
-        while some := tuple(islice(names, AT_ONCE)):
+        while block := tuple(islice(names, AT_ONCE)):
             yield replace(
                 self,
-                width=len(some),
-                names=some,
-                levels=tuple(by_column[name] for name in some if name in by_column),
-                medians={name: self.medians[name] for name in some if name in self.medians},
-                marked=tuple(name for name in some if name in marked),
+                width=len(block),
+                names=block,
+                levels=tuple(by_column[name] for name in block if name in by_column),
+                medians={name: self.medians[name] for name in block if name in self.medians},
+                marked=tuple(name for name in block if name in marked),
             )
 
     def row_of_zeros(self) -> "Encoded":
-        """A row, encoded: zeros, without gaps, and the first level of each column that has levels.
+        """Return an encoded row of zeros, with the first level of each column that has levels.
 
-        Without levels it is a sparse one, for which no model needs room for blocks of rows.
+        Without levels it is sparse, so models need no memory for blocks of rows.
         """
         width = self.width - len(self.levels) + len(self.marked)
         if not self.levels:
@@ -249,36 +264,36 @@ class Encoder:
         codes = tuple(np.zeros(1, code_type(count)) for count in counts)
         return Encoded(self, Columns(1, (np.zeros((1, width)),) if width else (), codes=codes, levels=counts))
 
-    def places(self) -> dict[str, list[int]]:
-        """The numbers of the coefficients that belong to a column, and of each by its own name."""
+    def coefficient_indices(self) -> dict[str, list[int]]:
+        """Return the indices of the coefficients of each column, and of each coefficient, by name."""
         by_column, marked = {level.column: len(level.values) for level in self.levels}, {*self.marked}
         names = self.names or tuple(f"x{index}" for index in range(self.width))
         out = {name: [index] for index, name in enumerate(self.coefficient_names)}
         first = 0
-        for column in names:  # a column's own name counts more than one made up of a column and a level
+        for column in names:  # the name of a column takes precedence over an equal name of a level's coefficient
             count = by_column.get(column, 2 if column in marked else 1)
             out[column] = list(range(first, first + count))
             first += count
         return out
 
     def order(self) -> NDArray[np.intp]:
-        """For every coefficient, in the table's order of columns, its place in the order of Columns."""
+        """Return the index in Columns of each coefficient, in the table's column order."""
         if not (self.levels or self.marked):
             return np.arange(self.width)
         assert self.names is not None
         by_column, with_gaps = {level.column: len(level.values) for level in self.levels}, {*self.marked}
         dense, mark = 0, self.width - len(self.levels)
         code = mark + len(self.marked)
-        places: list[NDArray[np.intp]] = []  # by column, as there may be very many levels
+        indices: list[NDArray[np.intp]] = []  # arrays by column, as there may be very many levels
         for column in self.names:
             if column in by_column:
-                places.append(np.arange(code, code + by_column[column]))
+                indices.append(np.arange(code, code + by_column[column]))
                 code += by_column[column]
                 continue
             marked = column in with_gaps
-            places.append(np.array([dense, mark] if marked else [dense]))
+            indices.append(np.array([dense, mark] if marked else [dense]))
             dense, mark = dense + 1, mark + marked
-        return np.concatenate(places)
+        return np.concatenate(indices)
 
     def _check_file(self) -> None:
         names, columns = self.names or (), [level.column for level in self.levels]
@@ -294,25 +309,40 @@ class Encoder:
         need([*self.marked] == [name for name in names if name in marked and name not in leveled], self, "marked")
         need(self.gaps == "fill" or not self.marked, self, "marked")
 
-    def _with_gaps_of(self, frame: "nw.DataFrame[Any]", name: str) -> Self:
-        """The encoder that also knows the medians, and where there are gaps."""
+    def _with_gaps_of(self, columns: "Sequence[tuple[str, nw.Series[Any] | Array]]", name: str) -> Self:
+        """The encoder with medians, and with marks and levels for the missing values of a frame."""
         by_column = {level.column: level for level in self.levels}
-        medians: dict[str, float] = {}
-        marked: list[str] = []
-        for column, series in columns_of(frame, by_column):
-            if column in by_column:
+        names: list[str] = []
+
+        def values() -> Iterator[Array]:
+            for column, series in columns:
+                if column not in by_column:
+                    names.append(column)
+                    yield numbers(series, name)
+                    continue
                 assert not isinstance(series, np.ndarray)
-                known: Any = by_column[column].values
+                known = by_column[column].values
                 if series.null_count():
                     by_column[column] = Level(column, (*known, None))
-            else:
-                values = numbers(series, name)
-                known = values[~np.isnan(values)]
-                marked += [column] if len(known) < len(values) else []
-                medians[column] = _median(known) if len(known) else np.nan
-            if len(known) == 0:
-                raise DataError(f"column {column!r} of {name} has no value at all: leave it out")
-        return replace(self, levels=tuple(by_column.values()), medians=medians, marked=tuple(marked))
+                if len(known) == 0:
+                    raise _no_value(column, name)
+
+        medians: list[float] = []
+        marked: list[str] = []
+        for some in stacked(values()):
+            first, known = len(medians), ~np.isnan(some)
+            has_gaps = ~known.all(axis=1)
+            medians += [np.nan] * len(some) if has_gaps.any() else _medians(some)
+            for place in np.flatnonzero(has_gaps):
+                if not known[place].any():
+                    raise _no_value(names[first + place], name)
+                marked.append(names[first + place])
+                medians[first + place] = _medians(some[place][known[place]][None])[0]
+            if has_gaps.any():
+                for place, found in zip(np.flatnonzero(~has_gaps), _medians(some[~has_gaps]), strict=True):
+                    medians[first + place] = found
+        by_name = dict(zip(names, medians, strict=True))
+        return replace(self, levels=tuple(by_column.values()), medians=by_name, marked=tuple(marked))
 
     def _encode_sparse(self, rows: "scipy.sparse.csr_array[Any]", name: str) -> Columns:
         if rows.shape[1] != self.width:
@@ -327,17 +357,20 @@ class Encoder:
             values = narrowed(values, least=np.float32)
         elif values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
-        _, place = core.first_nonfinite(values[None]) if len(values) else (-1, -1)
-        if place >= 0:
-            where = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+        _, entry = core.first_nonfinite(values[None]) if len(values) else (-1, -1)
+        if entry >= 0:
+            where = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
             raise DataError(
-                f"{name} contains {describe(values[place])} in row {where}, column {rows.indices[place]}: "
+                f"{name} contains {describe(values[entry])} in row {where}, column {rows.indices[entry]}: "
                 "fill in or drop missing values first"
             )
         start = rows.indptr.astype(np.int64, copy=False)
         return Columns(rows.shape[0], sparse=(start, rows.indices, values), sparse_columns=rows.shape[1])
 
-    def _encode_frame(self, frame: "nw.DataFrame[Any]", name: str) -> "Encoded":
+    def _encode_frame(
+        self, frame: "nw.DataFrame[Any]", name: str, given: "Sequence[tuple[str, nw.Series[Any] | Array]]" = ()
+    ) -> "Encoded":
+        """`given`: its columns, if they have been looked at before."""
         assert self.names is not None
         present = set(frame.columns)
         missing = [column for column in self.names if column not in present]
@@ -352,7 +385,9 @@ class Encoder:
         tables, marks, codes = [], [], []
         unseen: dict[str, int] = {}
         filled: dict[str, int] = {}
-        for column, series in columns_of(frame, by_column):
+        given = given or [*columns_of(frame, by_column, gaps=self.gaps != "refuse")]
+        finite = _finite(given)
+        for (column, series), is_finite in zip(given, finite, strict=True):
             if column in by_column:
                 assert not isinstance(series, np.ndarray)
                 found = self._codes(series, by_column[column], name)
@@ -361,36 +396,38 @@ class Encoder:
                 codes.append(found)
                 continue
             values = numbers(series, name, narrow=self.narrow)
-            if self.gaps == "fill":
-                gaps = np.isnan(values)
-                if count := int(gaps.sum()):
-                    values = np.where(gaps, self.medians[column], values)
-                    filled |= {} if column in marked else {column: count}
-                marks += [gaps.view(np.uint8)[:, None]] if column in marked else []
-            elif self.gaps == "refuse":
-                check_whole(series, name, "fill in or drop missing values first")
-            if self.gaps != "keep":
-                check_finite(values[:, None], f"column {column!r} of {name}")
+            if self.gaps == "fill" and column in marked:
+                marks.append(np.isnan(values).view(np.uint8)[:, None])
+            if not is_finite:
+                if self.gaps == "fill":
+                    gaps = np.isnan(values)
+                    if count := int(gaps.sum()):
+                        values = np.where(gaps, self.medians[column], values)
+                        filled |= {} if column in marked else {column: count}
+                elif self.gaps == "refuse":
+                    check_whole(series, name, "fill in or drop missing values first")
+                if self.gaps != "keep":
+                    check_finite(values[:, None], f"column {column!r} of {name}")
             tables.append(values[:, None])
         level_counts = tuple(len(level.values) for level in self.levels)
         columns = Columns(len(frame), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
         return Encoded(self, columns, unseen, filled)
 
     def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
-        """The code of each row's level, -1 where it is none of those known."""
+        """The code of each row's level, -1 for an unknown level."""
         if self.gaps == "refuse":
             check_whole(series, name, "fill in a level of its own first")
         kind = code_type(len(level.values))
         if (given := categories_of(series)) is not None:
-            values, of_rows = given
-            places = level.places((*values, None))
-            code_of = np.array([places.get(value, -1) for value in (*values, None)], kind)
-            known = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == of_rows.dtype
-            codes: Codes = np.ascontiguousarray(of_rows) if known else np.empty_like(of_rows, code_of.dtype)
-            for part in () if known else parts_of(len(of_rows)):
-                codes[part] = code_of[of_rows[part]]  # a gap is -1: the last
+            values, own_codes = given
+            known = level.codes_of((*values, None))
+            code_of = np.array([known.get(value, -1) for value in (*values, None)], kind)
+            unchanged = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == own_codes.dtype
+            codes: Codes = np.ascontiguousarray(own_codes) if unchanged else np.empty_like(own_codes, code_of.dtype)
+            for block in () if unchanged else parts_of(len(own_codes)):
+                codes[block] = code_of[own_codes[block]]  # missing values have the code -1: the last entry
             return codes
-        codes = np.full(len(series), level.places([None]).get(None, -1), kind)
+        codes = np.full(len(series), level.codes_of([None]).get(None, -1), kind)
         present = series.drop_nulls()
         if len(present):
             codes[~series.is_null().to_numpy()] = self._codes_of_present(present, level, name)
@@ -404,57 +441,83 @@ class Encoder:
             raise not_usable(series, name)
         try:
             present = series.unique().to_list()
-            places = level.places(present)
-            codes = [places.get(value, -1) for value in present]
+            known = level.codes_of(present)
+            codes = [known.get(value, -1) for value in present]
         except TypeError:
             raise not_usable(series, name) from None
-        # the distinct values are few: each library has its own fast way to spread them over the rows
-        spread: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
-        return spread
+        # there are few distinct values, which each library replaces quickly in its own way
+        by_row: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
+        return by_row
 
 
-def _median(values: Array) -> float:
-    """The median, also of numbers so large that the sum of the middle two is none."""
+def _medians(columns: Array) -> list[float]:
+    """The median of each row of columns x rows, also of numbers so large that the sum of the middle two is none."""
     with np.errstate(invalid="ignore", over="ignore"):  # infinities among the values are found later
-        low, high = (len(values) - 1) // 2, len(values) // 2 + 1
-        middle = np.partition(values, (low, high - 1))[low:high]  # np.median takes far longer for few rows
-        found = float(middle.mean())
-        return found if np.isfinite(found) else 2 * float((middle / 2).mean())
+        low, high = (columns.shape[1] - 1) // 2, columns.shape[1] // 2 + 1
+        middle = np.partition(columns, (low, high - 1), axis=1)[:, low:high]  # np.median takes far longer for few rows
+        found = middle.mean(axis=1)
+        halves = 2 * (middle / 2).mean(axis=1)
+        return [float(one if np.isfinite(one) else half) for one, half in zip(found, halves, strict=True)]
+
+
+def _finite(given: "Sequence[tuple[str, nw.Series[Any] | Array]]") -> list[bool]:
+    """Which columns are known to have finite numbers only, as far as that is found of many at once."""
+    floats = [series for _, series in given if isinstance(series, np.ndarray) and series.dtype.kind == "f"]
+    found = iter([finite for some in stacked(floats) for finite in np.isfinite(some).all(axis=1).tolist()])
+    arrays = (series if isinstance(series, np.ndarray) else None for _, series in given)
+    return [series is not None and (series.dtype.kind != "f" or next(found)) for series in arrays]
+
+
+def _no_value(column: str, name: str) -> DataError:
+    return DataError(f"column {column!r} of {name} has only missing values: leave it out")
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded table and what was noticed in it; an estimator with this encoder takes it in place of the table."""
+    """An encoded table, which an estimator with the same encoder accepts in place of the table.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder.
+    columns : Columns
+        The encoded columns.
+    unseen : dict of int by column
+        The number of rows with a level that training did not have.
+    filled : dict of int by column
+        The number of rows with a missing value in a column that had none in training.
+    """
 
     encoder: Encoder
     columns: Columns
-    unseen: Mapping[str, int] = field(default_factory=dict)  # rows with a level never seen in training, by column
-    filled: Mapping[str, int] = field(default_factory=dict)  # rows with a gap where training had none, by column
+    unseen: Mapping[str, int] = field(default_factory=dict)
+    filled: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.columns.rows
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the table."""
+        """The numbers of rows and columns of the table."""
         return self.columns.rows, self.encoder.width
 
     def warn(self, name: str = "X") -> None:
-        """Warn of levels never seen and of gaps where there were none, if there are any."""
-        never_seen, filled = "levels never seen in training, which have no effect", "gaps where training had none"
-        for what, counts in ((never_seen, self.unseen), (f"{filled}, filled with the median", self.filled)):
+        """Warn of unseen levels and of missing values that were filled, if there are any."""
+        unseen = "levels never seen in training, which have no effect"
+        filled = "missing values where training had none, filled with the median"
+        for description, counts in ((unseen, self.unseen), (filled, self.filled)):
             if counts:
                 rows = ", ".join(f"{count} in column {column!r}" for column, count in counts.items())
-                warn(f"{name} has rows with {what}: {rows}", DataWarning)
+                warn(f"{name} has rows with {description}: {rows}", DataWarning)
 
     @property
     def column_names(self) -> list[str]:
-        """As pyarrow's tables have them."""
+        """The names of the columns, as an attribute of pyarrow's name."""
         return list(self.encoder.names or ())
 
 
 def _one_row(row: Any) -> NDArray[np.float64]:
-    """A row of numbers, also one that is a table or a sparse matrix of its own."""
-    if hasattr(row, "toarray") and row.ndim == 1:  # a row of a sparse array
+    """A row of numbers as an array, given as a sequence, a table of one row or a sparse matrix."""
+    if hasattr(row, "toarray") and row.ndim == 1:  # a one-dimensional sparse array
         row = row.reshape(1, -1)
     return np.asarray(as_dense(row, "a row"), np.float64).reshape(-1)

@@ -1,6 +1,6 @@
-"""The columns of data frames, of any library, one at a time: numbers, or levels.
+"""The columns of data frames of any library, as numbers or levels.
 
-narwhals is loaded when there is a frame.
+narwhals is loaded only when there is a frame.
 """
 
 import sys
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.data.characters import broken, check_names, first_broken, is_whole
+from linnet.data.runs import Run, runs_of
 from linnet.data.table import Array, by_type, narrowed
 from linnet.errors import DataError
 
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
-_PART = 1 << 16  # rows
+_ROWS_PER_BLOCK = 1 << 16
+_MAX_ROWS_COPIED = 256  # a copy of shorter columns takes less than the array around each
 
 
 def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
-    """Return a data frame, its columns called by text, and None for anything else."""
+    """Return a data frame as narwhals' class, with text as column names; None for anything else."""
     if isinstance(x, np.ndarray | list | tuple) or hasattr(x, "tocsr"):
         return None
     import narwhals.stable.v2 as nw
@@ -32,48 +34,50 @@ def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
         names = [str(column) for column in x.columns]
         if len({*names}) < len(names):
             twice = next(column for column in names if names.count(column) > 1)
-            raise DataError(f"{name} has several columns called {twice!r}: give each a name of its own")
+            raise DataError(f"{name} has several columns called {twice!r}: column names must be distinct")
         if not all(isinstance(column, str) for column in x.columns):
-            x = x.set_axis(names, axis=1)  # pandas also has columns called 0, 1, 2
+            x = x.set_axis(names, axis=1)  # in pandas, columns may be called 0, 1, 2
         _check_texts(x, names, name)
     x = _plain_arrow(x)
     frame = nw.from_native(x, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise DataError(f"{name} is a lazy frame, which has no rows yet: use {name}.collect()")
+        raise DataError(f"{name} is a lazy frame: use {name}.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _check_texts(x: Any, names: list[str], name: str) -> None:
-    """Raise a DataError for half a character in a column's name, a cell or a category; only Python's texts have it."""
+    """Raise a DataError for a lone surrogate in a column name, a cell or a category; only Python strings have them."""
     check_names(names, name)
-    for place, kind in enumerate(getattr(x, "dtypes", ())):
+    for index, kind in enumerate(getattr(x, "dtypes", ())):
         if str(kind) not in ("object", "category"):
             continue
-        values = x.iloc[:, place]
+        values = x.iloc[:, index]
         if str(kind) == "category":
-            wrong = [code for code, level in enumerate(values.cat.categories) if not is_whole(level)]
-            there = np.isin(values.cat.codes.to_numpy(), wrong)
-            row = int(there.argmax()) if there.any() else -1
+            invalid = [code for code, level in enumerate(values.cat.categories) if not is_whole(level)]
+            found = np.isin(values.cat.codes.to_numpy(), invalid)
+            row = int(found.argmax()) if found.any() else -1
         else:
             row = first_broken(values.tolist())
         if row >= 0:
-            raise broken(values.iloc[row], f"column {names[place]!r} of {name} has in row {row}")
+            raise broken(values.iloc[row], f"column {names[index]!r} of {name} has in row {row}")
 
 
 def _plain_arrow(x: Any) -> Any:
-    """The frame, with types of pyarrow's that neither pandas nor narwhals computes with as others that they know."""
+    """The frame, with pyarrow types that pandas and narwhals do not support converted to ones that they do."""
     pa: Any = sys.modules.get("pyarrow")
     if pa is None:
         return x
     if isinstance(x, pa.RecordBatch):
         x = pa.Table.from_batches([x])
     if isinstance(x, pa.Table):
-        for place, field in enumerate(x.schema):
-            column, kind = x.column(place), field.type
-            if pa.types.is_string_view(kind):
-                x = x.set_column(place, field.name, column.cast(pa.large_string()))
-            elif pa.types.is_dictionary(kind) and any(chunk.dictionary.null_count for chunk in column.chunks):
-                x = x.set_column(place, field.name, column.cast(kind.value_type).dictionary_encode())
+        names = x.schema.names
+        odd = [pa.types.is_string_view(kind) or pa.types.is_dictionary(kind) for kind in x.schema.types]
+        for index in (index for index, is_odd in enumerate(odd) if is_odd):
+            name, column = names[index], x.column(index)
+            if pa.types.is_string_view(column.type):
+                x = x.set_column(index, name, column.cast(pa.large_string()))
+            elif any(chunk.dictionary.null_count for chunk in column.chunks):
+                x = x.set_column(index, name, column.cast(column.type.value_type).dictionary_encode())
     elif hasattr(x, "assign") and hasattr(x, "dtypes"):
         kinds = {column: getattr(kind, "pyarrow_dtype", None) for column, kind in x.dtypes.items()}
         levels = [column for column, kind in kinds.items() if kind is not None and pa.types.is_dictionary(kind)]
@@ -83,36 +87,46 @@ def _plain_arrow(x: Any) -> Any:
 
 
 def columns_of(
-    frame: "nw.DataFrame[Any]", leveled: Collection[str] = ()
+    frame: "nw.DataFrame[Any]", leveled: Collection[str] = (), *, gaps: bool = False
 ) -> "Iterator[tuple[str, nw.Series[Any] | Array]]":
-    """The columns by name. Numbers of an Arrow table that NumPy has in place are arrays, but for columns that must have
-    levels: making a series takes more time than thousands of numbers do.
+    """Yield the columns with their names, as series, or as arrays where NumPy can read Arrow columns in place.
+
+    Creating a series takes longer than computing with thousands of numbers. Columns in `leveled` are always series.
+    `gaps`: numbers with missing values come as arrays, too, with NaN in their place.
     """
     pa: Any = sys.modules.get("pyarrow")
     table: Any = frame.to_native()
     if pa is None or not isinstance(table, pa.Table):
         yield from zip(frame.columns, frame.iter_columns(), strict=True)
         return
-    kinds = (np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
-    in_place = {pa.from_numpy_dtype(kind) for kind in kinds}
-    for name, column in zip(table.column_names, table.itercolumns(), strict=True):
-        plain = column.num_chunks == 1 and column.type in in_place and not column.null_count and name not in leveled
-        yield name, column.chunk(0).to_numpy() if plain else frame.get_column(name)
+    names = table.column_names
+    for run in runs_of(table):
+        if not isinstance(run, Run):
+            yield names[run], frame.get_column(names[run])
+            continue
+        few = len(table) <= _MAX_ROWS_COPIED
+        for place, name in enumerate(run.columns.column_names):
+            column = run.columns.column(place)
+            if name in leveled or (column.null_count and not (gaps and run.type == "double")):
+                yield name, frame.get_column(name)
+            else:
+                yield name, run.matrix[place] if few or column.null_count else column.chunk(0).to_numpy()
 
 
 def has_levels(series: "nw.Series[Any]") -> bool:
-    """Whether the column holds levels; whether it can be used is another question."""
+    """Return whether a column holds levels rather than numbers, without checking that its type is supported."""
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
-    if dtype == nw.Object:  # pandas' for anything, also for numbers
+    if dtype == nw.Object:  # in pandas, columns of objects may hold numbers
         return not all(isinstance(value, Real) for value in series.drop_nulls().to_list())
     return dtype in (nw.String, nw.Categorical, nw.Enum) or isinstance(dtype, nw.Enum)
 
 
 def categories_of(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | None:
-    """The categories of a column of pandas' or Arrow's that has them, and every row's place among them, -1 where it has
-    none; where they lie, if that can be.
+    """Return the categories of a pandas or Arrow column and the code of each row (-1: missing); None for other columns.
+
+    Codes are not copied if possible.
     """
     native: Any = series.to_native()
     given: Any = getattr(native, "array", None)
@@ -121,29 +135,29 @@ def categories_of(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | 
     chunks = getattr(native, "chunks", None)
     if not isinstance(chunks, list) or not chunks or not hasattr(chunks[0], "dictionary"):
         return None
-    places: dict[Any, int] = {}
+    code_of: dict[Any, int] = {}
     codes = []
     for chunk in chunks:
-        own = [places.setdefault(value, len(places)) for value in chunk.dictionary.to_pylist()]
-        gaps = chunk.indices.null_count
-        of_rows = (chunk.indices.cast("int64").fill_null(-1) if gaps else chunk.indices).to_numpy()
-        known = own == list(range(len(own)))
-        codes.append(of_rows if known else np.array([*own, -1], np.int32)[of_rows])
-    return list(places), codes[0] if len(codes) == 1 else np.concatenate(codes)
+        own = [code_of.setdefault(value, len(code_of)) for value in chunk.dictionary.to_pylist()]
+        missing = chunk.indices.null_count
+        indices = (chunk.indices.cast("int64").fill_null(-1) if missing else chunk.indices).to_numpy()
+        unchanged = own == list(range(len(own)))
+        codes.append(indices if unchanged else np.array([*own, -1], np.int32)[indices])
+    return list(code_of), codes[0] if len(codes) == 1 else np.concatenate(codes)
 
 
 def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
-    """The levels present: in the order of the categories, or sorted."""
+    """Return the levels that occur in a column, in the order of its categories, or sorted."""
     import narwhals.stable.v2 as nw
 
     if (given := categories_of(series)) is not None:
-        values, of_rows = given
-        found = np.zeros(len(values) + 1, np.bool_)  # the last for rows without a level
-        for part in parts_of(len(of_rows)):
-            found[of_rows[part]] = True
+        values, codes = given
+        found = np.zeros(len(values) + 1, np.bool_)  # the last entry: for missing values
+        for block in parts_of(len(codes)):
+            found[codes[block]] = True
         return tuple(value for value, is_present in zip(values, found, strict=False) if is_present)
     dtype = series.dtype
-    if dtype == nw.Object and series.implementation.is_polars():  # which does not look into it
+    if dtype == nw.Object and series.implementation.is_polars():  # for which polars has no operations
         raise not_usable(series, name)
     try:
         present = set(series.drop_nulls().unique().to_list())
@@ -155,18 +169,21 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
 
 
 def parts_of(rows: int) -> Iterator[slice]:
-    """Some rows after some others: as indices codes of a byte would take eight."""
-    return (slice(first, first + _PART) for first in range(0, rows, _PART))
+    """Return consecutive slices of rows: NumPy converts an index of one-byte codes to eight bytes per row."""
+    return (slice(first, first + _ROWS_PER_BLOCK) for first in range(0, rows, _ROWS_PER_BLOCK))
 
 
 def numbers(series: "nw.Series[Any] | Array", name: str, *, narrow: bool = False) -> Array:
-    """The numbers of a column, NaN where one is missing; in place where its type allows. `narrow`: see `as_table`."""
+    """Return the numbers of a column, NaN for missing values, without a copy where its type allows.
+
+    With `narrow` the type of integers may depend on their values, as in `as_table`.
+    """
     if isinstance(series, np.ndarray):
         return _whole_numbers(series, narrow=narrow) if series.dtype.kind in "iu" else series
     import narwhals.stable.v2 as nw
 
     missing = series.null_count()
-    if missing == len(series):  # of whatever type
+    if missing == len(series):  # then the type does not matter
         return np.full(len(series), np.nan)
     dtype = series.dtype
     if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
@@ -185,9 +202,9 @@ def numbers(series: "nw.Series[Any] | Array", name: str, *, narrow: bool = False
             raise not_usable(series, name) from None
     if not missing:
         return values
-    every = np.full(len(series), np.nan)
-    every[~series.is_null().to_numpy()] = values
-    return every
+    all_rows = np.full(len(series), np.nan)
+    all_rows[~series.is_null().to_numpy()] = values
+    return all_rows
 
 
 def _whole_numbers(values: Array, *, narrow: bool) -> Array:
@@ -195,7 +212,7 @@ def _whole_numbers(values: Array, *, narrow: bool) -> Array:
 
 
 def _joined(series: "nw.Series[Any]") -> Array:
-    """The values of a column as an array; those of an Arrow table of several chunks are put together once."""
+    """The values of a column as an array; the chunks of an Arrow column are concatenated once."""
     chunks = getattr(series.to_native(), "chunks", None)
     if isinstance(chunks, list) and len(chunks) > 1:
         return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in chunks])
@@ -203,24 +220,24 @@ def _joined(series: "nw.Series[Any]") -> Array:
 
 
 def check_whole(series: "nw.Series[Any] | Array", name: str, remedy: str) -> None:
-    """Raise a DataError that names the first row without a value."""
+    """Raise a DataError that names the first row with a missing value."""
     if not isinstance(series, np.ndarray) and series.null_count():
         row = int(series.is_null().arg_true()[0])
         raise DataError(f"{name} has no value in row {row}, column {series.name!r}: {remedy}")
 
 
 def not_usable(series: "nw.Series[Any]", name: str) -> DataError:
-    """Build the error for a column of a type that no model takes, or not here."""
+    """Return the error for a column whose type is not supported, or not in this position."""
     import narwhals.stable.v2 as nw
 
     if hasattr(series.to_native(), "sparse"):
         return DataError(
-            f"column {series.name!r} of {name} is one of pandas' sparse columns: use {name}.sparse.to_coo() if all "
-            "are, or .sparse.to_dense() for a single one"
+            f"column {series.name!r} of {name} is a sparse column of pandas: use {name}.sparse.to_coo() if all columns "
+            "are sparse, or .sparse.to_dense() for a single one"
         )
     dtype, wanted = series.dtype, "numbers or levels"
-    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):  # levels are refused only in their place
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):  # levels where training had numbers
         wanted = "numbers, as in training"
     elif dtype.is_temporal():
-        wanted += ": make numbers of it, such as the year or the days since a date"
+        wanted += ": convert it to numbers, such as the year or the days since a date"
     return DataError(f"column {series.name!r} of {name} has type {dtype}: it must hold {wanted}")

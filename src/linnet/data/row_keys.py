@@ -1,7 +1,7 @@
-"""A random number for each row that depends on a seed and on the row's own values alone.
+"""Random numbers per row that depend only on a seed and on the values of the row.
 
-Not on the rows beside it, nor on how the table is cut into parts; and as zeros count for nothing and whole numbers as
-floats, a row of an array, of a sparse matrix and of a data frame of the same numbers has the same number.
+They do not depend on other rows, nor on how a table is split into blocks. As zeros are ignored and integers are
+converted to floats, equal rows of an array, a sparse matrix and a data frame of numbers get equal random numbers.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ from linnet.data.frames import as_frame, numbers
 
 Keys = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_NAN = np.uint64(0x7FF8000000000000)  # of the many ways to write it the usual one
-_CELLS = 1 << 20  # at a time
+_NAN = np.uint64(0x7FF8000000000000)  # one bit pattern for all NaN
+_CELLS_PER_BLOCK = 1 << 20
 
 
 def row_draws(X: Any, seed: int) -> NDArray[np.float64]:
-    """A number in [0, 1) for each row of a table: equal rows have equal ones, others are as good as independent."""
+    """Return a random number in [0, 1) for each row of a table: equal for equal rows, otherwise as if independent."""
     columns = _mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _GOLDEN + np.uint64(seed))
     total = _sums(X, columns)
     return np.asarray((_mixed(total + _GOLDEN) >> np.uint64(11)) * 2.0**-53)
@@ -38,47 +38,48 @@ def _sums(X: Any, columns: Keys) -> Keys:
         return np.asarray(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
     total = np.zeros(X.shape[0], np.uint64)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-        step = max(1, _CELLS // max(1, X.shape[1]))
+        step = max(1, _CELLS_PER_BLOCK // max(1, X.shape[1]))
         for first in range(0, len(X), step):
-            part = slice(first, first + step)
-            total[part] = _terms(X[part], columns).sum(axis=1, dtype=np.uint64)
+            block = slice(first, first + step)
+            total[block] = _terms(X[block], columns).sum(axis=1, dtype=np.uint64)
         return total
     frame = None if isinstance(X, np.ndarray) else as_frame(X, "X")
     table = np.asarray(X, object) if frame is None else None
-    for place, key in enumerate(columns):
+    for index, key in enumerate(columns):
         if table is not None:
-            total += _terms_of_any(table[:, place].tolist(), key)
+            total += _terms_of_any(table[:, index].tolist(), key)
         elif frame is not None:
-            series = frame[frame.columns[place]]
+            series = frame[frame.columns[index]]
             total += _terms(numbers(series, "X"), key) if series.dtype.is_numeric() else _terms_of_any(series, key)
     return total
 
 
 def _terms(values: NDArray[Any], keys: Any) -> Keys:
-    """What numbers add to their rows; 0 adds nothing."""
+    """The terms of numbers in the sums of their rows: 0 for zeros."""
     floats = np.add(values, 0.0, dtype=np.float64)  # a copy, in which -0 is 0
     bits = floats.view(np.uint64)
     bits[floats != floats] = _NAN
-    there = bits != 0
-    return np.where(there, _mixed(bits ^ keys), np.uint64(0))
+    nonzero = bits != 0
+    return np.where(nonzero, _mixed(bits ^ keys), np.uint64(0))
 
 
 def _terms_of_any(values: Iterable[Any], key: np.uint64) -> Keys:
-    """What numbers, texts and anything else that can be written add to their rows; a missing value adds nothing."""
-    known: dict[Any, tuple[bool, int]] = {}  # the bits of a number, or of a text
-    of_rows = []
+    """The terms of numbers, text and other values in the sums of their rows: 0 for zeros and missing values."""
+    known: dict[Any, tuple[bool, int]] = {}  # by value: whether it counts, and its bits
+    by_row = []
     for value in values:
         name = (type(value), value) if isinstance(value, str | Real) else str(value)
         if name not in known:
             known[name] = _bits(value)
-        of_rows.append(known[name])
-    bits = np.array([bits for _, bits in of_rows], np.uint64)
-    there = np.array([there for there, _ in of_rows], np.bool_)
-    return np.where(there, _mixed(bits ^ key), np.uint64(0))
+        by_row.append(known[name])
+    bits = np.array([bits for _, bits in by_row], np.uint64)
+    counts = np.array([counts for counts, _ in by_row], np.bool_)
+    return np.where(counts, _mixed(bits ^ key), np.uint64(0))
 
 
 def _bits(value: Any) -> tuple[bool, int]:
-    if value is None or str(value != value) != "False":  # NaN is not itself, and of pandas' NA not even that is known
+    """Whether a value counts (is neither zero nor missing), and its bits, or a hash for text."""
+    if value is None or str(value != value) != "False":  # NaN != NaN is True, and pandas' NA != NA is NA
         return False, 0
     if isinstance(value, Real):
         number = float(value) + 0.0
@@ -88,7 +89,7 @@ def _bits(value: Any) -> tuple[bool, int]:
 
 
 def _mixed(x: Keys) -> Keys:
-    """SplitMix64's last steps: every bit depends on all bits of x."""
+    """The output function of SplitMix64: every bit depends on all bits of x."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(x ^ (x >> np.uint64(31)))

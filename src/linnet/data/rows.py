@@ -1,4 +1,4 @@
-"""Rows to learn from: inputs, targets and weights in the form the core reads."""
+"""Training rows: inputs, targets and weights in the representation that the core reads."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,42 +13,77 @@ from linnet.data.targets import Labels
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table or Columns, its targets (labels or values, one of the two) and, if not all one, its weights.
+    """A table with its targets and weights.
 
-    `values`, `weights` and `offset` have the type that is computed in (float32 or float64); x may have another.
+    Parameters
+    ----------
+    x : array or Columns
+        The inputs, of any type that the core reads.
+    labels : array of shape (rows,), default=None
+        Targets as class indices, int32. Either labels or values are given.
+    values : array of shape (rows, outputs), default=None
+        Targets as numbers, in the type of the computation: float32 or float64.
+    weights : array of shape (rows,), default=None
+        Row weights, in the type of the computation; None if all are 1.
+    offset : array of shape (rows, outputs), default=None
+        What is added to z of the last layer, in the type of the computation.
+    given : array, default=None
+        The user's targets, where their representation is another.
     """
 
     x: Array | Columns
     labels: Labels | None = None
     values: Array | None = None
     weights: Array | None = None
-    offset: Array | None = None  # rows x outputs, added to the last layer's z
-    given: Array | None = None  # the targets as the user has them, where that is another form
+    offset: Array | None = None
+    given: Array | None = None
 
     def __len__(self) -> int:
         return len(self.x)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> "Rows":
-        """Part of the rows; those of a slice as views."""
+        """Return a subset of the rows; for a slice, as views."""
         cut = {name: value[part] for name in self.__slots__ if (value := getattr(self, name)) is not None}
         return Rows(**cut)
 
     def weighted(self, weights: Array | None) -> "Rows":
-        """Return the same rows with other weights."""
+        """Return the rows with other weights.
+
+        Parameters
+        ----------
+        weights : array of shape (rows,) or None
+            The new weights.
+
+        Returns
+        -------
+        Rows
+            The rows, which share all other arrays.
+        """
         return replace(self, weights=weights)
 
     def computed_in(self, dtype: str) -> "Rows":
-        """Return the same rows with all that is computed with in one type."""
+        """Return the rows with values, weights and offset in one type.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            The type of the computation.
+
+        Returns
+        -------
+        Rows
+            The rows.
+        """
         parts = {name: getattr(self, name) for name in ("values", "weights", "offset")}
         return replace(self, **{name: part.astype(dtype) for name, part in parts.items() if part is not None})
 
     @property
     def weight_sum(self) -> float:
-        """Sum of the weights: the number of rows where there are none."""
+        """The sum of the weights; without weights, the number of rows."""
         return float(len(self)) if self.weights is None else float(self.weights.sum(dtype=np.float64))
 
     def targets(self) -> Any:
-        """The targets in the user's form."""
+        """Return the targets in the user's representation."""
         if self.given is not None:
             return self.given
         return self.labels if self.labels is not None else self.values

@@ -1,4 +1,4 @@
-"""Sparse matrices of SciPy by rows, looked through first: SciPy's own conversions trust every index they are given."""
+"""Sparse matrices of SciPy in CSR format, validated first: SciPy's own conversions trust every index."""
 
 from typing import Any
 
@@ -11,26 +11,26 @@ _COMPRESSED = ("csr", "csc", "bsr")
 
 
 def is_sparse(given: object) -> bool:
-    """Whether it is a sparse matrix or array of SciPy's."""
+    """Return whether an object is a sparse matrix or array of SciPy."""
     return hasattr(given, "tocsr") and scipy.sparse.issparse(given)
 
 
 def as_csr(given: object, name: str) -> "scipy.sparse.csr_array[Any]":
-    """A sparse matrix by rows, sound whatever its arrays hold; no copy of one that is by rows already."""
+    """Return a validated sparse matrix in CSR format, without a copy if it is in CSR format already."""
     matrix: scipy.sparse.csr_array[Any] = _sound(given, name)
     return matrix
 
 
 def check_sparse(given: object, name: str) -> Any:
-    """Return the matrix as it is; a DataError if it is broken."""
+    """Return a sparse matrix as it is, or raise a DataError if it is invalid."""
     _sound(given, name)
     return given
 
 
 def _sound(x: Any, name: str) -> Any:
-    """The matrix by rows, with indices of the types that SciPy has for them."""
+    """The matrix in CSR format, with SciPy's index types."""
     if x.ndim != 2:
-        raise DataError(f"{name} must have rows and columns, got shape {x.shape}")
+        raise DataError(f"{name} must be two-dimensional, got shape {x.shape}")
     if x.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} has type {x.dtype}: it must hold numbers")
     if x.dtype.kind not in "biuf":
@@ -38,24 +38,24 @@ def _sound(x: Any, name: str) -> Any:
     try:
         return scipy.sparse.csr_array(_checked(x))
     except (AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise DataError(f"{name} is a broken sparse matrix: {error}") from None
+        raise DataError(f"{name} is an invalid sparse matrix: {error}") from None
 
 
 def as_dense(y: object, name: str = "y") -> Any:
-    """A sparse matrix as an array; anything else as it is."""
+    """Return a sparse matrix as an array, and anything else as it is."""
     if is_sparse(y):
         return as_csr(y, name).toarray()
     return y.toarray() if hasattr(y, "toarray") else y
 
 
 def _checked(x: Any) -> Any:
-    """The matrix; a ValueError if its conversion would read or write beyond its arrays."""
+    """The matrix; raise a ValueError if its conversion would access memory outside its arrays."""
     rows, columns = x.shape
     if x.format in _COMPRESSED:
         matrix: Any = getattr(scipy.sparse, f"{x.format}_array")(x)
         matrix.check_format(full_check=True)
         if (np.diff(matrix.indptr) < 0).any():
-            raise ValueError("indptr must not fall")
+            raise ValueError("indptr must not decrease")
         return matrix
     if x.format == "coo":
         _check_indices(x.row, rows, len(x.data), "row")
@@ -63,11 +63,11 @@ def _checked(x: Any) -> Any:
     elif x.format == "dok":
         for row, column in list(x.keys()):
             if not (0 <= row < rows and 0 <= column < columns):
-                raise ValueError(f"an entry in row {row}, column {column} of {rows} x {columns}")
+                raise ValueError(f"entry in row {row}, column {column} is outside the shape ({rows}, {columns})")
     elif x.format == "lil":
         lengths = [len(each) for each in x.rows]
         if len(lengths) != rows or lengths != [len(each) for each in x.data]:
-            raise ValueError("there are not as many columns as entries in every row")
+            raise ValueError("the numbers of column indices and of entries differ in a row")
         _check_indices(
             np.array([index for each in x.rows for index in each], np.int64), columns, sum(lengths), "column"
         )
@@ -81,5 +81,5 @@ def _check_indices(indices: Any, size: int, entries: int, what: str) -> None:
         raise ValueError(f"{indices.shape} {what} indices of type {indices.dtype} for {entries} entries")
     wrong = (indices < 0) | (indices >= size)
     if wrong.any():
-        place = int(wrong.argmax())
-        raise ValueError(f"entry {place} is in {what} {indices[place]}, and there are {size}")
+        entry = int(wrong.argmax())
+        raise ValueError(f"entry {entry} has the {what} index {indices[entry]}, but the matrix has {size} {what}s")

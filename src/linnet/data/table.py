@@ -1,4 +1,4 @@
-"""The inputs: a two-dimensional array that the core can read in place, or an error that says what is wrong where."""
+"""Input tables: two-dimensional arrays that the core can read in place; errors name the row and the column."""
 
 from typing import Any
 
@@ -11,18 +11,28 @@ from linnet.errors import DataError, DataTypeError
 
 Array = NDArray[Any]
 
-_PART = 500_000  # values that pay for a thread
-_FLOAT32 = 1 << 24  # whole numbers up to this size are float32's
+_MIN_VALUES_PER_THREAD = 500_000
+_MAX_FLOAT32_INTEGER = 1 << 24  # integers up to this size are exact in float32
 _READ_IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 
 
 def as_table(
     x: object, *, columns: int | None = None, name: str = "x", gaps: bool = False, narrow: bool = False
 ) -> Array:
-    """Return x as rows x columns of float32, float64 or uint8, a view of the caller's memory where that is possible.
+    """Return x as a table of float32, float64 or uint8, as a view of the caller's memory where possible.
 
-    `columns`: how many there must be, if known. `gaps`: NaN and infinity may stay. `narrow`: the type of whole numbers
-    may depend on their values, so that other rows have another.
+    Parameters
+    ----------
+    x : array
+        The table.
+    columns : int, default=None
+        The number of columns it must have, if known.
+    name : str, default="x"
+        Its name in messages.
+    gaps : bool, default=False
+        Whether NaN and infinity are accepted.
+    narrow : bool, default=False
+        Whether the type of integers may depend on their values (so other rows may have another type).
     """
     if hasattr(x, "tocsr"):
         raise DataError(f"{name} is a sparse matrix, and sparse data is not supported here: use {name}.toarray()")
@@ -43,21 +53,21 @@ def as_table(
 
 
 def check_unmasked(x: object, name: str) -> None:
-    """Raise a DataError where entries are masked: NumPy would compute with what lies under the mask."""
+    """Raise a DataError if entries are masked, as NumPy would compute with the values under the mask."""
     if np.ma.is_masked(x):
         raise DataError(f"{name} is masked: fill in or drop missing values first")
 
 
 def empty(shape: tuple[int, ...], name: str) -> DataError:
-    """Build the error for a table without rows or without columns, in words that scikit-learn's users know as well."""
+    """Return the error for a table without rows or columns, worded as in scikit-learn."""
     what = f"0 sample(s) (shape={shape})" if shape[0] == 0 else f"0 feature(s) (shape={shape})"
     return DataError(f"{name} is empty: it has {what} while a minimum of 1 is required.")
 
 
 def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:
     """Raise a DataError that names the first row and column with a NaN or an infinity."""
-    parts = table.size // _PART
-    row, column = core.first_nonfinite(table, min(usable_threads(), parts) if parts > 1 else 1)
+    threads = table.size // _MIN_VALUES_PER_THREAD
+    row, column = core.first_nonfinite(table, min(usable_threads(), threads) if threads > 1 else 1)
     if row >= 0:
         where = f"column {column}" + (f" ({names[column]!r})" if names else "") if table.shape[1] > 1 else ""
         raise DataError(
@@ -67,7 +77,7 @@ def check_finite(table: Array, name: str, names: list[str] | None = None) -> Non
 
 
 def check_fits_float32(table: Array, name: str) -> None:
-    """Raise a DataError where a float64 value is too large for training in float32."""
+    """Raise a DataError if a float64 value overflows in float32."""
     if table.dtype != np.float64:
         return
     largest = max(abs(float(table.max())), abs(float(table.min())))
@@ -79,20 +89,20 @@ def check_fits_float32(table: Array, name: str) -> None:
 
 
 def too_large(objects: Array) -> str:
-    """Say where the first whole number is that no float64 can hold."""
+    """Describe the first integer that overflows in float64, for a message."""
     for index, value in np.ndenumerate(objects):
         try:
             float(value)
         except OverflowError:
             column = f", column {index[1]}" if len(index) > 1 else ""
             return f"a number in row {index[0]}{column} that is too large for float64"
-        except (TypeError, ValueError):  # not the one that is looked for
+        except (TypeError, ValueError):  # not a number: another error
             continue
     raise AssertionError("every number fits")
 
 
 def describe(value: object) -> str:
-    """Say NaN or infinity in words, any other value as it is."""
+    """Return a value that is not finite as a word: NaN, infinity or minus infinity."""
     number = float(value)  # type: ignore[arg-type]
     if np.isnan(number):
         return "NaN"
@@ -105,15 +115,15 @@ def _column_names(x: object) -> list[str] | None:
 
 
 def narrowed(values: Array, *, least: type[np.generic] = np.uint8) -> Array:
-    """Whole numbers in the smallest type, of uint8, float32 and float64 from `least` on, that holds all exactly."""
+    """Return integers in the smallest of uint8, float32 and float64, starting from `least`, that holds them exactly."""
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     if least == np.uint8 and low >= 0 and high <= 255:
         return values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
-    return values.astype(np.float32 if max(-low, high) <= _FLOAT32 else np.float64)
+    return values.astype(np.float32 if max(-low, high) <= _MAX_FLOAT32_INTEGER else np.float64)
 
 
 def by_type(values: Array) -> Array:
-    """Numbers of a type that the core does not read in the smallest that holds any of them."""
+    """Return numbers of a type that the core cannot read in the smallest type that holds all values of that type."""
     return values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)
 
 
@@ -154,17 +164,17 @@ def _not_a_number(array: Array, name: str, names: list[str] | None) -> str:
             where = f"row {index[0]}"
             if len(index) > 1:
                 where += f", column {index[1]}" + (f" ({names[index[1]]!r})" if names else "")
-            what = "it must hold numbers; encode categories as numbers first"
+            advice = "it must hold numbers; encode categories as numbers first"
             if not isinstance(value, str):
-                what = "it must hold numbers (an argument must be a string or a number)"
-            return f"{name} contains {value!r} in {where}: {what}"
+                advice = "it must hold numbers (an argument must be a string or a number)"
+            return f"{name} contains {value!r} in {where}: {advice}"
     return f"{name} must hold numbers"
 
 
 def _wrong_dimensions(table: Array, name: str, columns: int | None) -> str:
     if table.ndim == 1:
         remedy = "reshape(1, -1) for one row" if len(table) == columns else "reshape(-1, 1) for one column"
-        return f"{name} must have rows and columns, got one dimension. Reshape your data: {name}.{remedy}"
+        return f"{name} must be two-dimensional, got one dimension. Reshape your data: {name}.{remedy}"
     if table.ndim == 0:
-        return f"{name} must have rows and columns, got a single value"
-    return f"{name} must have rows and columns, got shape {table.shape}: use {name}.reshape(len({name}), -1)"
+        return f"{name} must be two-dimensional, got a single value"
+    return f"{name} must be two-dimensional, got shape {table.shape}: use {name}.reshape(len({name}), -1)"

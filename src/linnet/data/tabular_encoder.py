@@ -1,18 +1,18 @@
-"""Columns as a network likes them best, whatever their units: centred, scaled, clipped smoothly, without gaps.
+"""Preprocessing of columns for networks, independent of their units: centred, scaled, clipped smoothly and imputed.
 
 | column | becomes |
 |---|---|
 | numbers x | u / sqrt(1 + (u/3)²), u = (x - median) / (upper quartile - lower quartile) |
-| the same | for each bin [a, b] between quantiles: (x - a) / (b - a), kept within 0 and 1 |
-| numbers with gaps | the median in the gaps, and a column that is 1 there |
-| levels | one column each; rare and unseen levels and gaps have none |
+| numbers x, by bins | for each bin [a, b] between quantiles: (x - a) / (b - a), clipped to 0 and 1 |
+| numbers with missing values | x with the median for missing values, and a column that is 1 there |
+| levels | one column per level, except for rare levels; rare, unseen and missing levels are 0 in all |
 | sparse numbers | x / the largest |x| of the column |
 
-Where half the values are the same, half the range takes the place of the quartiles' distance. The bins (piecewise
-linear encodings, arXiv 2203.05556) let the first layer bend at every quantile of a column.
+Where the quartiles are equal, half the range takes the place of their difference. The bins (piecewise linear encodings,
+arXiv 2203.05556) let the first layer bend at every quantile of a column.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -30,15 +30,15 @@ from linnet.registry import need, saved
 
 Floats = NDArray[np.float64]
 
-_RARE = 3  # rows; a level with fewer has no column of its own
-_TOGETHER = 1 << 16  # numbers; a call takes time for each column, and memory for all of them
-_SAMPLE = 20_000  # rows that quantiles are taken of
+_MIN_ROWS_PER_LEVEL = 3  # rarer levels get no column
+_CELLS_PER_BLOCK = 1 << 16  # a call costs time per call, and memory per column
+_QUANTILE_ROWS = 20_000  # the size of the sample that bins are learned from
 
 
 @saved
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What was learned of the dense columns."""
+    """The learned transformation of the dense columns."""
 
     centre: Floats
     scale: Floats
@@ -46,7 +46,7 @@ class Numbers:
     edges: tuple[Floats, ...]  # of each column's bins; fewer than 3 where it has none
 
     def apply(self, x: Floats) -> NDArray[np.float32]:
-        """Rows x columns with NaN in the gaps -> rows x (columns, gaps, bins)."""
+        """Transform a table with NaN for missing values: rows x columns -> rows x (columns, marks, bins)."""
         missing = np.isnan(x)
         filled = np.where(missing, self.centre, x)
         parts: list[Array] = [smooth_clip((filled - self.centre) * self.scale), missing[:, self.gaps]]
@@ -56,7 +56,7 @@ class Numbers:
         return np.hstack(parts, dtype=np.float32, casting="same_kind")
 
     def names(self, columns: Sequence[str]) -> list[str]:
-        """Names of the columns that come out of those."""
+        """Return the names of the transformed columns."""
         bins = [
             f"{column} from {low:g} to {high:g}"
             for column, edges in zip(columns, self.edges, strict=True)
@@ -73,40 +73,40 @@ class Numbers:
 
 
 def smooth_clip(u: Floats) -> Floats:
-    """u / sqrt(1 + (u/3)²): about u near 0, never beyond ±3."""
+    """Return u / sqrt(1 + (u/3)²): about u near 0, and always within ±3."""
     return np.asarray(u / np.sqrt(1 + np.square(u / 3)))
 
 
 def learn_numbers(x: Floats, bins: int) -> Numbers:
-    """Learn medians, quartiles and the edges of so many bins from rows x columns with NaN in the gaps."""
+    """Learn medians, quartiles and bin edges from a table with NaN for missing values; `bins` per column."""
     has_gaps = np.asarray(np.isnan(x).any(axis=0))
-    step = -(-len(x) // _SAMPLE)
+    step = -(-len(x) // _QUANTILE_ROWS)
     centre, scale = np.zeros(x.shape[1]), np.ones(x.shape[1])
     edges = [np.empty(0) for _ in range(x.shape[1])]
-    whole = np.flatnonzero(~has_gaps)
-    together = max(1, _TOGETHER // max(1, len(x)))
-    groups = [whole[first : first + together] for first in range(0, len(whole), together)]
-    for places in [*groups, *np.flatnonzero(has_gaps)[:, None]]:
-        known = x[:, places]
-        if has_gaps[places[0]]:
+    complete = np.flatnonzero(~has_gaps)
+    block = max(1, _CELLS_PER_BLOCK // max(1, len(x)))  # columns
+    blocks = [complete[first : first + block] for first in range(0, len(complete), block)]
+    for columns in [*blocks, *np.flatnonzero(has_gaps)[:, None]]:
+        known = x[:, columns]
+        if has_gaps[columns[0]]:
             known = known[~np.isnan(known)][:, None]
         if len(known) == 0:
             continue
         known.sort(axis=0)
-        low, centre[places], high = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
+        low, centre[columns], high = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
         with np.errstate(over="ignore", divide="ignore"):
             spread = np.where(high > low, high - low, (known[-1] - known[0]) / 2)
-            scale[places] = np.where((spread > 0) & np.isfinite(1 / spread), 1 / spread, 1.0)
+            scale[columns] = np.where((spread > 0) & np.isfinite(1 / spread), 1 / spread, 1.0)
         if bins >= 2:
-            for place, column in zip(places, known.T, strict=True):
-                edges[place] = bin_edges(column[:: min(step, len(known))], bins)
+            for index, values in zip(columns, known.T, strict=True):
+                edges[index] = bin_edges(values[:: min(step, len(known))], bins)
     return Numbers(centre, scale, np.flatnonzero(has_gaps), tuple(edges))
 
 
 def bin_edges(known: Floats, bins: int) -> Floats:
-    """The quantiles that bound so many bins of a column, or all distinct values where there are no more.
+    """Return the quantiles that bound the bins of a column, or all distinct values if there are no more than edges.
 
-    A value that fills a bin alone counts for no more than one: the others share the rest of the bins.
+    A value that occurs often enough to fill several bins gets only one: the other values share the rest.
     """
     if bins < 2:
         return np.empty(0)
@@ -123,20 +123,35 @@ def bin_edges(known: Floats, bins: int) -> Floats:
 @partial(saved, name="Preparer")  # its name in files
 @dataclass(frozen=True, slots=True)
 class TabularEncoder:
-    """An Encoder that also prepares what it encodes, by what it has learned from one table."""
+    """An encoder that also scales and imputes, by what it has learned from one table.
 
-    bins: int | None = None  # of a column of numbers; None: by the number of rows
+    Parameters
+    ----------
+    bins : int or None, default=None
+        The number of bins per numeric column; None to choose it by the number of rows.
+    encoder : Encoder
+        The encoder of the table.
+    numbers : Numbers or None
+        The transformation of the dense columns.
+    codes : tuple of arrays
+        For each column of levels, the new code of each old one; the last entry is for missing values.
+    largest : array or None
+        The largest absolute value of each sparse column.
+    """
+
+    bins: int | None = None
     encoder: Encoder = field(default_factory=lambda: Encoder(gaps="keep"))
     numbers: Numbers | None = None
-    codes: tuple[Codes, ...] = ()  # for each column of levels: old code -> new, the last for none
-    largest: Array | None = None  # of the sparse columns
+    codes: tuple[Codes, ...] = ()
+    largest: Array | None = None
 
     @classmethod
     def learn(
         cls, x: object, name: str = "X", *, bins: int | None = None, weights: object = None
     ) -> tuple[Self, Columns]:
-        """Return the preparer of tables like this one, and its columns, prepared. Nothing is learned of rows of weight
-        0, which may hold anything.
+        """Return an encoder learned from a table, and the table's prepared columns.
+
+        Rows of weight 0 may hold anything: nothing is learned from them.
         """
         encoder, columns = Encoder.learn(x, name, gaps="keep")
         counted: slice | NDArray[np.intp] = slice(None)
@@ -157,16 +172,16 @@ class TabularEncoder:
         return preparer, preparer._prepare(columns, name)
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Return the columns of another table, prepared; a warning counts levels never seen."""
+        """Return the prepared columns of another table; warn of levels that training did not have."""
         return self._prepare(self.encoder.encode(x, name), name)
 
     def encode_table(self, x: object, name: str = "X") -> Encoded:
-        """Return the columns of another table, not prepared yet, with what was noticed in it: see Encoder."""
+        """Return the columns of another table before preparation, with what was noticed in it: see Encoder."""
         return self.encoder.encode_table(x, name)
 
     @property
     def coefficient_names(self) -> list[str]:
-        """A name for every prepared column, in the order of Columns."""
+        """The name of each prepared column, in the order of Columns."""
         names = self.encoder.names or tuple(f"x{index}" for index in range(self.encoder.width))
         leveled = {level.column for level in self.encoder.levels}
         numbers = [name for name in names if name not in leveled]
@@ -178,7 +193,7 @@ class TabularEncoder:
 
     @property
     def sources(self) -> list[str]:
-        """The table's column that each prepared column comes from, in the order of Columns."""
+        """The name of the table's column behind each prepared column, in the order of Columns."""
         leveled = {level.column for level in self.encoder.levels}
         names = self.encoder.names or tuple(f"x{index}" for index in range(self.encoder.width))
         found = numbers = [name for name in names if name not in leveled]
@@ -191,7 +206,7 @@ class TabularEncoder:
 
     @property
     def count(self) -> int:
-        """How many columns it makes."""
+        """The number of prepared columns."""
         return len(self.sources)
 
     def _check_file(self) -> None:
@@ -226,8 +241,14 @@ class TabularEncoder:
         )
 
 
+def most_columns(rows: int, numbers: int, levels: Iterable[int]) -> int:
+    """How many columns a table may become at most: of so many columns of numbers, and of these counts of levels."""
+    bins = bins_for(rows, numbers)
+    return numbers * (1 + bins * (bins >= 2)) + sum(min(count, rows // _MIN_ROWS_PER_LEVEL) for count in levels)
+
+
 def bins_for(rows: int, columns: int) -> int:
-    """How many bins a column gets."""
+    """Return the default number of bins of a column, for a table of this size."""
     return int(np.clip(rows // 100, 0, 16))
 
 
@@ -235,11 +256,11 @@ def _joined(tables: tuple[Array, ...], name: str) -> Floats:
     table = np.hstack([np.asarray(part, np.float64) for part in tables])
     if np.isinf(table).any():
         row, column = np.argwhere(np.isinf(table))[0]
-        raise DataError(f"{name} contains infinity in row {row}, column {column} of the numbers: drop or cap it first")
+        raise DataError(f"{name} contains infinity in row {row}, numeric column {column}: remove or cap it first")
     return table
 
 
 def _common(codes: Codes, levels: int) -> Codes:
-    """New numbers for the levels that are not rare, -1 for the others and, at the end, for rows without any."""
-    often = np.bincount(codes + 1, minlength=levels + 1)[1:] >= _RARE
-    return np.append(np.where(often, np.cumsum(often) - 1, -1), -1).astype(code_type(levels))
+    """The new codes of levels that are not rare; -1 for rare levels and, in the last entry, for missing values."""
+    common = np.bincount(codes + 1, minlength=levels + 1)[1:] >= _MIN_ROWS_PER_LEVEL
+    return np.append(np.where(common, np.cumsum(common) - 1, -1), -1).astype(code_type(levels))

@@ -1,4 +1,4 @@
-"""The targets: what each head takes, checked so that an error names the row."""
+"""Targets and row weights, checked; errors name the row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.data.table import Array, check_finite, check_fits_float32, check_unmasked, too_large
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, Parameter
 
 Labels = NDArray[np.int32]
-MAX_SQUARABLE = 1e150  # squares of larger numbers, summed over rows, may overflow, and those of 1 over it underflow
+MAX_SQUARABLE = 1e150  # sums of squares of larger values may overflow, and those of values below 1 / it underflow
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Classes in order, and the place of every row's class among them: a target that need not be looked through."""
+    """A target that is already encoded: the classes in order, and the index of each row's class."""
 
     classes: Array
     codes: Array  # int32, or float64 for two classes
@@ -27,7 +27,7 @@ class Labelled:
 
 
 def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str = "x") -> Labels:
-    """Return class numbers 0 .. classes - 1, one a row of `table`."""
+    """Return class indices from 0 to classes - 1, one per row."""
     column = _numbers(_one_column(as_array(y, name), rows, name, table), name)
     labels: Array = column
     if column.dtype.kind == "f":
@@ -35,11 +35,11 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str
         bad = column != np.floor(column)
         if bad.any():
             row = int(bad.argmax())
-            raise DataError(f"{name} contains {column[row]:g} in row {row}: class numbers must be whole")
+            raise DataError(f"{name} contains {column[row]:g} in row {row}: class indices must be integers")
     elif column.dtype.kind not in "iub":
         raise DataError(
-            f"{name} has type {column.dtype}: it must hold class numbers 0 to {classes - 1}; "
-            f"names, {name} = np.unique({name}, return_inverse=True) numbers names"
+            f"{name} has type {column.dtype}: it must hold class indices from 0 to {classes - 1}; "
+            f"names, {name} = np.unique({name}, return_inverse=True) encodes names"
         )
     bad = (labels < 0) | (labels >= classes)
     if bad.any():
@@ -52,10 +52,10 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str
 
 
 def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y", table: str = "x") -> Array:
-    """Return rows x outputs of finite numbers; one dimension will do for one output."""
+    """Return finite numeric targets, rows x outputs; for one output y may have one dimension."""
     values = _numbers(as_array(y, name), name)
     if values.dtype.kind == "O":
-        raise DataError(f"Unknown label type: {name} holds objects: it must hold numbers")
+        raise DataError(f"Unknown label type: {name} holds objects, but must hold numbers")
     if values.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {values.dtype}: it must hold numbers")
     shape = values.shape
@@ -68,14 +68,14 @@ def as_values(y: object, outputs: int, dtype: Any, *, rows: int, name: str = "y"
 
 
 def missing(values: Array) -> NDArray[np.bool_]:
-    """Which entries of one dimension hold nothing: None, NaN, or what pandas writes for it."""
-    if values.dtype == object:  # NaN is not itself, and of pandas' NA not even that is known
+    """Return a mask of missing values in a one-dimensional array: None, NaN, or pandas' NA and NaT."""
+    if values.dtype == object:  # NaN != NaN is True, and pandas' NA != NA is NA
         return np.array([value is None or str(value != value) != "False" for value in values], np.bool_)
     return np.asarray(values != values)
 
 
 def check_values(values: Array, good: Array, name: str, what: str) -> None:
-    """Raise a DataError naming the first row and column where `good` is false."""
+    """Raise a DataError that names the first row and column where `good` is false."""
     if not good.all():
         row, column = np.argwhere(~good)[0]
         where = f"row {row}" + (f", column {column}" if values.shape[1] > 1 else "")
@@ -83,17 +83,17 @@ def check_values(values: Array, good: Array, name: str, what: str) -> None:
 
 
 def check_squarable(values: Array, name: str) -> None:
-    """Raise a DataError for numbers whose squares overflow, or whose squares are all 0 though they are not."""
+    """Raise a DataError if squares of the values overflow, or underflow for all of them."""
     largest = float(max(values.max(), -values.min()))
     if largest > MAX_SQUARABLE or 0 < largest < 1 / MAX_SQUARABLE:
         size = "large" if largest > 1 else "small"
         raise DataError(
-            f"{name} has numbers of about {largest:.3g}, too {size} for their squares to be computed: scale {name}"
+            f"{name} has values of about {largest:.3g}, too {size} for their squares to be computed: scale {name}"
         )
 
 
 def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_weight", table: str = "x") -> Array:
-    """Return one finite weight of at least 0 a row, not all of them 0."""
+    """Return row weights: one finite number of at least 0 per row, not all 0."""
     column = _numbers(_one_column(as_array(weights, name), rows, name, table), name)
     if column.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {column.dtype}: it must hold numbers")
@@ -102,42 +102,45 @@ def as_weights(weights: object, dtype: Any, *, rows: int, name: str = "sample_we
         row = int((column < 0).argmax())
         raise DataError(f"{name} contains {column[row]:g} in row {row}: weights must be at least 0")
     if not column.any():
-        raise DataError(f"{name} is zero for every row: nothing is left to learn from")
+        raise DataError(f"{name} is zero for every row: at least one weight must be above 0")
     with np.errstate(over="ignore"):
         total = float(column.sum(dtype=np.float64))
     if not np.isfinite(total):
         row = int(column.argmax())
-        raise DataError(f"{name} contains {column[row]:g} in row {row}, too large for sums over rows: scale {name}")
+        raise DataError(f"{name} contains {column[row]:g} in row {row}, too large to be summed over rows: scale {name}")
     return column
 
 
 def balanced(totals: Array) -> Array:
-    """The factors that make classes, whose weights are along the last axis, weigh the same: their mean over each."""
-    there = totals > 0
-    mean = totals.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    return np.asarray(mean / np.where(there, totals, 1.0))
+    """Return factors that give all classes the same total weight, from their weights along the last axis."""
+    present = totals > 0
+    mean = totals.sum(axis=-1, keepdims=True) / np.maximum(present.sum(axis=-1, keepdims=True), 1)
+    return np.asarray(mean / np.where(present, totals, 1.0))
 
 
-def class_weights(wanted: object, names: Array, labels: Array, weights: Array | None = None) -> NDArray[np.float64]:
-    """Return the weight of each class: as wanted, 1 if not named, or ("balanced") such that all weigh the same.
+def class_weights(given: object, names: Array, labels: Array, weights: Array | None = None) -> NDArray[np.float64]:
+    """Return the weight of each class, given a dict by class (1 for classes it does not name) or "balanced".
 
-    "balanced" gives class k the weight Σw / (K · Σw of class k); w are the rows' own weights, K the classes with any.
+    "balanced" gives class k the weight Σw / (K Σ_k w), with the row weights w and the number K of classes that have
+    any.
     """
-    if isinstance(wanted, str) and wanted == "balanced":
+    if isinstance(given, str) and given == "balanced":
         return balanced(np.bincount(labels, weights, len(names)).astype(np.float64, copy=False))
-    if not isinstance(wanted, Mapping):
-        raise ConfigError(f"class_weight must be a dict of class: weight, or 'balanced', got {wanted!r}")
-    places = {name: place for place, name in enumerate(names.tolist())}
+    if not isinstance(given, Mapping):
+        raise ConfigError(Parameter("class_weight"), f" must be a dict of class: weight, or 'balanced', got {given!r}")
+    indices = {name: index for index, name in enumerate(names.tolist())}
     by_class = np.ones(len(names))
-    for name, weight in wanted.items():
-        if name not in places:
-            raise ConfigError(f"class_weight names {name!r}, which is not a class: choose from {names.tolist()}")
-        by_class[places[name]] = check_number(weight, f"class_weight of {name!r}", at_least=0)
+    for name, weight in given.items():
+        if name not in indices:
+            raise ConfigError(
+                Parameter("class_weight"), f" names {name!r}, which is not a class: choose from {names.tolist()}"
+            )
+        by_class[indices[name]] = check_number(weight, "class_weight", repr(name), at_least=0)
     return by_class
 
 
 def as_array(y: object, name: str) -> Array:
-    """Return an array of as many entries as there are rows."""
+    """Return y as an array of at least one dimension."""
     if hasattr(y, "tocsr"):
         raise DataError(f"{name} is a sparse matrix: use {name}.toarray()")
     check_unmasked(y, name)
@@ -146,12 +149,12 @@ def as_array(y: object, name: str) -> Array:
     except ValueError as error:
         raise DataError(f"{name} is not an array: its rows have different lengths") from error
     if array.ndim == 0:
-        raise DataError(f"{name} must have one entry a row, got the single value {array.item()!r}")
+        raise DataError(f"{name} must have one entry per row, got the single value {array.item()!r}")
     return array
 
 
 def _numbers(array: Array, name: str) -> Array:
-    """Objects as numbers where all of them are; anything else as it is."""
+    """An array of objects as float64 if all are numbers; anything else as it is."""
     if array.dtype.kind != "O":
         return array
     try:
@@ -163,7 +166,7 @@ def _numbers(array: Array, name: str) -> Array:
 
 
 def _as_type(values: Array, dtype: Any, name: str) -> Array:
-    """Finite values in the type that is computed in."""
+    """The values in the type of the computation; a DataError if they are not finite there."""
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     if values.dtype == np.float64:
@@ -179,7 +182,7 @@ def _one_column(array: Array, rows: int, name: str, table: str) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"{name} must have one number a row, got shape {array.shape}")
+        raise DataError(f"{name} must have one number per row, got shape {array.shape}")
     _check_rows(array, rows, name, table)
     return array
 
@@ -187,3 +190,15 @@ def _one_column(array: Array, rows: int, name: str, table: str) -> Array:
 def _check_rows(array: Array, rows: int, name: str, table: str) -> None:
     if len(array) != rows:
         raise DataError(f"{name} has {len(array)} rows, but {table} has {rows}")
+
+
+def label_place(label: object, classes: list[Any]) -> int | None:
+    """Where a label is among the classes; None if it is none of them, as an array is, which has no truth."""
+    for place, known in enumerate(classes):
+        try:
+            same = known == label
+        except Exception:  # a user's object may raise whatever it wants
+            continue
+        if isinstance(same, bool | np.bool_) and same:
+            return place
+    return None

@@ -47,7 +47,10 @@ def _classes(y: object, rows: int, quiet: bool) -> tuple[NDArray[Any], NDArray[n
     if not is_discrete(target):
         from sklearn.utils.multiclass import check_classification_targets  # which says what is wrong
 
-        check_classification_targets(target)
+        try:
+            check_classification_targets(target)
+        except ValueError as error:
+            raise DataError(f"y has no classes: {error}") from None
     if rows > _MAX_ROWS_WITH_A_CLASS_EACH and len(classes) > rows / 2 and not quiet:
         warn(
             "The number of unique classes is greater than 50% of the number of samples: y could represent a regression "

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from linnet._sklearn import Classifier, accuracy, check_fitted
 from linnet.checks import check_number, check_random
 from linnet.data.columns import Columns
-from linnet.data.targets import class_weights
+from linnet.data.encoder import Encoder
+from linnet.data.rows import Rows
+from linnet.data.targets import class_weights, label_place
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.inputs import row_weights
@@ -21,7 +23,8 @@ from linnet.estimators.linear.messages import FitMessages
 from linnet.estimators.linear.model import LinearModel, ReportedOutput
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.heads import Bernoulli, Categorical, Head, draw_class, log_softmax
+from linnet.fit.solvers.sums import RowSource
+from linnet.heads import Bernoulli, Categorical, draw_class, log_softmax
 from linnet.registry import saved
 from linnet.theory.certificate import Certificate, certify, walk
 
@@ -54,14 +57,15 @@ def _some(problem: Problem, present: NDArray[np.bool_]) -> Problem:
 
 def is_reference(reference: object, classes: list[Any]) -> NDArray[np.bool_]:
     """Which of the classes is the reference; a ConfigError if it cannot be."""
-    if reference not in classes:
+    place = label_place(reference, classes)
+    if place is None:
         raise ConfigError(f"reference={reference!r} is not a class: choose from {classes}")
-    if len(classes) == 2 and reference != classes[0]:
+    if len(classes) == 2 and place > 0:
         raise ConfigError(
             f"reference={reference!r}: of two classes the first, {classes[0]!r}, is the reference: "
             "coefficients are those of the second"
         )
-    return np.asarray(np.arange(len(classes)) == classes.index(reference))
+    return np.asarray(np.arange(len(classes)) == place)
 
 
 @saved
@@ -135,8 +139,13 @@ class LogisticRegression(Classifier, LinearModel):
         self.classes_, _ = class_numbers(y, columns.rows)
         return columns
 
-    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        strength, ratio = self._penalty()
+    def _learn_encoder(self, encoder: Encoder, classes: object) -> None:
+        super()._learn_encoder(encoder, classes)
+        if self.class_weight is not None:
+            raise ConfigError("class_weight needs rows in memory: give the rows weights instead")
+        self.classes_ = np.asarray(classes)
+
+    def _rows(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Rows:
         classes, labels = class_numbers(y, columns.rows, quiet=True)
         if len(classes) != len(self.classes_) or (classes != self.classes_).any():
             raise DataError(f"y has the classes {classes.tolist()}, the model {self.classes_.tolist()}")
@@ -147,21 +156,21 @@ class LogisticRegression(Classifier, LinearModel):
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
             raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
-        fixed = self._fixed()
-        head: Head = Categorical()
-        outputs = len(classes)
-        given: dict[str, Any] = {"labels": labels, "fixed": fixed}
+        shift = self._shift(offset, exposure, columns.rows, self._outputs())
         if len(classes) == 2:
-            head, outputs, given = Bernoulli(), 1, {"values": labels.astype(np.float64, copy=False)[:, None]}
+            return Rows(columns, values=labels.astype(np.float64, copy=False)[:, None], weights=weights, offset=shift)
+        return Rows(columns, labels=labels, weights=weights, offset=shift)
+
+    def _posed(self, data: RowSource) -> Problem:
+        (strength, ratio), fixed = self._penalty(), self._fixed()
+        of_two = self._outputs() == 1
         return self._make(
-            columns,
-            head,
-            outputs,
-            weights=weights,
-            offset=self._shift(offset, exposure, columns.rows, outputs),
+            data,
+            Bernoulli() if of_two else Categorical(),
+            self._outputs(),
             l2=strength * (1 - ratio),
             l1=strength * ratio,
-            **given,
+            fixed=None if of_two else fixed,
         )
 
     def _messages(self) -> FitMessages:

@@ -18,7 +18,7 @@ from linnet.estimators.linear.coefficients import HasCoefficients, as_parameters
 from linnet.estimators.linear.settings import check_gaps
 from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
-from linnet.fit.loop.progress import Verbose, follow
+from linnet.fit.loop.progress import Verbose, check_verbose, follow
 from linnet.fit.loop.training import Epoch, Plan, Training
 from linnet.fit.solvers.products import linear_output
 from linnet.heads import Perceptron as PerceptronHead
@@ -90,9 +90,10 @@ class Perceptron(HasCoefficients, Classifier):
             raise
 
     def _fit(self, X: object, y: object) -> Self:
-        for name in ("fit_intercept", "shuffle", "warm_start"):
-            check_flag(getattr(self, name), name)
-        check_whole(self.max_iter, "max_iter", at_least=1)
+        shuffle, _ = (check_flag(getattr(self, name), name) for name in ("shuffle", "warm_start"))
+        with_bias = check_flag(self.fit_intercept, "fit_intercept")
+        epochs = check_whole(self.max_iter, "max_iter", at_least=1)
+        check_verbose(self.verbose)
         check_number(self.eta0, "eta0", above=0)
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
@@ -108,17 +109,18 @@ class Perceptron(HasCoefficients, Classifier):
             rows = Rows(columns, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
         else:
             rows = Rows(columns, labels=labels, weights=weights)
-        top = Layer(1 if count == 2 else count, bias=self.fit_intercept)
+        top = Layer(1 if count == 2 else count, bias=with_bias)
         network = Network(columns.count, (top,), PerceptronHead())
         plan = Plan(
             SGD(self.eta0),
-            epochs=self.max_iter,
+            epochs=epochs,
             batch_size=1,
-            shuffle=self.shuffle,
+            shuffle=shuffle,
             seed=self._seed(),
             threads=self.threads,
             metrics=[NamedMetric("mistakes", _mistakes, greater_is_better=False)],
             relative_weights=False,
+            rate_name="eta0",
         )
         theta = np.zeros(network.size)
         block = network.blocks(theta)[0]  # views
@@ -128,7 +130,7 @@ class Perceptron(HasCoefficients, Classifier):
                 block.biases[:] = biases
         training = Training(network, theta, rows.computed_in("float64"), plan)
         self.mistakes_ = []
-        for record in follow(training.records(), self.max_iter, self.verbose):
+        for record in follow(training.records(), epochs, self.verbose):
             if not isinstance(record, Epoch):
                 continue
             self.mistakes_.append(int(record.numbers["mistakes"]))

@@ -4,21 +4,30 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Classifier, available_if, check_fitted, encoder_of, takes_weights, weighed_if
-from linnet.checks import check_random
+from linnet._sklearn import (
+    Classifier,
+    available_if,
+    check_estimator,
+    check_fitted,
+    encoder_of,
+    takes_weights,
+    weighed_if,
+)
+from linnet.checks import check_name, check_random, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
-from linnet.errors import ConfigError, DataError, unknown_name
+from linnet.errors import ConfigError, DataError, LinnetError
 from linnet.estimators.inputs import one_target
 from linnet.evaluate.curves import Cutoffs
-from linnet.evaluate.inputs import Floats, as_score_table, as_scores, place_of, plain, positive_label
+from linnet.evaluate.inputs import Floats, as_score_table, as_scores, index_of, plain, positive_label
 from linnet.evaluate.thresholds import Cost, Threshold, ThresholdObjective, as_objective, furthest_above, least_cost
 from linnet.export.model_file import save
 from linnet.registry import need, saved
@@ -48,6 +57,15 @@ def _spread(thresholds: Floats) -> dict[str, float]:
         "min": float(thresholds.min()),
         "max": float(thresholds.max()),
     }
+
+
+_CV = "a number of folds, a part, a splitter, pairs of row numbers to train and to tune on, or 'prefit'"
+
+
+def _are_places(rows: object) -> bool:
+    """Whether these may be numbers of rows, or flags of them."""
+    found = np.asarray(rows) if isinstance(rows, list | tuple | range | np.ndarray) else np.empty((0, 0))
+    return found.ndim == 1 and (found.dtype.kind in "iub" or not len(found))
 
 
 @saved
@@ -134,10 +152,16 @@ class ThresholdClassifier(Classifier):
         from sklearn.utils.multiclass import check_classification_targets
         from sklearn.utils.validation import _check_method_params, check_is_fitted
 
+        check_estimator(self.estimator)
         if y is None:
             raise DataError("ThresholdClassifier requires y to be passed, but the target y is None")
-        check_classification_targets(y)
-        X, y = indexable(check_sparse(X, "X") if is_sparse(X) else X, one_target(y))
+        try:
+            check_classification_targets(y)
+            X, y = indexable(check_sparse(X, "X") if is_sparse(X) else X, one_target(y))
+        except LinnetError:
+            raise
+        except (TypeError, ValueError) as error:  # scikit-learn's
+            raise DataError(f"X and y cannot be used: {error}") from None
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise DataError("ThresholdClassifier needs at least 2 classes, and y has one class only")
@@ -146,7 +170,7 @@ class ThresholdClassifier(Classifier):
         tuning: list[tuple[Array, Array, Any]] = []  # scores, class numbers, weights
         prefit = isinstance(self.cv, str)
         if prefit and self.cv != "prefit":
-            raise ConfigError(f"cv must be a number of folds, a part, a splitter or 'prefit', got {self.cv!r}")
+            raise ConfigError(f"cv must be {_CV}, got {self.cv!r}")
         if prefit and eval_set is not None:
             raise ConfigError("eval_set: with cv='prefit' all rows are to tune on; give these rows as X and y")
         if prefit and fit_params:
@@ -205,10 +229,10 @@ class ThresholdClassifier(Classifier):
             size = len(objective.matrix)
             raise ConfigError(f"the cost matrix is {size} x {size}, but y has {count} classes")
         given = self.negative_class
-        self.negative_ = None if given is None else place_of(given, self.classes_, "negative_class")
+        self.negative_ = None if given is None else index_of(given, self.classes_, "negative_class")
         self.objective_, self.positive_ = objective, 1
         if count == 2 and self.pos_label is not None:
-            self.positive_ = place_of(positive_label(self.classes_, self.pos_label), self.classes_, "pos_label")
+            self.positive_ = index_of(positive_label(self.classes_, self.pos_label), self.classes_, "pos_label")
         elif count == 2 and self.negative_ is not None:
             self.positive_ = 1 - self.negative_
         if isinstance(objective, Cost) and self.positive_ == 0:  # from the order of classes to (negative, positive)
@@ -221,12 +245,28 @@ class ThresholdClassifier(Classifier):
     def _splits(self, X: Any, y: Array, params: dict[str, Any]) -> Iterator[tuple[Array, Array]]:
         from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
-        if isinstance(self.cv, float) and 0 < self.cv < 1:
-            splitter = StratifiedShuffleSplit(1, test_size=self.cv, random_state=check_random(self.random_state))
+        cv = self.cv
+        if isinstance(cv, float) and 0 < cv < 1:
+            splitter = StratifiedShuffleSplit(1, test_size=cv, random_state=check_random(self.random_state))
         else:
-            splitter = check_cv(self.cv, y=y, classifier=True)
+            if isinstance(cv, Integral):
+                cv = check_whole(cv, "cv", at_least=2)
+            elif isinstance(cv, bytes) or not (cv is None or hasattr(cv, "split") or np.iterable(cv)):
+                raise ConfigError(f"cv must be {_CV}, got {cv!r}")
+            splitter = check_cv(cv, y=y, classifier=True)
+        found = False
         try:
-            yield from splitter.split(X, y, **params)
+            for split in splitter.split(X, y, **params):
+                if not (isinstance(split, tuple | list) and len(split) == 2 and all(map(_are_places, split))):
+                    raise ConfigError(f"cv must be {_CV}; one of its splits is {split!r}")
+                found = True
+                yield split[0], split[1]
+            if not found:
+                raise ConfigError(f"cv must be {_CV}; it has no splits: {cv!r}")
+        except LinnetError:
+            raise
+        except (TypeError, AttributeError) as error:
+            raise ConfigError(f"cv must be {_CV}, got {cv!r}: {error}") from None
         except ValueError as error:  # such as a class with fewer rows than folds
             raise DataError(f"the rows cannot be split by cv={self.cv!r}: {error}") from None
 
@@ -249,8 +289,7 @@ class ThresholdClassifier(Classifier):
             )
 
     def _response(self, model: Any) -> str:
-        if self.response_method not in ("auto", *RESPONSES):
-            raise unknown_name("response_method", self.response_method, ("auto", *RESPONSES))
+        check_name(self.response_method, "response_method", ("auto", *RESPONSES))
         for method in RESPONSES if self.response_method == "auto" else (self.response_method,):
             if hasattr(model, method):
                 return method

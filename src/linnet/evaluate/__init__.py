@@ -1,6 +1,6 @@
-"""From scores to the right metric and threshold, with the predictions of any library.
+"""Metrics, curves, thresholds, intervals and comparisons for the predictions of any library.
 
-Functions that scikit-learn has are named as there, take the same arguments and give the same numbers.
+Functions that scikit-learn has are named as there, take the same arguments and return the same values.
 """
 
 from typing import TYPE_CHECKING

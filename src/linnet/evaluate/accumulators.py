@@ -1,13 +1,14 @@
-"""Metrics of data that come in chunks, or lie on several machines, with the values of all rows at once.
+"""Metrics of data in chunks, or on several machines, equal to the metrics of all rows at once.
 
-Each accumulator takes chunks by `update` and adds up with `+`. Counts are exact, whatever the order; with weights the
-sums agree with those of the whole up to the rounding of a different order of addition.
+Each accumulator takes chunks by `update`, and accumulators add up with `+`. Counts are exact, whatever the order; with
+weights the sums agree with those of all rows up to the rounding of a different order of addition.
 """
 
 from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError
@@ -22,6 +23,7 @@ from linnet.evaluate.inputs import (
     as_probabilities,
     as_score_table,
     as_scores,
+    check_label,
     codes_of,
     row_weights,
     sorted_labels,
@@ -32,28 +34,36 @@ Run = tuple[Floats, Floats, Floats]  # distinct scores, falling; the weight of p
 
 
 class ConfusionAccumulator:
-    """A confusion matrix over chunks. Memory: classes²."""
+    """Confusion matrix over chunks. Memory: classes²."""
 
     def __init__(self) -> None:
-        self._whole: Confusion | None = None
+        self._sum: Confusion | None = None
 
-    def update(self, y_true: object, y_pred: object, sample_weight: object = None) -> Self:
-        """Take a chunk."""
+    def update(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a chunk.
+
+        Parameters
+        ----------
+        y_true, y_pred : array of one class per row
+            Actual and predicted classes.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        """
         chunk = Confusion.of(y_true, y_pred, sample_weight=sample_weight, all_zero=True)
-        self._whole = chunk if self._whole is None else self._whole + chunk
+        self._sum = chunk if self._sum is None else self._sum + chunk
         return self
 
     def __add__(self, other: Self) -> Self:
-        whole = type(self)()
-        parts = [part._whole for part in (self, other) if part._whole is not None]
-        whole._whole = parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
-        return whole
+        both = type(self)()
+        known = [one._sum for one in (self, other) if one._sum is not None]
+        both._sum = known[0] + known[1] if len(known) == 2 else known[0] if known else None
+        return both
 
     def result(self) -> Confusion:
         """Return the confusion matrix of all rows so far, with all metrics."""
-        if self._whole is None or not self._whole.total:
+        if self._sum is None or not self._sum.total:
             raise DataError("no rows with weight yet: call update first")
-        return self._whole
+        return self._sum
 
 
 def merge(a: Run, b: Run) -> Run:
@@ -69,24 +79,49 @@ def merge(a: Run, b: Run) -> Run:
 
 
 class ScoreAccumulator:
-    """Every cut-off of scores over chunks. Memory: 24 bytes for each distinct score, at most twice that while merging.
+    """Every cut-off of scores over chunks.
 
-    Scores rounded to d digits have at most 10^d + 1 values in [0, 1], however many rows there are. `pos_label` as
-    everywhere: 1 if it is not named.
+    Memory: 24 bytes for each distinct score, at most twice that while merging. Scores rounded to d digits have at most
+    10^d + 1 values in [0, 1], however many rows there are.
+
+    Parameters
+    ----------
+    pos_label : label or None, default=None
+        The positive class; by default 1, where labels are 0 and 1, or -1 and 1.
     """
 
     def __init__(self, pos_label: object = None) -> None:
-        self.pos_label = pos_label
+        self.pos_label = None if pos_label is None else check_label(pos_label, [], "pos_label", "y_true")
         self._runs: list[Run] = []
 
-    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> Self:
-        """Take a chunk; it may have one class only."""
+    def update(self, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a chunk; it may have one class only.
+
+        Parameters
+        ----------
+        y_true : array of one class per row
+            Actual classes.
+        y_score : array of one score per row
+            Scores of the positive class.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        """
         column = as_column(y_true, "y_true")
         flags = as_flags(column == self.pos_label if self.pos_label is not None else column)
         return self.take(as_scores(y_score, len(flags)), flags, row_weights(sample_weight, len(flags), all_zero=True))
 
     def take(self, scores: Array, flags: Array, weights: Floats | None) -> Self:
-        """Take a chunk that was checked before."""
+        """Add a chunk that has been validated already.
+
+        Parameters
+        ----------
+        scores : array of one score per row
+            Float32 or float64.
+        flags : array of uint8
+            1 for positives, 0 for negatives.
+        weights : array of one weight per row, or None
+            A row of weight w counts as w rows.
+        """
         cutoffs = Cutoffs.counted(scores, flags, weights)
         self._push((cutoffs.thresholds, np.diff(cutoffs.tp, prepend=0.0), np.diff(cutoffs.fp, prepend=0.0)))
         return self
@@ -99,10 +134,10 @@ class ScoreAccumulator:
     def __add__(self, other: Self) -> Self:
         if self.pos_label != other.pos_label:
             raise ConfigError(f"pos_label differs: {self.pos_label!r} and {other.pos_label!r}")
-        whole = type(self)(self.pos_label)
+        both = type(self)(self.pos_label)
         for run in [*self._runs, *other._runs]:
-            whole._push(run)
-        return whole
+            both._push(run)
+        return both
 
     def result(self) -> Cutoffs:
         """Return the cut-offs of all rows so far, with all curves, areas and thresholds."""
@@ -116,8 +151,8 @@ class ScoreAccumulator:
         return Cutoffs(scores, np.cumsum(positives), np.cumsum(negatives))
 
 
-def _chunk(classes: Array, y_true: object, y_score: object, sample_weight: object) -> tuple[Codes, Array, Any]:
-    """The numbers of classes, scores of rows x classes and weights of a chunk."""
+def _chunk(classes: Array, y_true: ArrayLike, y_score: ArrayLike, sample_weight: object) -> tuple[Codes, Array, Any]:
+    """Return the class numbers, scores (rows x classes) and weights of a chunk."""
     codes = codes_of(as_column(y_true, "y_true"), classes, "y_true")
     table = as_score_table(y_score, len(codes))
     if table.shape[1] != len(classes):
@@ -126,78 +161,121 @@ def _chunk(classes: Array, y_true: object, y_score: object, sample_weight: objec
 
 
 def _same_labels(one: Any, other: Any) -> Any:
-    """A new accumulator of the same classes, which both must have."""
+    """Return a new accumulator of the same classes; both accumulators must have them."""
     if not np.array_equal(one.classes, other.classes):
         raise ConfigError("labels differ: both must name the same classes")
     return type(one)(one.classes)
 
 
 class ClassScoreAccumulator:
-    """Cut-offs of each class against the rest over chunks; `labels` names all classes, in the order of columns."""
+    """Cut-offs of each class against the rest over chunks.
+
+    Parameters
+    ----------
+    labels : array
+        All classes, in the order of the columns of scores: sorted.
+    """
 
     def __init__(self, labels: object) -> None:
         self.classes = sorted_labels(labels)
-        self._parts = [ScoreAccumulator() for _ in self.classes]
+        self._by_class = [ScoreAccumulator() for _ in self.classes]
 
-    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> Self:
-        """Take a chunk; a label that was not named is an error."""
+    def update(self, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a chunk; a class that is not among the labels is an error.
+
+        Parameters
+        ----------
+        y_true : array of one class per row
+            Actual classes.
+        y_score : array of rows x classes
+            The score of each class.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        """
         codes, table, weights = _chunk(self.classes, y_true, y_score, sample_weight)
-        for k, part in enumerate(self._parts):
-            part.take(np.ascontiguousarray(table[:, k]), (codes == k).view(np.uint8), weights)
+        for k, of_class in enumerate(self._by_class):
+            of_class.take(np.ascontiguousarray(table[:, k]), (codes == k).view(np.uint8), weights)
         return self
 
     def __add__(self, other: Self) -> Self:
-        whole: Self = _same_labels(self, other)
-        whole._parts = [a + b for a, b in zip(self._parts, other._parts, strict=True)]
-        return whole
+        both: Self = _same_labels(self, other)
+        both._by_class = [a + b for a, b in zip(self._by_class, other._by_class, strict=True)]
+        return both
 
     def result(self) -> dict[Any, Cutoffs]:
         """Return the cut-offs of each class, by label."""
-        return {label: part.result() for label, part in zip(self.classes.tolist(), self._parts, strict=True)}
+        return {label: one.result() for label, one in zip(self.classes.tolist(), self._by_class, strict=True)}
 
 
 class PairScoreAccumulator:
-    """One-vs-one ROC AUC over chunks; `labels` names all classes, in the order of columns.
+    """One-vs-one ROC AUC over chunks. Memory: about 48 bytes for each distinct score of every column.
 
-    Memory: 48 bytes for each distinct score of every column, about.
+    Parameters
+    ----------
+    labels : array
+        All classes, in the order of the columns of scores: sorted.
     """
 
     def __init__(self, labels: object) -> None:
         self.classes = sorted_labels(labels)
         self._support = np.zeros(len(self.classes))
         pairs = permutations(range(len(self.classes)), 2)
-        self._parts = {pair: ScoreAccumulator() for pair in pairs}
+        self._by_pair = {pair: ScoreAccumulator() for pair in pairs}
 
-    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> Self:
-        """Take a chunk; a label that was not named is an error."""
+    def update(self, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a chunk; a class that is not among the labels is an error.
+
+        Parameters
+        ----------
+        y_true : array of one class per row
+            Actual classes.
+        y_score : array of rows x classes
+            The score of each class.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        """
         codes, table, weights = _chunk(self.classes, y_true, y_score, sample_weight)
         w = np.ones(len(codes)) if weights is None else weights
         self._support += np.bincount(codes, w, len(self.classes))
-        places = [np.flatnonzero(codes == k) for k in range(len(self.classes))]
-        for (j, k), part in self._parts.items():
-            rows = np.concatenate([places[j], places[k]])
+        rows_of = [np.flatnonzero(codes == k) for k in range(len(self.classes))]
+        for (j, k), of_pair in self._by_pair.items():
+            rows = np.concatenate([rows_of[j], rows_of[k]])
             if len(rows):
-                scores, flags = np.ascontiguousarray(table[rows, j]), np.arange(len(rows)) < len(places[j])
-                part.take(scores, flags.view(np.uint8), None if weights is None else weights[rows])
+                scores, flags = np.ascontiguousarray(table[rows, j]), np.arange(len(rows)) < len(rows_of[j])
+                of_pair.take(scores, flags.view(np.uint8), None if weights is None else weights[rows])
         return self
 
     def __add__(self, other: Self) -> Self:
-        whole: Self = _same_labels(self, other)
-        whole._support = self._support + other._support
-        whole._parts = {pair: part + other._parts[pair] for pair, part in self._parts.items()}
-        return whole
+        both: Self = _same_labels(self, other)
+        both._support = self._support + other._support
+        both._by_pair = {pair: of_pair + other._by_pair[pair] for pair, of_pair in self._by_pair.items()}
+        return both
 
     def roc_auc(self, average: str = "macro") -> float:
-        """Return the mean over pairs of classes of both directions; see `roc_auc_score`."""
+        """Return the mean over pairs of classes of both directions; see `roc_auc_score`.
+
+        Parameters
+        ----------
+        average : {"macro", "weighted"}, default="macro"
+            The plain mean, or weighted by the rows of each pair.
+        """
         area = np.full((len(self.classes), len(self.classes)), np.nan)
-        for (j, k), part in self._parts.items():
+        for (j, k), of_pair in self._by_pair.items():
             if self._support[j] and self._support[k]:
-                area[j, k] = part.result().roc_auc
+                area[j, k] = of_pair.result().roc_auc
         return mean_of_pairs(area, self._support, average)
 
 
 class ProbabilityAccumulator:
-    """Log loss, Brier score and (for two classes) calibration in bins of equal width over chunks. Memory: the bins."""
+    """Log loss, Brier score and (for two classes) calibration over chunks. Memory: the bins of the calibration.
+
+    Parameters
+    ----------
+    labels : array, default=(0, 1)
+        All classes, sorted.
+    n_bins : int, default=10
+        The number of bins, of equal width.
+    """
 
     def __init__(self, labels: object = (0, 1), n_bins: int = 10) -> None:
         self.classes = sorted_labels(labels)
@@ -205,8 +283,18 @@ class ProbabilityAccumulator:
         self._sums = np.zeros(3)  # log loss, Brier, weight
         self._bins = np.zeros((3, n_bins))
 
-    def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> Self:
-        """Take a chunk."""
+    def update(self, y_true: ArrayLike, y_proba: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a chunk.
+
+        Parameters
+        ----------
+        y_true : array of one class per row
+            Actual classes.
+        y_proba : array of one probability per row, or rows x classes
+            Probabilities of the positive class, or of each class.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        """
         column = as_column(y_true, "y_true")
         codes = codes_of(column, self.classes, "y_true")
         table = as_probabilities(y_proba, len(column))
@@ -214,8 +302,8 @@ class ProbabilityAccumulator:
             table = np.hstack([1 - table, table])
         weights = row_weights(sample_weight, len(column), all_zero=True)
         w = np.ones(len(column)) if weights is None else weights
-        numbers = np.arange(len(self.classes))
-        losses = [row_losses(codes, table, name, labels=numbers)[0] for name in ("log", "brier")]
+        all_codes = np.arange(len(self.classes))
+        losses = [row_losses(codes, table, name, labels=all_codes)[0] for name in ("log", "brier")]
         half = 0.5 if len(self.classes) == 2 else 1.0
         self._sums += [(w * losses[0]).sum(), half * (w * losses[1]).sum(), w.sum()]
         if len(self.classes) == 2:
@@ -225,9 +313,9 @@ class ProbabilityAccumulator:
     def __add__(self, other: Self) -> Self:
         if not np.array_equal(self.classes, other.classes) or not np.array_equal(self.edges, other.edges):
             raise ConfigError("labels or n_bins differ")
-        whole = type(self)(self.classes, len(self.edges) - 1)
-        whole._sums, whole._bins = self._sums + other._sums, self._bins + other._bins
-        return whole
+        both = type(self)(self.classes, len(self.edges) - 1)
+        both._sums, both._bins = self._sums + other._sums, self._bins + other._bins
+        return both
 
     @property
     def log_loss(self) -> float:

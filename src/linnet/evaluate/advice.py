@@ -1,25 +1,38 @@
-"""Which metrics suit a task, and which mislead on these data, in plain words and with the numbers that show it."""
+"""Advice on which metrics suit a task and which mislead on its data, with the figures that show it."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError
-from linnet.evaluate.inputs import Floats, as_column, distinct, plain
+from linnet.evaluate.inputs import Floats, as_column, check_label, distinct, index_of, plain
 from linnet.evaluate.measures import wilson
 from linnet.evaluate.thresholds import as_costs
 
 _RARE_SHARE = 0.2  # of rows: a class below it is called rare
-_FEW_ROWS = 50  # of a class, with fewer of which its recall is hardly known
-_MAX_CLASSES = 100  # more distinct whole numbers than that, each in few rows, are a quantity, not classes
-_ROWS_PER_CLASS = 10
-_FAR_OUT = 10  # standard deviations from the mean
+_FEW_ROWS = 50  # a class with fewer rows has a recall with wide limits
+_MAX_CLASSES = 100  # more distinct integers, each in few rows, are a quantity, not classes
+_ROWS_PER_CLASS = 10  # integers with fewer rows each may be a quantity
+_OUTLIER_DEVIATIONS = 10  # standard deviations from the mean, beyond which a value is an outlier
 
 
 @dataclass
 class Advice:
-    """What was found: the task, metrics that suit and that mislead (each with a reason), and the numbers used."""
+    """Metrics that suit a task, and metrics that mislead on its data.
+
+    Attributes
+    ----------
+    task : str
+        The kind of target.
+    facts : list of str
+        Sentences about the data, and what constant predictions score.
+    suits, misleads : dict of str to str
+        Metrics, each with the reason.
+    numbers : dict of str to float
+        The figures behind the sentences.
+    """
 
     task: str
     facts: list[str] = field(default_factory=list)
@@ -35,22 +48,27 @@ class Advice:
         return "\n".join(lines)
 
 
-def advise(y: object, costs: object = None, *, pos_label: object = None) -> Advice:
+def advise(y: ArrayLike, costs: ArrayLike | None = None, *, pos_label: object = None) -> Advice:
     """Return which metrics suit the targets, and which mislead.
 
     Parameters
     ----------
     y : array of one target per row
-        Classes, or numbers.
-    costs : matrix of classes x classes, or None
+        Classes or values.
+    costs : matrix of classes x classes, or None, default=None
         `costs[i][j]` is the cost of predicting class j for a row of class i, classes in sorted order.
-    pos_label
+    pos_label : label or None, default=None
         The positive one of two classes; by default 1, or else the rarer one.
+
+    Returns
+    -------
+    Advice
+        Printing it shows all of it as text.
     """
     column = as_column(y, "y", quantity=True)
     if _is_quantity(column):
         if costs is not None:
-            raise ConfigError("costs are of classes, and y is a quantity: give y as classes, say y > a limit")
+            raise ConfigError("costs need classes, but y is a quantity: pass classes, such as y > a limit")
         return _quantity(column.astype(np.float64))
     classes = distinct(column, "y")
     counts = np.array([(column == label).sum() for label in classes.tolist()], np.float64)
@@ -58,7 +76,7 @@ def advise(y: object, costs: object = None, *, pos_label: object = None) -> Advi
         only = plain(classes[0])
         advice = Advice(f"one class only, {only!r}")
         advice.facts.append(
-            "No metric can distinguish a good model from one that always predicts this class: get other rows."
+            "No metric can distinguish a good model from one that always predicts this class: add rows of another one."
         )
         return advice
     matrix = None if costs is None else as_costs(costs)
@@ -85,10 +103,10 @@ def _quantity(y: Floats) -> Advice:
     advice.numbers = {"standard_deviation": spread, "mean_absolute_deviation": absolute, "farthest": tail}
     advice.facts.append(
         f"Always predicting the mean has a root mean squared error of {spread:.4g}; always predicting the median "
-        f"{median:.4g} has a mean absolute error of {absolute:.4g}: a model must beat those."
+        f"{median:.4g} has a mean absolute error of {absolute:.4g}: a model must beat both."
     )
-    advice.suits["R²"] = "the share of the squared error of always predicting the mean that is gone"
-    if tail > _FAR_OUT:
+    advice.suits["R²"] = "the share by which the squared error is below that of always predicting the mean"
+    if tail > _OUTLIER_DEVIATIONS:
         advice.suits["mean absolute error"] = f"the farthest value is {tail:.0f} standard deviations from the mean"
         advice.misleads["mean squared error"] = (
             f"a few values, up to {tail:.0f} standard deviations from the mean, dominate it"
@@ -106,14 +124,13 @@ def _percent(share: float) -> str:
 def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object) -> Advice:
     known = classes.tolist()
     if pos_label is not None:
-        if pos_label not in known:
-            raise ConfigError(f"pos_label={pos_label!r} is not a label of y, which has {known}")
-        k = known.index(pos_label)
+        check_label(pos_label, known, "pos_label", "y")
+        k = index_of(pos_label, classes, "pos_label")
     else:
         k = 1 if known in ([0, 1], [-1, 1]) else int(counts.argmin())
     total, positives = float(counts.sum()), float(counts[k])
     share = positives / total
-    advice = Advice(f"two classes, {plain(known[k])!r} taken as positive")
+    advice = Advice(f"two classes, {plain(known[k])!r} positive")
     constant = max(share, 1 - share)
     always_f1 = 2 * share / (1 + share)
     low, high = wilson(0.8, positives, 0.95)
@@ -154,7 +171,7 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
         advice.suits["ROC AUC"] = "positives and negatives are of the same order; random scores have 0.5"
     advice.suits["Matthews' correlation"] = "any constant prediction has 0, whatever the balance"
     advice.suits["log loss and Brier score"] = (
-        f"if probabilities are used as such; always predicting {share:.4g} has {_entropy(counts):.4g} and "
+        f"if probabilities themselves are used; always predicting {share:.4g} has {_entropy(counts):.4g} and "
         f"{share * (1 - share):.4g}"
     )
     _few(advice, [(plain(known[i]), counts[i]) for i in range(2)])
@@ -181,7 +198,7 @@ def _binary_costs(advice: Advice, costs: Floats, share: float) -> None:
         )
         beta = float(np.sqrt(missed / wrong))
         advice.suits[f"F-beta with beta {beta:.2g}"] = "weighs a miss against a false alarm about as the costs do"
-    advice.suits["mean cost"] = "it is what should be low: tune the threshold to it"
+    advice.suits["mean cost"] = "it is the quantity to minimise: tune the threshold to it"
     if missed != wrong:
         advice.misleads.setdefault("accuracy", "it counts a miss and a false alarm as equally bad, and they are not")
         advice.suits.pop("accuracy", None)
@@ -209,7 +226,7 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
             f"they are the same number here, and always predicting {known[largest]!r} has {share:.4g}"
         )
         advice.suits[f"micro and macro F1 with negative_class={known[largest]!r}"] = (
-            f"if {known[largest]!r} means nothing was found: only the other classes count"
+            f"if {known[largest]!r} means that nothing was found: only the other classes count"
         )
         advice.misleads["weighted F1"] = f"{_percent(share)} of its weight is one class"
     else:
@@ -234,7 +251,7 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
             f"Always predicting {known[best]!r} costs {by_class[best]:.4g} per row: a model must cost less; decide by "
             "the lowest expected cost."
         )
-        advice.suits["mean cost"] = "it is what should be low"
+        advice.suits["mean cost"] = "it is the quantity to minimise"
     return advice
 
 
@@ -244,7 +261,7 @@ def _entropy(counts: Floats) -> float:
 
 
 def _few(advice: Advice, supports: list[tuple[object, float]]) -> int:
-    """Add what few rows of a class mean, and return how many classes have few."""
+    """Add what classes with few rows imply, and return how many classes have few rows."""
     few = sorted(
         (count, name) for name, count in ((str(name), float(count)) for name, count in supports) if count < _FEW_ROWS
     )

@@ -1,23 +1,32 @@
-"""Two models compared on the same rows."""
+"""Comparisons of two models on the same rows."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from linnet.checks import check_whole
+from linnet.checks import check_flag
 from linnet.errors import DataError, hearing
-from linnet.evaluate.inputs import as_column
-from linnet.evaluate.intervals import as_generator, check_level, measure, name_of, percentiles
+from linnet.evaluate.inputs import all_classes, as_column
+from linnet.evaluate.intervals import as_generator, check_level, check_resamples, measure, name_of, percentiles
 
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's test: do two models err equally often on the same rows?
+    """The result of McNemar's test of whether two models err equally often on the same rows.
 
-    `only_a` and `only_b` count rows that only the first or only the second has right; rows that both have right or
-    wrong do not count.
+    Attributes
+    ----------
+    only_a, only_b : int
+        Rows that only the first, or only the second, model predicts correctly; all other rows carry no information.
+    statistic : float
+        chi², or for the exact test the smaller of the two counts.
+    p_value : float
+        Of the hypothesis that both err equally often.
+    exact : bool
+        Whether the binomial test was used.
     """
 
     only_a: int
@@ -29,23 +38,41 @@ class McNemar:
     def __str__(self) -> str:
         how = "exact" if self.exact else f"chi² {self.statistic:.4g}"
         return (
-            f"only the first is right in {self.only_a} rows, only the second in {self.only_b}: "
+            f"only the first is correct in {self.only_a} rows, only the second in {self.only_b}: "
             f"p = {self.p_value:.3g} ({how})"
         )
 
 
 def mcnemar(
-    y_true: object, pred_a: object, pred_b: object, *, exact: bool | None = None, correction: bool = True
+    y_true: ArrayLike, pred_a: ArrayLike, pred_b: ArrayLike, *, exact: bool | None = None, correction: bool = True
 ) -> McNemar:
-    """Test whether two models err equally often on the same rows.
+    """Test whether two models err equally often on the same rows (McNemar).
 
-    Exact: binomial test of `only_a` out of all rows that one alone has right. Else chi² = (|a - b| - 1)² / (a + b) with
-    the continuity correction. By default exact below 25 such rows.
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    pred_a, pred_b : array of one class per row
+        The predicted classes of the two models.
+    exact : bool or None, default=None
+        Use the binomial test of `only_a` out of `only_a + only_b` rows; by default if there are fewer than 25 such
+        rows.
+    correction : bool, default=True
+        Use the continuity correction: chi² = (|a - b| - 1)² / (a + b).
+
+    Returns
+    -------
+    McNemar
+        The counts, the statistic and the p-value.
     """
+    if exact is not None:
+        check_flag(exact, "exact")
+    check_flag(correction, "correction")
     truth = as_column(y_true, "y_true")
-    right_a = as_column(pred_a, "pred_a", len(truth)) == truth
-    right_b = as_column(pred_b, "pred_b", len(truth)) == truth
-    only_a, only_b = int((right_a & ~right_b).sum()), int((right_b & ~right_a).sum())
+    first, second = (as_column(given, name, len(truth)) for given, name in ((pred_a, "pred_a"), (pred_b, "pred_b")))
+    all_classes([("y_true", truth), ("pred_a", first), ("pred_b", second)])  # must be of one type
+    correct_a, correct_b = first == truth, second == truth
+    only_a, only_b = int((correct_a & ~correct_b).sum()), int((correct_b & ~correct_a).sum())
     total = only_a + only_b
     if exact is None:
         exact = total < 25
@@ -58,7 +85,23 @@ def mcnemar(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models on the same rows: their values, the difference a - b with its interval, and a two-sided p-value."""
+    """Two models compared by a metric on the same rows.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the metric.
+    a, b : float
+        Its values for the two models.
+    difference : float
+        a - b.
+    low, high : float
+        The confidence limits of the difference.
+    p_value : float
+        Two-sided, of the hypothesis that the difference is 0.
+    level : float
+        The confidence level.
+    """
 
     metric: str
     a: float
@@ -78,50 +121,55 @@ class Comparison:
 
 def compare(
     metric: Any,
-    y_true: object,
-    predictions_a: object,
-    predictions_b: object,
+    y_true: ArrayLike,
+    predictions_a: ArrayLike,
+    predictions_b: ArrayLike,
     *,
     level: float = 0.95,
     n_resamples: int = 2000,
     random_state: Any = 0,
     **options: Any,
 ) -> Comparison:
-    """Compare two models by the paired bootstrap: both are measured on the same drawn rows.
+    """Compare two models by the paired bootstrap: both are measured on the same resampled rows.
 
-    The interval of the difference is that of percentiles. The p-value is twice the smaller share of draws on either
-    side of zero, where one is added to the count of each side.
+    The limits of the difference are percentiles. The p-value is twice the smaller share of differences on either side
+    of zero, with one added to each count.
 
     Parameters
     ----------
     metric : str or callable
         As for `interval`.
     y_true : array of one target per row
-        Actual classes or numbers.
+        Actual classes or values.
     predictions_a, predictions_b : array
         The predictions of the two models, as the metric needs them.
-    level : float
-        The confidence that the interval of the difference has.
-    n_resamples : int
-        How often the bootstrap draws.
-    random_state : int, RandomState, Generator or None
-        For the draws.
+    level : float, default=0.95
+        The confidence level.
+    n_resamples : int, default=2000
+        The number of bootstrap samples.
+    random_state : int, RandomState, Generator or None, default=0
+        For the bootstrap.
     **options
         As for `interval`.
+
+    Returns
+    -------
+    Comparison
+        Both values, their difference with its interval, and the p-value.
     """
     level = check_level(level)
     first = measure(metric, y_true, predictions_a, **options)
     second = measure(metric, y_true, predictions_b, **options)
     generator = as_generator(random_state)
-    draws = np.empty(check_whole(n_resamples, "n_resamples", at_least=2))
-    with hearing(), np.errstate(all="ignore"):  # a draw may lack a class, and is then NaN
+    draws = np.empty(check_resamples(n_resamples))
+    with hearing(), np.errstate(all="ignore"):  # the value of a sample that lacks a class is NaN
         for i in range(len(draws)):
-            times = first.drawn(generator)
-            draws[i] = first.of(times) - second.of(times)
+            times = first.draw_counts(generator)
+            draws[i] = first.value(times) - second.value(times)
     known = draws[~np.isnan(draws)]
     if not len(known):
-        raise DataError("the metric is undefined on all rows drawn: there is nothing to compare")
+        raise DataError("the metric is undefined on every bootstrap sample: the models cannot be compared")
     below, above = int((known <= 0).sum()), int((known >= 0).sum())
     p = min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1))
-    a, b = first.of(None), second.of(None)
+    a, b = first.value(None), second.value(None)
     return Comparison(name_of(metric), a, b, a - b, *percentiles(draws, level), p, level)

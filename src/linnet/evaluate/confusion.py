@@ -5,8 +5,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linnet._native import core
+from linnet.checks import check_name, is_name
 from linnet.data.table import Array
 from linnet.errors import DataError, unknown_name
 from linnet.evaluate import formulas
@@ -17,7 +19,7 @@ from linnet.evaluate.inputs import (
     all_classes,
     as_column,
     codes_of,
-    place_of,
+    index_of,
     plain,
     positive_label,
     row_weights,
@@ -25,16 +27,31 @@ from linnet.evaluate.inputs import (
 from linnet.evaluate.rates import Rates, check_beta, divide
 
 AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
-_MAX_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
+_MAX_CLASSES = 20_000  # of a confusion matrix, which takes 3 GB then
 _CORNER = "actual \\ predicted"
 
 
 @dataclass(frozen=True)
 class ClassScores:
-    """Precision, recall and F-beta of each class, and their averages; `support` is the weight of each class.
+    """Precision, recall and F-beta of each class, and their averages.
 
-    micro: from the sums of TP, FP and FN over the classes. macro: the mean over classes. weighted: the mean weighted by
-    support. A value of NaN (under zero_division=NaN) is left out of a mean.
+    Averages: "micro" from the sums of TP, FP and FN over the classes; "macro": the mean over classes; "weighted": the
+    mean weighted by support. A value of NaN (under zero_division=NaN) is left out of a mean.
+
+    Attributes
+    ----------
+    classes : array
+        The label of each class.
+    tp : array
+        True positives of each class.
+    predicted : array
+        Rows predicted as each class, TP + FP.
+    support : array
+        Rows of each class, TP + FN.
+    beta : float
+        How many times as much recall counts as precision.
+    zero_division : {0, 1, NaN, "warn", "raise"}
+        The value of 0 / 0.
     """
 
     classes: Array
@@ -60,25 +77,39 @@ class ClassScores:
         return self._by_class(partial(formulas.f_beta, beta=self.beta))
 
     def _by_class(self, formula: Formula) -> Floats:
-        counts = Counts(self.tp, self.predicted, self.support, np.nan)  # TN is not known, nor asked for
-        found: Floats = formula(counts, self._divide)
-        return found
+        counts = Counts(self.tp, self.predicted, self.support, np.nan)  # the total, for TN, is unknown and not needed
+        values: Floats = formula(counts, self._divide)
+        return values
 
     def _divide(self, over: Any, under: Any, what: str) -> Floats:
         return divide(over, under, self.zero_division, what, self.classes)
 
     def average(self, how: str) -> tuple[float, float, float]:
-        """Return precision, recall and F-beta as "micro", "macro" or "weighted" average."""
+        """Return the averages of precision, recall and F-beta.
+
+        Parameters
+        ----------
+        how : {"micro", "macro", "weighted"}
+            The kind of average.
+        """
         return self.average_of("precision", how), self.average_of("recall", how), self.average_of("f", how)
 
     def average_of(self, what: str, how: str) -> float:
-        """Return one average of "precision", "recall" or "f"."""
-        if how == "micro":
-            tp, predicted, support = (np.array([part.sum()]) for part in (self.tp, self.predicted, self.support))
-            whole = ClassScores(np.array(["all classes"]), tp, predicted, support, self.beta, self.zero_division)
-            return float(getattr(whole, what)[0])
-        if how not in ("macro", "weighted"):
+        """Return the average of one of the three scores.
+
+        Parameters
+        ----------
+        what : {"precision", "recall", "f"}
+            The score.
+        how : {"micro", "macro", "weighted"}
+            The kind of average.
+        """
+        if not is_name(how, "micro", "macro", "weighted"):
             raise unknown_name("average", how, AVERAGES)
+        if how == "micro":
+            tp, predicted, support = (np.array([counts.sum()]) for counts in (self.tp, self.predicted, self.support))
+            pooled = ClassScores(np.array(["all classes"]), tp, predicted, support, self.beta, self.zero_division)
+            return float(getattr(pooled, what)[0])
         weights = self.support if how == "weighted" else np.ones(len(self.support))
         return mean_of_known(getattr(self, what), weights)
 
@@ -91,8 +122,8 @@ class ClassScores:
         rows = [(n, *v) for n, *v in zip(names, shown.precision, shown.recall, shown.f, self.support, strict=True)]
         total = self.support.sum()
         rows += [(how, *averaged.average(how), total) for how in ("micro", "macro", "weighted")]
-        for place, (name, *values, support) in enumerate(rows):
-            if place == len(names):
+        for index, (name, *values, support) in enumerate(rows):
+            if index == len(names):
                 lines.append("")
             precision, recall, f = ("0 / 0" if np.isnan(value) else f"{value:.4f}" for value in values)
             lines.append(f"{name:{width}}  {precision:>9}  {recall:>6}  {f:>6}  {f'{support:.10g}':>7}")
@@ -100,7 +131,10 @@ class ClassScores:
 
 
 def mean_of_known(values: Floats, weights: Floats) -> float:
-    """The weighted mean of what is not NaN; of nothing, NaN; of weight 0 in all, the plain mean."""
+    """Return the weighted mean of the values that are not NaN.
+
+    Without any it is NaN; where their weights are all 0 it is the plain mean.
+    """
     known = ~np.isnan(values)
     if not known.any():
         return float("nan")
@@ -110,7 +144,15 @@ def mean_of_known(values: Floats, weights: Floats) -> float:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts (or weights) of rows by actual class (rows) and predicted class (columns). Two of them add up by `+`."""
+    """Counts (or weights) of rows by actual class (rows) and predicted class (columns); matrices add up with `+`.
+
+    Attributes
+    ----------
+    classes : array
+        The sorted labels.
+    counts : array of shape (classes, classes)
+        The number (weight) of rows of each pair of actual and predicted class.
+    """
 
     classes: Array
     counts: Floats
@@ -118,25 +160,25 @@ class Confusion:
     @classmethod
     def of(
         cls,
-        y_true: object,
-        y_pred: object,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
         *,
-        labels: object = None,
-        sample_weight: object = None,
+        labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         all_zero: bool = False,
     ) -> "Confusion":
-        """Count rows.
+        """Count rows by actual and predicted class.
 
         Parameters
         ----------
         y_true, y_pred : array of one class per row
             Actual and predicted classes.
-        labels : array or None
-            Classes that may not occur; those that do are always counted, all in sorted order.
-        sample_weight : array of one weight per row, or None
+        labels : array or None, default=None
+            Further classes, which may have no rows; classes that occur are always counted, all in sorted order.
+        sample_weight : array of one weight per row, or None, default=None
             A row of weight w counts as w rows.
-        all_zero : bool
-            Whether weights may all be 0, as in a chunk that is to be added to others.
+        all_zero : bool, default=False
+            Allow weights that are all 0, as in a chunk to be added to others.
         """
         actual = as_column(y_true, "y_true")
         predicted = as_column(y_pred, "y_pred", len(actual))
@@ -144,7 +186,7 @@ class Confusion:
         weights = row_weights(sample_weight, len(actual), all_zero=all_zero)
         if len(classes) > _MAX_CLASSES:
             raise DataError(
-                f"y_true and y_pred have {len(classes)} classes, more than {_MAX_CLASSES}: are they labels?"
+                f"y_true and y_pred have {len(classes)} classes, more than {_MAX_CLASSES}: pass labels, not values"
             )
         counts = np.zeros((len(classes), len(classes)))
         core.count_pairs(codes_of(actual, classes, "y_true"), codes_of(predicted, classes, "y_pred"), weights, counts)
@@ -152,26 +194,38 @@ class Confusion:
 
     @property
     def total(self) -> float:
-        """The number of rows, or their weight."""
+        """The number (weight) of all rows."""
         return float(self.counts.sum())
 
     def __add__(self, other: "Confusion") -> "Confusion":
         if not isinstance(other, Confusion):
             return NotImplemented
-        classes = all_classes([("labels", self.classes), ("labels of the other", other.classes)])
+        classes = all_classes([("labels", self.classes), ("labels of the other matrix", other.classes)])
         counts = np.zeros((len(classes), len(classes)))
-        for part in (self, other):
-            at = codes_of(part.classes, classes, "labels")
-            counts[np.ix_(at, at)] += part.counts
+        for one in (self, other):
+            codes = codes_of(one.classes, classes, "labels")
+            counts[np.ix_(codes, codes)] += one.counts
         return Confusion(classes, counts)
 
     def take(self, labels: object) -> Floats:
-        """Return the counts of these classes alone, in this order."""
-        places = [place_of(label, self.classes, "labels") for label in as_column(labels, "labels").tolist()]
-        return self.counts[np.ix_(places, places)]
+        """Return the counts of some classes alone.
+
+        Parameters
+        ----------
+        labels : array
+            The classes, in the order of the result.
+        """
+        indices = [index_of(label, self.classes, "labels") for label in as_column(labels, "labels").tolist()]
+        return self.counts[np.ix_(indices, indices)]
 
     def normalized(self, by: str | None) -> Floats:
-        """Return shares of each actual class ("true"), each predicted one ("pred") or all rows ("all"), or counts."""
+        """Return shares in place of counts.
+
+        Parameters
+        ----------
+        by : {"true", "pred", "all", None}
+            Shares of each actual class, of each predicted class or of all rows; None returns the counts.
+        """
         return _normalized(self.counts, by)
 
     @property
@@ -186,7 +240,11 @@ class Confusion:
 
     @property
     def mcc(self) -> float:
-        """Matthews' correlation of actual and predicted class, from -1 to 1; 0 if it is 0 / 0. See `formulas.mcc`."""
+        """Matthews' correlation of actual and predicted class, from -1 to 1; 0 for 0 / 0.
+
+        (c s - Σ p_k t_k) / sqrt((s² - Σ p_k²) (s² - Σ t_k²)) with s all rows, c those classified correctly, and p_k and
+        t_k the rows predicted as class k and of class k.
+        """
         return float(formulas.mcc(self._counts, or_nan))
 
     @property
@@ -195,11 +253,19 @@ class Confusion:
         return Counts(*margins, self.total)
 
     def rates(self, pos_label: object = None, *, zero_division: ZeroDivision = "warn") -> Rates:
-        """Return all rates of one class against the rest; 1 against 0 (or -1) if it is not named."""
+        """Return all rates of one class against the rest.
+
+        Parameters
+        ----------
+        pos_label : label or None, default=None
+            The positive class; by default 1, where labels are 0 and 1, or -1 and 1.
+        zero_division : {0, 1, NaN, "warn", "raise"}, default="warn"
+            The value of 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
+        """
         label = positive_label(self.classes, pos_label)
         if label not in self.classes.tolist():
             return Rates(0.0, 0.0, 0.0, self.total, zero_division)
-        k = place_of(label, self.classes, "pos_label")
+        k = index_of(label, self.classes, "pos_label")
         tp = float(self.counts[k, k])
         fp, fn = float(self.counts[:, k].sum()) - tp, float(self.counts[k].sum()) - tp
         return Rates(tp, fp, fn, self.total - tp - fp - fn, zero_division)
@@ -208,29 +274,38 @@ class Confusion:
         self,
         beta: float = 1.0,
         *,
-        labels: object = None,
+        labels: ArrayLike | None = None,
         negative_class: object = None,
         zero_division: ZeroDivision = "warn",
     ) -> ClassScores:
         """Return precision, recall and F-beta by class.
 
-        `negative_class`: this class is "nothing", as O in entity tagging; the others are kinds of positive, and only
-        they are scored and averaged. A positive predicted as negative is still a miss, and a negative predicted as
-        positive still a false alarm.
+        Parameters
+        ----------
+        beta : float, default=1.0
+            How many times as much recall counts as precision.
+        labels : array or None, default=None
+            The classes to score; by default all.
+        negative_class : label or None, default=None
+            A class that means "nothing", as O in entity tagging: the other classes are kinds of positives, and only
+            they are scored and averaged. A positive predicted as negative is still a miss, and a negative predicted as
+            positive still a false alarm.
+        zero_division : {0, 1, NaN, "warn", "raise"}, default="warn"
+            The value of 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
         """
         beta = check_beta(beta)
         wanted = (self.classes if labels is None else as_column(labels, "labels")).tolist()
         if negative_class is not None:
-            place_of(negative_class, self.classes, "negative_class")
+            index_of(negative_class, self.classes, "negative_class")
             wanted = [label for label in wanted if label != negative_class]
             if not wanted:
-                raise DataError(f"negative_class={plain(negative_class)!r} is the only label: no positives are left")
-        places = [place_of(label, self.classes, "labels") for label in wanted]
+                raise DataError(f"negative_class={plain(negative_class)!r} is the only label: there are no positives")
+        indices = [index_of(label, self.classes, "labels") for label in wanted]
         return ClassScores(
-            self.classes[places],
-            self.counts.diagonal()[places],
-            self.counts.sum(axis=0)[places],
-            self.counts.sum(axis=1)[places],
+            self.classes[indices],
+            self.counts.diagonal()[indices],
+            self.counts.sum(axis=0)[indices],
+            self.counts.sum(axis=1)[indices],
             beta,
             zero_division,
         )
@@ -239,18 +314,16 @@ class Confusion:
         names = [str(plain(label)) for label in self.classes]
         cells = [[f"{count:.10g}" for count in row] for row in self.counts]
         widths = [max(map(len, (name, *column))) for name, *column in zip(names, *cells, strict=True)]
-        side = max(len(_CORNER), *map(len, names))
+        first_width = max(len(_CORNER), *map(len, names))
         lines = []
         for name, row in zip([_CORNER, *names], [names, *cells], strict=True):
-            lines.append(f"{name:{side}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
+            lines.append(f"{name:{first_width}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
         return "\n".join(lines)
 
 
 def _normalized(counts: Floats, by: str | None) -> Floats:
     if by is None:
         return counts
-    if by not in ("true", "pred", "all"):
-        raise unknown_name("normalize", by, ("true", "pred", "all"))
-    axis = {"true": 1, "pred": 0, "all": None}[by]
+    axis = {"true": 1, "pred": 0, "all": None}[check_name(by, "normalize", ("true", "pred", "all"))]
     under = np.broadcast_to(counts.sum(axis=axis, keepdims=True), counts.shape)
     return divide(counts, under, 0.0, "share")

@@ -1,4 +1,4 @@
-"""Charts of a model's predictions, made and used as scikit-learn's displays: from_estimator, from_predictions, plot."""
+"""Charts of predictions, with the interface of scikit-learn's displays: from_estimator, from_predictions, plot."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from linnet.errors import ConfigError, unknown_name
+from linnet.checks import check_name, is_name
+from linnet.errors import ConfigError
 from linnet.evaluate.class_curves import ClassCutoffs, is_table
 from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.curves import Cutoffs
-from linnet.evaluate.inputs import Floats, place_of, plain
+from linnet.evaluate.inputs import Floats, index_of, plain
 from linnet.evaluate.probabilities import Calibration, calibration
 from linnet.pictures import new_axes
 
@@ -22,9 +23,8 @@ _RESPONSES = ("predict_proba", "decision_function")
 
 
 def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = None) -> tuple[NDArray[Any], Any]:
-    """Return an estimator's scores and the label that is positive: of two classes those of the positive one alone."""
-    if method not in ("auto", *_RESPONSES):
-        raise unknown_name("response_method", method, ("auto", *_RESPONSES))
+    """Return an estimator's scores, and of two classes the positive label, whose scores alone are returned."""
+    check_name(method, "response_method", ("auto", *_RESPONSES))
     names = [name for name in (_RESPONSES if method == "auto" else (method,)) if hasattr(estimator, name)]
     if not names:
         wanted = " or ".join(_RESPONSES if method == "auto" else (method,))
@@ -32,10 +32,10 @@ def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = N
     scores, classes = np.asarray(getattr(estimator, names[0])(X)), np.asarray(estimator.classes_)
     if len(classes) > 2:
         return scores, None
-    place = 1 if pos_label is None else place_of(pos_label, classes, "pos_label")
+    index = 1 if pos_label is None else index_of(pos_label, classes, "pos_label")
     if scores.ndim == 2:
-        return scores[:, place], plain(classes[place])
-    return scores if place else -scores, plain(classes[place])
+        return scores[:, index], plain(classes[index])
+    return scores if index else -scores, plain(classes[index])
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,22 @@ class Curve:
 
 
 def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Leave out points that would be drawn over others."""
+    """Return a curve without points that would be drawn over others."""
     if len(x) <= _MAX_POINTS:
         return x, y
-    along = np.cumsum(np.append(0.0, np.abs(np.diff(x)) + np.abs(np.diff(y))))
-    keep = np.unique(np.searchsorted(along, np.linspace(0, along[-1], _MAX_POINTS)).clip(max=len(x) - 1))
+    length = np.cumsum(np.append(0.0, np.abs(np.diff(x)) + np.abs(np.diff(y))))
+    keep = np.unique(np.searchsorted(length, np.linspace(0, length[-1], _MAX_POINTS)).clip(max=len(x) - 1))
     return x[keep], y[keep]
 
 
 class CurveDisplay(ABC):
-    """One curve, or one per class, of scores."""
+    """One curve of scores, or one per class.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The name and the cut-offs of each curve.
+    """
 
     lines_: list[Any]
 
@@ -66,23 +72,41 @@ class CurveDisplay(ABC):
     @classmethod
     def from_predictions(
         cls,
-        y_true: object,
-        y_score: object,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
         *,
         pos_label: object = None,
-        sample_weight: object = None,
+        sample_weight: ArrayLike | None = None,
         name: str | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw from scores of any library: one per row, or rows x classes for one curve per class against the rest."""
+        """Draw from scores of any library.
+
+        Parameters
+        ----------
+        y_true : array of one class per row, or rows x labels of 0 and 1
+            Actual classes.
+        y_score : array of one score per row, or rows x classes
+            Scores of the positive class, or of each class: one curve per class against the rest.
+        pos_label : label or None, default=None
+            The positive class; by default 1, where labels are 0 and 1, or -1 and 1.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        name : str or None, default=None
+            The name in the legend; by default "model".
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            As for `plot`.
+        """
         if is_table(y_true, y_score):
             several = ClassCutoffs(y_true, y_score, sample_weight=sample_weight)
             labels = several.classes.tolist()
             curves = [Curve(str(plain(label)), one) for label, one in zip(labels, several, strict=True)]
         else:
             cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
-            curves = [Curve(name or "model", cutoffs)]
+            curves = [Curve("model" if name is None or is_name(name, "") else str(name), cutoffs)]
         return cls(curves).plot(ax, **options)
 
     @classmethod
@@ -90,16 +114,38 @@ class CurveDisplay(ABC):
         cls,
         estimator: Any,
         X: Any,
-        y: object,
+        y: ArrayLike,
         *,
         response_method: str = "auto",
         pos_label: object = None,
-        sample_weight: object = None,
+        sample_weight: ArrayLike | None = None,
         name: str | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw from a fitted classifier and rows with known classes."""
+        """Draw from a fitted classifier and rows with known classes.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with predict_proba or decision_function.
+        X : array or frame
+            The rows.
+        y : array of one class per row
+            Their actual classes.
+        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+            The scores to use; "auto": the probabilities if there are any.
+        pos_label : label or None, default=None
+            The positive class; by default 1, where labels are 0 and 1, or -1 and 1.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        name : str or None, default=None
+            The name in the legend; by default that of the estimator's class.
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            As for `plot`.
+        """
         scores, pos_label = response(estimator, X, response_method, pos_label)
         return cls.from_predictions(
             y,
@@ -112,7 +158,17 @@ class CurveDisplay(ABC):
         )
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw; options go to matplotlib's `plot`. The axes are `ax_`, their figure `figure_`."""
+        """Draw the curves.
+
+        The axes are then `ax_`, their figure `figure_`, the lines `lines_`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            Passed to matplotlib's `plot`.
+        """
         self.ax_ = new_axes(ax)
         self.figure_ = self.ax_.figure
         self._background(self.ax_, options)
@@ -136,15 +192,21 @@ class CurveDisplay(ABC):
 
     @abstractmethod
     def _background(self, ax: Any, options: dict[str, Any]) -> None:
-        """Draw what lies behind the curves, and name the axes."""
+        """Draw what lies behind the curves, and label the axes."""
 
     @abstractmethod
     def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
-        """x, y and what the legend shows of a curve."""
+        """Return x, y and the text in the legend of a curve."""
 
 
 class RocCurveDisplay(CurveDisplay):
-    """True against false positive rate, with the area under the curve."""
+    """ROC curve: true against false positive rate, with the area under the curve.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The name and the cut-offs of each curve.
+    """
 
     def _background(self, ax: Any, options: dict[str, Any]) -> None:
         ax.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="chance (0.500)")
@@ -156,9 +218,12 @@ class RocCurveDisplay(CurveDisplay):
 
 
 class PrecisionRecallDisplay(CurveDisplay):
-    """Precision against recall, with lines of the same F-beta and the point of the highest one.
+    """Precision against recall, with lines of equal F-beta and the point of the highest F-beta.
 
-    Options of `plot`: `iso_f`, the values of the lines (() for none); `beta` of F-beta.
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The name and the cut-offs of each curve.
     """
 
     def _background(self, ax: Any, options: dict[str, Any]) -> None:
@@ -187,7 +252,16 @@ class PrecisionRecallDisplay(CurveDisplay):
         return recall[::-1], precision[::-1], f"AP {cutoffs.average_precision:.3f}"
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw the curves, and the best F-beta of each as a point."""
+        """Draw the curves, and the highest F-beta of each as a point.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            `iso_f`: the values of the lines of equal F-beta, () for none; `beta` of F-beta; all others are passed to
+            matplotlib's `plot`.
+        """
         super().plot(ax, **{"drawstyle": "steps-pre", **options})
         for curve, line in zip(self.curves, self.lines_, strict=True):
             if len(self.curves) > _MAX_NAMED_CURVES:
@@ -203,12 +277,18 @@ class PrecisionRecallDisplay(CurveDisplay):
         return self
 
     def _legend(self) -> None:
-        """Above the axes: such curves leave no corner free."""
+        """Draw the legend above the axes: precision-recall curves leave no corner free."""
         self.ax_.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=9, borderaxespad=0.2)
 
 
 class GainDisplay(CurveDisplay):
-    """The share of all positives found among the share of rows with the highest scores."""
+    """Cumulative gain: the share of all positives found among the rows with the highest scores.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The name and the cut-offs of each curve.
+    """
 
     def _background(self, ax: Any, options: dict[str, Any]) -> None:
         ax.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="chance")
@@ -224,7 +304,13 @@ class GainDisplay(CurveDisplay):
 
 
 class ConfusionMatrixDisplay:
-    """A confusion matrix as coloured counts, with the share of each actual class in small print."""
+    """A confusion matrix as coloured counts, with the share of each actual class in small print.
+
+    Parameters
+    ----------
+    confusion : Confusion
+        The counts.
+    """
 
     def __init__(self, confusion: Confusion) -> None:
         self.confusion = confusion
@@ -232,30 +318,70 @@ class ConfusionMatrixDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: object,
-        y_pred: object,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
         *,
-        labels: object = None,
-        sample_weight: object = None,
+        labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         normalize: str | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw from predicted classes of any library."""
-        whole = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
+        """Draw from predicted classes of any library.
+
+        Parameters
+        ----------
+        y_true, y_pred : array of one class per row
+            Actual and predicted classes.
+        labels : array or None, default=None
+            Show these classes alone, in this order; by default all, sorted.
+        sample_weight : array of one weight per row, or None, default=None
+            A row of weight w counts as w rows.
+        normalize : {"true", "pred", "all", None}, default=None
+            Show shares of each actual class, of each predicted class or of all rows in place of counts.
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            As for `plot`.
+        """
+        confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
         if labels is not None:
-            whole = Confusion(np.asarray(labels), whole.take(labels))
-        return cls(whole).plot(ax, normalize=normalize, **options)
+            confusion = Confusion(np.asarray(labels), confusion.take(labels))
+        return cls(confusion).plot(ax, normalize=normalize, **options)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: object, **options: Any) -> Self:
-        """Draw from a fitted classifier and rows with known classes."""
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **options: Any) -> Self:
+        """Draw from a fitted classifier and rows with known classes.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted.
+        X : array or frame
+            The rows.
+        y : array of one class per row
+            Their actual classes.
+        **options
+            As for `from_predictions`.
+        """
         return cls.from_predictions(y, estimator.predict(X), **options)
 
     def plot(
         self, ax: Any = None, *, normalize: str | None = None, cmap: str = "Blues", colorbar: bool = False
     ) -> Self:
-        """Draw counts, or shares ("true", "pred", "all"); colours show the share of each actual class."""
+        """Draw counts or shares; the colours show the share of each actual class.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        normalize : {"true", "pred", "all", None}, default=None
+            Show shares of each actual class, of each predicted class or of all rows in place of counts.
+        cmap : str, default="Blues"
+            Matplotlib's colour map.
+        colorbar : bool, default=False
+            Draw a colour bar.
+        """
         names = [str(plain(label)) for label in self.confusion.classes]
         count = len(names)
         side = min(12.0, max(4.2, 0.62 * count + 1.8))
@@ -297,7 +423,15 @@ def _short(count: float) -> str:
 
 
 class CalibrationDisplay:
-    """A reliability diagram: what happened against what was predicted, and below how often that was predicted."""
+    """Reliability diagram: observed against predicted share of positives, and how often each probability was predicted.
+
+    Parameters
+    ----------
+    diagram : Calibration
+        The bins.
+    name : str, default="model"
+        The name in the legend.
+    """
 
     def __init__(self, diagram: Calibration, name: str = "model") -> None:
         self.diagram = diagram
@@ -305,28 +439,64 @@ class CalibrationDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true: object, y_proba: object, *, name: str | None = None, ax: Any = None, **options: Any
+        cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str | None = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw from probabilities of the positive class; options of `calibration`."""
+        """Draw from probabilities of the positive class.
+
+        Parameters
+        ----------
+        y_true : array of one class per row
+            Actual classes.
+        y_proba : array of one probability per row, or rows x 2
+            Probabilities of the positive class, or the two columns of `predict_proba`.
+        name : str or None, default=None
+            The name in the legend; by default "model".
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            As for `calibration`.
+        """
         return cls(calibration(y_true, y_proba, **options), name or "model").plot(ax)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: object, *, name: str | None = None, ax: Any = None, **options: Any
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw from a fitted classifier of two classes with predict_proba."""
+        """Draw from a fitted classifier of two classes with predict_proba.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted.
+        X : array or frame
+            The rows.
+        y : array of one class per row
+            Their actual classes.
+        name : str or None, default=None
+            The name in the legend; by default that of the estimator's class.
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        **options
+            As for `calibration`.
+        """
         probabilities, options["pos_label"] = response(estimator, X, "predict_proba", options.get("pos_label"))
         return cls.from_predictions(y, probabilities, name=name or type(estimator).__name__, ax=ax, **options)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw."""
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; by default a new figure.
+        """
         self.ax_ = new_axes(ax)
         self.figure_ = self.ax_.figure
         d, full = self.diagram, self.diagram.weight > 0
         share = d.weight / d.weight.sum()
         self.ax_.bar(
             d.edges[:-1], 0.2 * share / share.max(), np.diff(d.edges), align="edge", color="0.88", edgecolor="white",
-            zorder=0, label="how often (not to scale)",
+            zorder=0, label="share of rows (not to scale)",
         )  # fmt: skip
         self.ax_.plot([0, 1], [0, 1], color="0.6", linestyle=(0, (4, 3)), linewidth=1, label="perfect")
         self.ax_.vlines(d.predicted[full], d.predicted[full], d.observed[full], color="C3", linewidth=1.2, alpha=0.7)

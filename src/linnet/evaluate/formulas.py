@@ -1,7 +1,7 @@
-"""The formulas of metrics of labels, each once, in the counts of a confusion matrix.
+"""Formulas of metrics of labels, in the counts of a confusion matrix.
 
 Counts are numbers, or arrays with one entry per class. They may be complex: limits in closed form differentiate by
-complex steps. What to make of 0 / 0 is up to the caller, who passes the division to use.
+complex steps. The caller passes the division to use, and so decides about 0 / 0.
 """
 
 import math
@@ -19,17 +19,17 @@ Divide = Callable[[Any, Any, str], Any]  # numerator / denominator, and what it 
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows (or their weights) of a class against the rest, as numbers; or of each class, as arrays."""
+    """The number (weight) of rows of a class against the rest, or of each class, as arrays."""
 
     tp: Any
     predicted: Any  # TP + FP
     actual: Any  # TP + FN
-    total: Any  # of all rows: a number
-    cells: tuple[Any, Any, Any] | None = None  # FP, FN and TN where they are known: differences of weights are rounded
+    total: Any  # of all rows: one number
+    cells: tuple[Any, Any, Any] | None = None  # FP, FN and TN if known: differences of weights are rounded
 
     @classmethod
     def of_cells(cls, tp: Any, fp: Any, fn: Any, tn: Any) -> "Counts":
-        """From the four cells."""
+        """Build counts from the four cells."""
         return cls(tp, tp + fp, tp + fn, tp + fp + fn + tn, (fp, fn, tn))
 
     @property
@@ -52,23 +52,23 @@ class Counts:
         """FP + TN."""
         return self.total - self.actual if self.cells is None else self.fp + self.tn
 
-    def take(self, places: Any) -> "Counts":
-        """The counts of these classes."""
-        return Counts(self.tp[places], self.predicted[places], self.actual[places], self.total)
+    def take(self, indices: Any) -> "Counts":
+        """Return the counts of some classes, by their indices."""
+        return Counts(self.tp[indices], self.predicted[indices], self.actual[indices], self.total)
 
     def summed(self) -> "Counts":
-        """The sums over the classes, for micro averages."""
+        """Return the sums over the classes, for micro averages."""
         return Counts(self.tp.sum(), self.predicted.sum(), self.actual.sum(), self.total)
 
 
 Formula = Callable[[Counts, Divide], Any]
 
 
-# ---- of a class against the rest ----
+# ---- one class against the rest ----
 
 
 def precision(counts: Counts, divide: Divide) -> Any:
-    """TP / (TP + FP): the share of rows predicted as positive that are."""
+    """TP / (TP + FP): the share of rows predicted as positive that are positive."""
     return divide(counts.tp, counts.predicted, "precision")
 
 
@@ -93,7 +93,7 @@ def false_negative_rate(counts: Counts, divide: Divide) -> Any:
 
 
 def f_beta(counts: Counts, divide: Divide, beta: float = 1.0) -> Any:
-    """(1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)); of an infinite beta, recall."""
+    """(1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)); for an infinite beta the recall."""
     b2 = beta * beta
     if math.isinf(b2):
         return recall(counts, divide)
@@ -110,7 +110,7 @@ def geometric_mean(counts: Counts, divide: Divide) -> Any:
     return np.sqrt(precision(counts, divide) * recall(counts, divide))
 
 
-# ---- of all classes ----
+# ---- all classes ----
 
 
 def accuracy(counts: Counts, divide: Divide) -> Any:
@@ -124,9 +124,9 @@ def balanced_accuracy(counts: Counts, divide: Divide) -> Any:
 
 
 def mcc(counts: Counts, divide: Divide) -> Any:
-    """Matthews' correlation of actual and predicted class, (c s - Σ p t) / sqrt((s² - Σ p²) (s² - Σ t²)); 0 if 0 / 0.
+    """Matthews' correlation of actual and predicted class, (c s - Σ p t) / sqrt((s² - Σ p²) (s² - Σ t²)); 0 for 0 / 0.
 
-    s is the number of rows, c that of those classified correctly, p and t those predicted as and actually of each
+    s is the number of rows, c that of rows classified correctly, p and t the rows predicted as and actually of each
     class.
     """
     p, t, s = counts.predicted, counts.actual, counts.total
@@ -134,7 +134,7 @@ def mcc(counts: Counts, divide: Divide) -> Any:
     return divide(counts.tp.sum() * s - (p * t).sum(), under, "mcc") if under != 0 else 0.0
 
 
-# ---- which classes a metric is of, and what its limits follow from ----
+# ---- the classes that a metric counts, and the form of its limits ----
 
 
 def or_nan(over: Any, under: Any, what: str = "") -> Any:
@@ -159,54 +159,53 @@ def _both(over: Any, under: Any, what: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class LabelFormula(ABC):
-    """A formula, and the classes of a confusion matrix that it is of."""
+    """A formula, and the classes of a confusion matrix to which it is applied."""
 
     formula: Formula
-    # whether it is a share of rows, one count among another: its interval is then Wilson's
-    proportion: bool = False
-    low: float = 0.0  # the lowest value that it can have; the highest is 1
-    of_positive: ClassVar[bool] = False  # whether it is of the positive class alone
+    proportion: bool = False  # whether it is a share of rows, whose interval is Wilson's
+    low: float = 0.0  # the lowest possible value; the highest is 1
+    of_positive: ClassVar[bool] = False  # whether only the positive class counts
 
     @abstractmethod
     def value(self, counts: Counts, scored: Array) -> Any:
-        """Return the metric from the counts of all classes; `scored`: the places of those it is of. NaN if 0 / 0."""
+        """Return the metric from the counts of all classes, NaN for 0 / 0; `scored`: indices of classes to count."""
 
     def share(self, counts: Counts, scored: Array) -> tuple[float, float] | None:
-        """Return the rows that are counted, and those among which they are, if it is a share of rows."""
+        """Return numerator and denominator, if the metric is a share of rows."""
         return self.formula(self.chosen(counts, scored), _both) if self.proportion else None
 
     def chosen(self, counts: Counts, scored: Array) -> Counts:
-        """What the formula is applied to."""
+        """Return the counts to which the formula is applied."""
         return counts
 
 
 class OfAll(LabelFormula):
-    """A formula of all classes at once."""
+    """A formula applied to all classes at once."""
 
     def value(self, counts: Counts, scored: Array) -> Any:
-        """Compute it."""
+        """Return the formula's value."""
         return self.formula(counts, or_nan)
 
 
 class OfPositive(LabelFormula):
-    """A formula of the positive class."""
+    """A formula applied to the positive class."""
 
     of_positive = True
 
     def value(self, counts: Counts, scored: Array) -> Any:
-        """Compute it of the one class."""
+        """Return the formula's value for the positive class."""
         return self.formula(self.chosen(counts, scored), or_nan)
 
     def chosen(self, counts: Counts, scored: Array) -> Counts:
-        """The positive class."""
+        """Return the counts of the positive class."""
         return counts.take(scored[0])
 
 
 class Micro(LabelFormula):
-    """A formula of one class, of the sums over the classes."""
+    """A formula of one class, applied to the sums over the classes."""
 
     def value(self, counts: Counts, scored: Array) -> Any:
-        """Compute it of the sums."""
+        """Return the formula's value for the sums."""
         return self.formula(self.chosen(counts, scored), or_nan)
 
     def share(self, counts: Counts, scored: Array) -> tuple[float, float] | None:
@@ -217,31 +216,31 @@ class Micro(LabelFormula):
         return super().share(counts, scored)
 
     def chosen(self, counts: Counts, scored: Array) -> Counts:
-        """The sums."""
+        """Return the sums."""
         return counts.take(scored).summed()
 
 
 class Macro(LabelFormula):
-    """A formula of one class, as the mean over the classes that are there or are predicted."""
+    """The mean of a formula of one class over the classes that occur or are predicted."""
 
     def value(self, counts: Counts, scored: Array) -> Any:
-        """Average."""
+        """Return the mean."""
         counts = counts.take(scored)
-        there = counts.predicted + counts.actual != 0
-        return self.mean(self.formula(counts, or_zero)[there], counts.actual[there])
+        known = counts.predicted + counts.actual != 0
+        return self.mean(self.formula(counts, or_zero)[known], counts.actual[known])
 
     def share(self, counts: Counts, scored: Array) -> tuple[float, float] | None:
-        """Return None: a mean of shares is none."""
+        """Return None: a mean of shares is not a share of rows."""
         return None
 
     def mean(self, values: Any, actual: Any) -> Any:
-        """The mean over classes with these numbers of rows."""
+        """Return the mean over classes, `actual` being their numbers of rows."""
         return values.mean()
 
 
 class Weighted(Macro):
-    """A formula of one class, as the mean over the classes weighted by their rows."""
+    """The mean of a formula of one class over the classes, weighted by their rows."""
 
     def mean(self, values: Any, actual: Any) -> Any:
-        """The mean weighted by the numbers of rows."""
+        """Return the mean weighted by the numbers of rows."""
         return or_nan((values * actual).sum(), actual.sum())

@@ -1,4 +1,4 @@
-"""What users hand over: labels, scores, probabilities and weights, checked so that an error names the row."""
+"""Checks of labels, scores, probabilities and weights: an error names the row."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array, check_finite, check_unmasked
-from linnet.data.targets import as_weights
+from linnet.data.targets import as_weights, label_place
 from linnet.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
@@ -16,11 +16,11 @@ Codes = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 ZeroDivision = float | Literal["warn", "raise"]
 
-_SMALL_RANGE = 1 << 16  # whole numbers within such a range are counted, not sorted
+_MAX_COUNTED_RANGE = 1 << 16  # integers within this range are counted, not sorted
 
 
 def as_column(y: object, name: str, rows: int | None = None, *, quantity: bool = False) -> Array:
-    """Return one label per row, without missing values; numbers are whole, unless they may be of a quantity."""
+    """Return one label per row, without missing values: integers or text, with `quantity` any numbers."""
     check_unmasked(y, name)
     try:
         column: Array = np.asarray(y)
@@ -30,7 +30,7 @@ def as_column(y: object, name: str, rows: int | None = None, *, quantity: bool =
         column = column[:, 0]
     if column.ndim == 2:
         raise DataError(
-            f"{name} must have one label per row, got shape {column.shape}: of one-hot rows give {name}.argmax(axis=1)"
+            f"{name} must have one label per row, got shape {column.shape}: for one-hot rows use {name}.argmax(axis=1)"
         )
     if column.ndim != 1:
         raise DataError(f"{name} must have one label per row, got shape {column.shape}")
@@ -42,12 +42,12 @@ def as_column(y: object, name: str, rows: int | None = None, *, quantity: bool =
     if missing.any():
         raise DataError(f"{name} is missing in row {int(missing.argmax())}: fill in or drop missing labels first")
     if column.dtype.kind == "f" and not quantity:
-        broken = column != np.floor(column)
-        if broken.any():
-            row = int(broken.argmax())
+        fractional = column != np.floor(column)
+        if fractional.any():
+            row = int(fractional.argmax())
             raise DataError(
-                f"{name} has {column[row]:g} in row {row}, which is no class: of scores give {name} >= a threshold, or "
-                "take a metric of scores"
+                f"{name} has {column[row]:g} in row {row}, which is not a class: compare scores with a threshold, or "
+                "use a metric of scores"
             )
     return column
 
@@ -63,12 +63,12 @@ def _missing(column: Array) -> Array:
 def _equals_itself(value: Any) -> bool:
     try:
         return bool(value == value)
-    except TypeError:  # pandas.NA has no truth
+    except TypeError:  # pandas.NA has no truth value
         return False
 
 
 def _above(column: Array, low: int) -> NDArray[np.uint64]:
-    """Return how far whole numbers lie above `low`, in any type of theirs; those below come out as huge."""
+    """Return integers of any type minus `low`; the result of a smaller integer is huge."""
     return column.astype(np.uint64, copy=False) - np.uint64(low % 2**64)
 
 
@@ -78,7 +78,7 @@ def distinct(column: Array, name: str) -> Array:
         return np.unique(column)
     if column.dtype.kind in "iu":
         low, high = int(column.min()), int(column.max())
-        if high - low < _SMALL_RANGE:
+        if high - low < _MAX_COUNTED_RANGE:
             seen = np.bincount(_above(column, low).view(np.int64))
             return np.array([low + int(offset) for offset in np.flatnonzero(seen)], column.dtype)
     try:
@@ -89,51 +89,50 @@ def distinct(column: Array, name: str) -> Array:
 
 
 def all_classes(columns: Sequence[tuple[str, Array]], labels: object = None) -> Array:
-    """Return the sorted union of the labels of all columns, and of those that are given."""
-    parts = [distinct(column, name) for name, column in columns]
+    """Return the sorted union of the labels of all columns and of `labels`."""
+    found = [distinct(column, name) for name, column in columns]
     if labels is not None:
-        parts.append(as_column(labels, "labels"))
-    text = [part.dtype.kind in "US" for part in parts]
-    if any(text) != all(text) and not any(part.dtype.kind == "O" for part in parts):
+        found.append(as_column(labels, "labels"))
+    text = [one.dtype.kind in "US" for one in found]
+    if any(text) != all(text) and not any(one.dtype.kind == "O" for one in found):
         names = [name for name, _ in columns] + ["labels"] * (labels is not None)
-        raise DataError(f"{' and '.join(names)} mix text and numbers: give both the same labels")
-    return distinct(np.concatenate(parts), "labels") if len(parts) > 1 else parts[0]
+        raise DataError(f"{' and '.join(names)} mix text and numbers: use the same labels in each")
+    return distinct(np.concatenate(found), "labels") if len(found) > 1 else found[0]
 
 
 def codes_of(column: Array, classes: Array, name: str) -> Codes:
-    """Return the place of each row's label among the sorted classes; a label that is not there is an error."""
-    whole = column.dtype.kind in "iub" and classes.dtype.kind in "iub"
-    if whole:
+    """Return the index of each row's label in the sorted classes; an unknown label is an error."""
+    if column.dtype.kind in "iub" and classes.dtype.kind in "iub":
         low, high = int(classes[0]), int(classes[-1])
         if high - low + 1 == len(classes):
             codes = _above(column, low)
             if codes.max() < len(classes):
                 return codes.astype(np.int32)
-    places = np.searchsorted(classes, column)
-    found = np.minimum(places, len(classes) - 1)
-    wrong = np.asarray(classes[found] != column)
-    if wrong.any():
-        row = int(wrong.argmax())
+    found = np.minimum(np.searchsorted(classes, column), len(classes) - 1)
+    unknown = np.asarray(classes[found] != column)
+    if unknown.any():
+        row = int(unknown.argmax())
         known = ", ".join(map(repr, classes.tolist()[:20])) + (", ..." if len(classes) > 20 else "")
         raise DataError(f"{name} has the label {plain(column[row])!r} in row {row}, but the labels are {known}")
     return found.astype(np.int32)
 
 
 def plain(label: Any) -> Any:
-    """Return a label as Python's own value, for messages."""
-    return label.item() if isinstance(label, np.generic) else label
+    """Return a label as a built-in Python value, for messages."""
+    is_one = isinstance(label, np.generic) or (isinstance(label, np.ndarray) and not label.ndim)
+    return label.item() if is_one else label
 
 
-def place_of(label: object, classes: Array, parameter: str) -> int:
-    """Return where a label is among the classes; a ConfigError names the parameter if it is not there."""
-    for place, known in enumerate(classes.tolist()):
-        if known == label:
-            return place
+def index_of(label: object, classes: Array, parameter: str) -> int:
+    """Return the index of a label in the classes; for an unknown label a ConfigError names the parameter."""
+    index = label_place(label, classes.tolist())
+    if index is not None:
+        return index
     raise ConfigError(f"{parameter}={plain(label)!r} is not among the labels {classes.tolist()[:20]}")
 
 
 def sorted_labels(labels: object) -> Array:
-    """Return labels that name the columns of a table: sorted and distinct, as the columns are."""
+    """Return the labels that name the columns of a table: sorted and distinct, as the columns are."""
     column = as_column(labels, "labels")
     if not np.array_equal(column, distinct(column, "labels")):
         raise ConfigError(f"labels must be sorted and distinct, as the columns are, got {column.tolist()[:20]}")
@@ -141,7 +140,7 @@ def sorted_labels(labels: object) -> Array:
 
 
 def column_classes(truth: Array, columns: int, labels: object, name: str) -> Array:
-    """Return the sorted classes of the columns of a table: those of y_true, and of `labels` if they are given."""
+    """Return the sorted classes of the columns of a table: those of y_true, with `labels` if there are any."""
     classes = all_classes([("y_true", truth)], None if labels is None else sorted_labels(labels))
     if columns != len(classes):
         raise DataError(
@@ -151,9 +150,9 @@ def column_classes(truth: Array, columns: int, labels: object, name: str) -> Arr
 
 
 def positive_label(classes: Array, pos_label: object, *, greater: bool = False) -> Any:
-    """Return the label that counts as positive: as given, or 1 where labels are 0 and 1, or -1 and 1.
+    """Return the positive label: `pos_label`, or 1 where labels are 0 and 1, or -1 and 1.
 
-    `greater`: of two other labels it is the greater one.
+    `greater`: of two other labels the greater one is positive.
     """
     known = classes.tolist()
     if pos_label is None:
@@ -162,9 +161,24 @@ def positive_label(classes: Array, pos_label: object, *, greater: bool = False) 
         if greater and len(known) == 2:
             return known[1]
         raise ConfigError(f"pos_label must name the positive class: y_true has the labels {known[:20]}")
-    if len(known) > 1 and pos_label not in known:
-        raise ConfigError(f"pos_label={plain(pos_label)!r} is not a label of y_true, which has {known[:20]}")
-    return plain(pos_label)
+    return check_label(pos_label, known, "pos_label", "y_true")
+
+
+def check_label(label: object, known: list[Any], parameter: str, of: str) -> Any:
+    """Return a label that is one of those of `of`, or may be, where that has but one of its two."""
+    if (len(known) > 1 and label_place(label, known) is None) or not _is_scalar(label):
+        raise ConfigError(f"{parameter}={plain(label)!r} is not a label of {of}, which has {known[:20]}")
+    return plain(label)
+
+
+def _is_scalar(label: object) -> bool:
+    if isinstance(label, list | tuple | dict | set | frozenset):
+        return False
+    try:
+        label == label  # noqa: B015
+    except Exception:  # a user's object may raise whatever it wants
+        return False
+    return isinstance(label, str | bytes) or not hasattr(label, "__len__") or np.shape(label) == ()  # type: ignore[call-overload]
 
 
 def _two_classes(column: Array, pos_label: object, *, greater: bool = False) -> tuple[list[Any], Any]:
@@ -174,7 +188,7 @@ def _two_classes(column: Array, pos_label: object, *, greater: bool = False) -> 
     classes = distinct(column, "y_true")
     if len(classes) > 2:
         raise DataError(
-            f"y_true has {len(classes)} classes, and this needs two: give scores of rows x classes, or y_true == label"
+            f"y_true has {len(classes)} classes, but two are needed: pass scores of rows x classes, or y_true == label"
         )
     return classes.tolist(), positive_label(classes, pos_label, greater=greater)
 
@@ -187,7 +201,7 @@ def as_flags(y_true: object, pos_label: object = None) -> Flags:
 
 
 class Binary(NamedTuple):
-    """Two classes and scores of the positive one: its flags, the scores, the labels that occur, the positive label."""
+    """Two classes and scores of the positive one: 0/1 flags of positives, scores, known labels, the positive label."""
 
     flags: Flags
     scores: Array
@@ -198,21 +212,21 @@ class Binary(NamedTuple):
 def binary(
     y_true: object, y_score: object, pos_label: object = None, name: str = "y_score", *, greater: bool = False
 ) -> Binary:
-    """Return the rows of two classes with the score of the positive class of each.
+    """Return the rows of two classes, with the score of the positive class of each row.
 
-    Two columns are those of the sorted classes, as `predict_proba` gives them. `greater`: see `positive_label`.
+    Two columns are scores of the sorted classes, as from `predict_proba`. `greater`: see `positive_label`.
     """
     column = as_column(y_true, "y_true")
     table = as_score_table(y_score, len(column), name)
     if table.shape[1] > 2:
         raise DataError(
-            f"{name} has {table.shape[1]} columns, and this needs the score of one class: give that column, and "
+            f"{name} has {table.shape[1]} columns, but the score of one class is needed: pass its column, and "
             "y_true == that class"
         )
     known, positive = _two_classes(column, pos_label, greater=greater)
-    place = 0 if table.shape[1] == 1 else _positive_column(known, positive, name)
+    index = 0 if table.shape[1] == 1 else _positive_column(known, positive, name)
     flags = np.asarray(column == positive).view(np.uint8)
-    return Binary(flags, np.ascontiguousarray(table[:, place]), known, positive)
+    return Binary(flags, np.ascontiguousarray(table[:, index]), known, positive)
 
 
 def _positive_column(known: list[Any], positive: Any, name: str) -> int:
@@ -220,7 +234,7 @@ def _positive_column(known: list[Any], positive: Any, name: str) -> int:
     if len(both) == 1:
         if positive == 1:
             return 1
-        raise DataError(f"{name} has two columns, but y_true has one class only: give the column of the positive class")
+        raise DataError(f"{name} has two columns, but y_true has one class only: pass the column of the positive class")
     return both.index(positive)
 
 
@@ -228,7 +242,7 @@ def as_scores(scores: object, rows: int, name: str = "y_score") -> Array:
     """Return one finite score per row, in float32 or float64."""
     table = as_score_table(scores, rows, name)
     if table.shape[1] != 1:
-        raise DataError(f"{name} has {table.shape[1]} columns: give the one of the positive class")
+        raise DataError(f"{name} has {table.shape[1]} columns: pass the one of the positive class")
     return np.ascontiguousarray(table[:, 0])
 
 
@@ -242,7 +256,7 @@ def as_score_table(scores: object, rows: int, name: str = "y_score") -> Array:
     if table.dtype.kind == "O":
         try:
             table = table.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise DataError(f"{name} holds objects: it must hold numbers") from None
     if table.dtype.kind not in "iubf":
         raise DataError(f"{name} has type {table.dtype}: it must hold numbers")
@@ -261,23 +275,36 @@ def as_score_table(scores: object, rows: int, name: str = "y_score") -> Array:
 
 
 def as_probabilities(y_proba: object, rows: int, name: str = "y_proba") -> Floats:
-    """Return rows x 1 or rows x classes of numbers from 0 to 1 in float64."""
+    """Return rows x 1 or rows x classes of values from 0 to 1 in float64."""
     table = as_score_table(y_proba, rows, name).astype(np.float64, copy=False)
     bad = (table < 0) | (table > 1)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise DataError(f"{name} contains {table[row, column]:g} in row {row}: probabilities are from 0 to 1")
+        raise DataError(f"{name} contains {table[row, column]:g} in row {row}: probabilities must be from 0 to 1")
     return table
 
 
+def row_count(table: object, name: str) -> int:
+    """Return how many rows a table has."""
+    try:
+        shape: tuple[int, ...] = np.shape(table)  # type: ignore[call-overload]
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: its rows have different lengths") from error
+    if not shape:
+        raise DataError(f"{name} must have one score per row, or one per row and class, got {table!r}")
+    return shape[0]
+
+
 def dense(y: object) -> Any:
-    """Return y, a sparse matrix as a dense one."""
+    """Return y, dense if it is a sparse matrix."""
     return as_dense(y)
 
 
 def is_indicator(y_true: object) -> bool:
-    """Whether rows may have several labels: a table of 0 and 1 with one column per label."""
-    shape: tuple[int, ...] = getattr(y_true, "shape", ())
+    """Return whether rows may have several labels: a table of 0 and 1 with one column per label."""
+    shape = getattr(y_true, "shape", ())
+    if not isinstance(shape, tuple):
+        return False
     if isinstance(y_true, list | tuple) and y_true and isinstance(y_true[0], list | tuple | np.ndarray):
         shape = (len(y_true), len(y_true[0]))
     return len(shape) == 2 and shape[1] > 1
@@ -286,7 +313,11 @@ def is_indicator(y_true: object) -> bool:
 def as_indicator(y: object, name: str, like: tuple[int, ...] | None = None) -> Flags:
     """Return rows x labels of 0 and 1."""
     check_unmasked(y, name)
-    table: Array = np.asarray(dense(y))
+    y = dense(y)
+    try:
+        table: Array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: its rows have different lengths") from error
     if table.ndim != 2 or (like is not None and table.shape != like):
         wanted = "rows x labels" if like is None else f"the shape of y_true, {like}"
         raise DataError(f"{name} must have {wanted}, got shape {table.shape}")
@@ -302,10 +333,13 @@ def as_indicator(y: object, name: str, like: tuple[int, ...] | None = None) -> F
 
 
 def row_weights(sample_weight: object, rows: int, *, all_zero: bool = False) -> Floats | None:
-    """Return one finite weight of at least 0 per row, not all of them 0 unless that is allowed, as in a chunk."""
+    """Return one finite weight of at least 0 per row, not all 0 unless `all_zero` allows it, as in a chunk."""
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight)
+    try:
+        given = np.asarray(sample_weight)
+    except ValueError as error:
+        raise DataError("sample_weight is not an array: its rows have different lengths") from error
     if given.ndim and len(given) != rows:
         raise DataError(f"sample_weight has {len(given)} rows, but y_true has {rows}")
     if all_zero and given.dtype.kind in "iubf" and not given.any():
@@ -318,6 +352,6 @@ def check_zero_division(zero_division: object) -> ZeroDivision:
     if isinstance(zero_division, str):
         if zero_division in ("warn", "raise"):
             return zero_division  # type: ignore[return-value]
-    elif isinstance(zero_division, int | float) and (zero_division in (0, 1) or np.isnan(zero_division)):
+    elif isinstance(zero_division, int | float) and (zero_division in (0, 1) or zero_division != zero_division):
         return float(zero_division)
     raise ConfigError(f"zero_division must be 0, 1, NaN, 'warn' or 'raise', got {zero_division!r}")

@@ -1,16 +1,16 @@
-"""Metrics of a confusion matrix, prepared for intervals and comparisons."""
+"""Measures of predicted labels, from their confusion matrix."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linnet._cached import cached_property
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError
 from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.formulas import Counts, LabelFormula
-from linnet.evaluate.inputs import Floats, as_column, codes_of, place_of, positive_label
+from linnet.evaluate.inputs import Floats, as_column, codes_of, index_of, positive_label
 from linnet.evaluate.measures import Limits, MeanMeasure, Measure, normal_quantile, on_logit_scale, wilson
 from linnet.evaluate.metric import Given
 from linnet.evaluate.thresholds import as_costs
@@ -23,11 +23,11 @@ class LabelMeasure(Measure):
     formula: LabelFormula
     cells: Array  # actual * classes + predicted of each row
     classes: int
-    scored: Array  # places of the classes that it is of
+    scored: Array  # indices of the classes that count
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.cells)
 
     def _table(self, times: Floats | None) -> Floats:
@@ -39,12 +39,12 @@ class LabelMeasure(Measure):
         """The confusion matrix."""
         return self._table(None)
 
-    def of(self, times: Floats | None) -> float:
-        """Count and compute."""
+    def value(self, times: Floats | None) -> float:
+        """Return the formula's value for the confusion matrix."""
         return self._value(self.table if times is None else self._table(times))
 
-    def draw(self, generator: np.random.Generator) -> float:
-        """Draw cells, not rows: that has the same distribution, and needs no pass over the rows."""
+    def draw_value(self, generator: np.random.Generator) -> float:
+        """Draw cells instead of rows: the distribution is the same, and no pass over the rows is needed."""
         total = self.table.sum()
         drawn = generator.multinomial(round(total), (self.table / total).ravel())
         return self._value(drawn.reshape(self.table.shape).astype(np.float64))
@@ -53,18 +53,18 @@ class LabelMeasure(Measure):
         return float(self.formula.value(_counts(*_margins(table)), self.scored))
 
     def limits(self, level: float) -> Limits:
-        """Wilson for proportions; else the delta method on the cells, on the logit scale.
+        """Return Wilson's limits for proportions, else those of the delta method on the cells, on the logit scale.
 
-        The variance is that of multinomial cells, to which two rows are added, spread evenly: else a cell that happens
-        to be empty would pass for impossible, and a perfect model for one beyond doubt.
+        The variance is that of multinomial cells, with two rows added, spread evenly: otherwise an empty cell would
+        count as impossible, and a perfect model as certain.
         """
         found = self.formula.share(_counts(*_margins(self.table)), self.scored)
         if found is not None:
             over, under = found
             return *wilson(over / under if under else float("nan"), under, level), "wilson"
-        value = self.of(None)
-        there = self.table.sum(axis=1, keepdims=True) > 0
-        smooth = self.table + 2 * there / (there.sum() * self.classes)
+        value = self.value(None)
+        present = self.table.sum(axis=1, keepdims=True) > 0
+        smooth = self.table + 2 * present / (present.sum() * self.classes)
         low, span = self.formula.low, 1.0 - self.formula.low
         middle, deviation = (self._value(smooth) - low) / span, self._deviation(smooth) / span
         ends = on_logit_scale(middle, normal_quantile(level) * deviation) if 0 < middle < 1 else (middle, middle)
@@ -72,9 +72,10 @@ class LabelMeasure(Measure):
         return min(bottom, value), max(top, value), "delta"
 
     def _deviation(self, table: Floats) -> float:
-        """sqrt(Σ cells x slope²), for metrics know no scale: Σ cells x slope = 0. Slopes are taken by complex steps.
+        """Return sqrt(Σ cells x slope²), with slopes by complex steps.
 
-        The metric depends on a cell (i, j) by tp_i if i = j, predicted_j and actual_i.
+        Σ cells x slope = 0, because metrics do not depend on the scale of the table. A metric depends on a cell (i, j)
+        by tp_i if i = j, by predicted_j and by actual_i.
         """
         margins = np.array(_margins(table), complex)
         slopes = np.zeros(margins.shape)
@@ -101,11 +102,11 @@ def label_measure(formula: LabelFormula, given: Given) -> Measure:
     if formula.of_positive:
         label = positive_label(classes, given.pos_label)
         if label not in classes.tolist():
-            raise ConfigError(f"pos_label={label!r} is neither in y_true nor in y_pred")
-        scored = [place_of(label, classes, "pos_label")]
+            raise ConfigError(f"pos_label={label!r} occurs neither in y_true nor in y_pred")
+        scored = [index_of(label, classes, "pos_label")]
     else:
         averaged = confusion.scores(labels=given.labels, negative_class=given.negative_class, zero_division=0.0)
-        scored = [place_of(label, classes, "labels") for label in averaged.classes.tolist()]
+        scored = [index_of(label, classes, "labels") for label in averaged.classes.tolist()]
     return LabelMeasure(given.weights, formula, cells, len(classes), np.array(scored))
 
 
@@ -119,7 +120,7 @@ def cost_measure(given: Given) -> Measure:
 
 
 def _read(given: Given) -> tuple[Confusion, Array]:
-    """The confusion matrix of rows without weights, and each row's place in it, actual * classes + predicted."""
+    """Return the confusion matrix of rows without weights, and the cell of each row, actual * classes + predicted."""
     actual = as_column(given.y_true, "y_true")
     predicted = as_column(given.predictions, "y_pred", len(actual))
     confusion = Confusion.of(actual, predicted, labels=given.labels)

@@ -1,17 +1,17 @@
-"""A metric prepared for given rows: its value, its value on resampled rows, and its limits in closed form.
+"""Measures: metrics prepared for given rows, with their value, their value on resampled rows, and closed-form limits.
 
-This is what intervals and comparisons need of a metric, whatever kind it is.
+Intervals and comparisons work on measures, whatever the kind of metric.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from linnet._cached import cached_property
 from linnet.data.table import Array
 from linnet.errors import ConfigError, hearing
 from linnet.evaluate.inputs import Floats, as_column, as_probabilities, binary
@@ -23,43 +23,43 @@ Limits = tuple[float, float, str]  # of an interval, and the name of the method
 
 @dataclass
 class Measure(ABC):
-    """A metric of given rows; a row of weight w counts as w rows."""
+    """A metric prepared for given rows; a row of weight w counts as w rows."""
 
     weights: Floats | None
 
     @property
     @abstractmethod
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
 
     @abstractmethod
-    def of(self, times: Floats | None) -> float:
-        """Return its value where row i is there times[i] times (None: as often as its weight); NaN if 0 / 0."""
+    def value(self, times: Floats | None) -> float:
+        """Return the metric where row i occurs times[i] times (None: as often as its weight); NaN for 0 / 0."""
 
     def limits(self, level: float) -> Limits:
         """Return the limits of a confidence interval in closed form, and the name of the method."""
-        raise ConfigError("a function has no interval in closed form: use method='bootstrap'")
+        raise ConfigError("method='analytic' is not available for a function: use method='bootstrap'")
 
-    def drawn(self, generator: np.random.Generator) -> Floats:
-        """Return how often each row is drawn, if as many rows as there are are drawn with replacement."""
+    def draw_counts(self, generator: np.random.Generator) -> Floats:
+        """Return how often each row occurs in a sample of the same size drawn with replacement."""
         if self.weights is None:
             return np.bincount(generator.integers(0, self.rows, self.rows), minlength=self.rows).astype(np.float64)
         total = self.weights.sum()
         return generator.multinomial(round(total), self.weights / total).astype(np.float64)
 
-    def draw(self, generator: np.random.Generator) -> float:
-        """Return its value on rows drawn with replacement."""
-        with hearing(), np.errstate(all="ignore"):  # a draw may lack a class, and is then NaN
-            return self.of(self.drawn(generator))
+    def draw_value(self, generator: np.random.Generator) -> float:
+        """Return the metric of rows drawn with replacement."""
+        with hearing(), np.errstate(all="ignore"):  # the value of a sample that lacks a class is NaN
+            return self.value(self.draw_counts(generator))
 
     @cached_property
     def w(self) -> Floats:
-        """The weights, 1 each if there are none."""
+        """The weights, all 1 if there are none."""
         return np.ones(self.rows) if self.weights is None else self.weights
 
 
 def normal_quantile(level: float) -> float:
-    """Return z such that a standard normal number is within +-z with that probability."""
+    """Return z such that a standard normal variable lies within ±z with probability `level`."""
     return float(stats.norm.ppf((1 + level) / 2))
 
 
@@ -74,7 +74,7 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 
 def on_logit_scale(value: float, half: float) -> tuple[float, float]:
-    """Return value +- half, in (0, 1), taken on the logit scale, where the distribution of a rate is less skew."""
+    """Return value ± half, in (0, 1), computed on the logit scale, where the distribution of a rate is less skewed."""
     logit, half = np.log(value / (1 - value)), half / (value * (1 - value))
     low, high = (float(1 / (1 + np.exp(-np.clip(at, -700, 700)))) for at in (logit - half, logit + half))
     return low, high
@@ -85,23 +85,23 @@ class MeanMeasure(Measure):
     """A mean over rows: log loss, Brier score, cost."""
 
     losses: Floats
-    least: float = 0.0
+    lowest: float = 0.0  # value that the mean can have
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.losses)
 
-    def of(self, times: Floats | None) -> float:
-        """Average."""
+    def value(self, times: Floats | None) -> float:
+        """Return the weighted mean."""
         return float(np.average(self.losses, weights=self.weights if times is None else times))
 
     def limits(self, level: float) -> Limits:
-        """Mean +- z standard deviations / sqrt(n)."""
-        value, n = self.of(None), float(self.w.sum())
+        """Return mean ± z standard deviations / sqrt(n)."""
+        value, n = self.value(None), float(self.w.sum())
         variance = float(np.average((self.losses - value) ** 2, weights=self.w)) / max(n - 1, 1)
         half = normal_quantile(level) * np.sqrt(variance)
-        return max(self.least, value - half), value + half, "normal"
+        return max(self.lowest, value - half), value + half, "normal"
 
 
 @dataclass
@@ -114,16 +114,16 @@ class CalibrationMeasure(Measure):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.p)
 
-    def of(self, times: Floats | None) -> float:
-        """Sum up by bin."""
+    def value(self, times: Floats | None) -> float:
+        """Return the error summed over bins."""
         w = self.weights if times is None else times
         return calibration_of(bin_sums(self.p, self.flags, w, self.edges), self.edges).ece
 
     def limits(self, level: float) -> Limits:
-        """Normal, with the sign of each bin's gap held fixed; too short where the error is near 0."""
+        """Return normal limits with the sign of each bin's error held fixed; too narrow where the error is near 0."""
         sums = bin_sums(self.p, self.flags, self.weights, self.edges)
         sign = np.sign(sums[2] - sums[1])[np.searchsorted(self.edges[1:-1], self.p)]
         return MeanMeasure(self.weights, sign * (self.flags - self.p)).limits(level)
@@ -139,11 +139,11 @@ class FunctionMeasure(Measure):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.actual)
 
-    def of(self, times: Floats | None) -> float:
-        """Call it with rows repeated."""
+    def value(self, times: Floats | None) -> float:
+        """Call the function with rows repeated."""
         if times is None:
             return float(self.function(self.actual, self.predicted))
         index = np.repeat(np.arange(self.rows), times.astype(np.intp))
@@ -157,9 +157,10 @@ def log_loss_measure(given: Given) -> Measure:
 
 
 def brier_measure(given: Given) -> Measure:
-    """Prepare the Brier score of probabilities; two columns have the score of one."""
-    rows = row_losses(given.y_true, given.predictions, "brier", labels=given.labels, pos_label=given.pos_label)
-    losses, columns = rows
+    """Prepare the Brier score of probabilities; two columns have the same score as one."""
+    losses, columns = row_losses(
+        given.y_true, given.predictions, "brier", labels=given.labels, pos_label=given.pos_label
+    )
     return MeanMeasure(given.weights, losses / 2 if columns == 2 else losses)
 
 

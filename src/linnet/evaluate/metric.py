@@ -1,6 +1,6 @@
-"""What a metric is: its value on rows, its direction, what it needs, and how far it can be trusted.
+"""The class of metrics: value, direction, what is compared with the targets, and intervals.
 
-`linnet.evaluate.metrics` has them all, by name. Training, tables, intervals, comparisons, thresholds and reports look
+`linnet.evaluate.metrics` has all metrics by name. Training, tables, intervals, comparisons, thresholds and reports look
 them up there.
 """
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from linnet.evaluate.measures import Measure
     from linnet.evaluate.thresholds import ThresholdObjective
 
-_DRAWS, _FEW_DRAWS = 1000, 200  # of the bootstrap
-_MANY_ROWS = 20_000  # from which on the bootstrap draws less often
+_RESAMPLES, _RESAMPLES_OF_MANY_ROWS = 1000, 200  # of the bootstrap
+_MANY_ROWS = 20_000  # from which on fewer bootstrap samples are drawn
 
 
 class Needs(Enum):
-    """What is compared with the targets."""
+    """The kind of predictions that a metric compares with the targets."""
 
     LABELS = auto()  # predicted classes
     PROBABILITIES = auto()  # of each class, or scores
@@ -50,18 +50,19 @@ class Compared:
 
     y: Array  # labels, rows x labels of 0 and 1, or numbers: one per row, or rows x outputs
     predicted: Array  # likewise
-    proba: Array | None = None  # rows x classes, or of the positive class, if there are any
+    proba: Array | None = None  # rows x classes, or of the positive class; None if the model has no probabilities
     classes: Array | None = None  # the second of two is the positive one
-    weights: Array | None = None  # 1 each if there are none
-    surprise: Array | None = None  # of counts: -log of the predicted probability of the actual one
+    weights: Array | None = None  # None: 1 each
+    surprise: Array | None = None  # of counts: -log of the predicted probability of the actual count
 
     @classmethod
     def of_means(
         cls, mean: Array, rows: Rows, head: Head, needs: Needs = Needs.NUMBERS, labels: bool = False
     ) -> "Compared":
-        """The targets of rows and the means (rows x outputs) that a network with this head predicts for them.
+        """Pair the targets of rows with the means (rows x outputs) that a network with this head predicts.
 
-        One output is that of the second of two classes; several are classes, or `labels` of their own.
+        One output is the mean of the second of two classes; several outputs are classes, or with `labels` separate
+        labels.
         """
         outputs = mean.shape[1]
         if needs is Needs.NUMBERS:
@@ -69,7 +70,7 @@ class Compared:
         if outputs > 1 and not labels:
             y, predicted = true_labels(rows), mean.argmax(axis=1)
         else:
-            y, predicted = ((_values(mean, rows) > 0.5).astype(np.intp), (mean > head.cut).astype(np.intp))
+            y, predicted = ((_values(mean, rows) > 0.5).astype(np.intp), (mean > head.threshold).astype(np.intp))
         if outputs == 1:
             y, predicted, mean = y[:, 0], predicted[:, 0], mean[:, 0]
         proba = mean.astype(np.float64) if needs is Needs.PROBABILITIES else None
@@ -77,22 +78,22 @@ class Compared:
 
     @property
     def two(self) -> bool:
-        """Whether there are two classes, of which one is positive."""
+        """Whether there are two classes, one of them positive."""
         return self.classes is not None and len(self.classes) == 2
 
     def positive(self, labels: Array) -> Array:
-        """Which labels are the positive class of two."""
+        """Return, for each label, whether it is the positive one of two classes."""
         assert self.classes is not None
         return np.asarray(labels == self.classes[1])
 
     @property
     def positive_proba(self) -> Array:
-        """The probability of the positive class of two."""
+        """The probability of the positive class."""
         assert self.proba is not None
         return self.proba if self.proba.ndim == 1 else self.proba[:, 1]
 
     def mean(self, of_rows: Array) -> float:
-        """The mean over rows, and over the outputs of each, by the weights of rows; NaN where none has any."""
+        """Return the weighted mean over rows, and over the outputs of each row; NaN if all weights are 0."""
         if of_rows.ndim > 1:
             of_rows = of_rows.mean(axis=1)
         if self.weights is None:
@@ -103,7 +104,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Given:
-    """What `linnet.evaluate.interval` is given, besides the metric."""
+    """The arguments of `linnet.evaluate.interval`, without the metric."""
 
     y_true: Any
     predictions: Any
@@ -123,63 +124,101 @@ Prepare = Callable[[Given], "Measure"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of predictions: its value, its direction, what it needs, how it is resampled, and its words."""
+    """A metric of predictions, as `metric_named` returns it.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    greater_is_better : bool
+        Its direction.
+    needs : Needs
+        Whether it compares labels, probabilities or predicted values with the targets.
+    title, meaning : str
+        What reports call it, and how they explain it.
+    accumulator : str
+        The class of `linnet.evaluate` that computes it over chunks; "" if there is none.
+    """
 
     name: str
-    compute: Callable[[Compared], Any] | None = None  # its value; None: that of `prepare`
+    compute: Callable[[Compared], Any] | None = None  # returns the value; None: `prepare` has it
     greater_is_better: bool = True
     needs: Needs = Needs.LABELS
-    # the metric of given rows, to be resampled and with limits in closed form; None: it is resampled as a function
+    # builds the measure of given rows, to be resampled and with limits in closed form; None: resampled as a function
     prepare: "Prepare | None" = None
-    prepare_mean: "Prepare | None" = None  # likewise of a metric of one class: its mean over several
-    of_distribution: bool = False  # it is the mean surprise, of any predicted distribution
-    of_positive: bool = False  # of two classes it is that of the positive one alone
-    averaged: bool = False  # of several classes or labels it is the mean over them ("macro")
-    reported: Reported = Reported.NEVER  # the first metric that a kind of targets is reported with chooses models
-    headline: Reported = Reported.NEVER  # the kinds of targets whose reports have it at the top
-    title: str = ""  # what people call it, if it is not its name
-    is_proper_name: bool = False  # whether that keeps its capital inside a sentence
-    meaning: str = ""  # in a few words
+    prepare_mean: "Prepare | None" = None  # for a metric of one class: the measure of its mean over several classes
+    of_distribution: bool = False  # whether it is the mean surprise, which any predicted distribution has
+    of_positive: bool = False  # whether, of two classes, only the positive one is measured
+    averaged: bool = False  # whether, of several classes or labels, it is the mean over them ("macro")
+    reported: Reported = Reported.NEVER  # models are chosen by the first metric reported for their kind of targets
+    headline: Reported = Reported.NEVER  # the kinds of targets whose reports show it at the top
+    title: str = ""  # if the name cannot be shown as it is
+    is_proper_name: bool = False  # whether the title keeps its capital inside a sentence
+    meaning: str = ""  # one phrase for the report
     share: bool = False  # whether it is between 0 and 1, with 1 the best
-    # of thresholds tuned for it, by the share of positive rows
+    # the objective of thresholds tuned for it, from the share of positive rows
     objective: "Callable[[float], ThresholdObjective] | None" = None
-    accumulator: str = ""  # the class of `linnet.evaluate` that has it of data in chunks
+    accumulator: str = ""  # the class of `linnet.evaluate` that computes it over chunks
     complete: bool = True  # whether its name is enough: the mean cost also needs costs
-    any_head: bool = False  # whether means of any head are taken for classes, as in Keras
-    labels: bool | None = None  # whether a network's outputs are labels, or classes; None: as the head has it
+    any_head: bool = False  # whether means of any head are treated as classes, as in Keras
+    labels: bool | None = None  # whether a network's outputs are labels, or classes; None: as the head defines
 
     def __call__(self, rows: Compared) -> float:
-        """The metric of rows; infinite or NaN where squares of their numbers are."""
+        """Return the value for rows; infinite or NaN where squares overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.compute is not None:
                 return float(self.compute(rows))
-            return self.measure(rows).of(None)
+            return self.measure(rows).value(None)
 
     def has(self, rows: Compared) -> bool:
-        """Whether the predictions of rows are what it needs."""
-        of_counts = self.of_distribution and rows.surprise is not None
-        return of_counts or self.needs is not Needs.PROBABILITIES or rows.proba is not None
+        """Return whether these predictions are of the kind that the metric needs.
+
+        Parameters
+        ----------
+        rows : Compared
+            Targets and predictions.
+        """
+        has_surprise = self.of_distribution and rows.surprise is not None
+        return has_surprise or self.needs is not Needs.PROBABILITIES or rows.proba is not None
 
     def better(self, one: float, other: float) -> bool:
-        """Whether one value is better than another; what is no number is worst."""
+        """Return whether one value is better than another; NaN and infinity are worst.
+
+        Parameters
+        ----------
+        one, other : float
+            Values of the metric.
+        """
         return self.rank(one) > self.rank(other)
 
     def rank(self, value: float) -> float:
-        """The value, or its negative where less is better: the greater, the better."""
+        """Return a number that is the greater the better a value is: the value, or its negative where less is better.
+
+        Parameters
+        ----------
+        value : float
+            A value of the metric.
+        """
         return (value if self.greater_is_better else -value) if np.isfinite(value) else -np.inf
 
     def in_words(self) -> str:
-        """What people call it."""
+        """Return the metric's title, such as "ROC AUC" or "Balanced accuracy"."""
         return self.title or self.name.replace("_", " ").capitalize()
 
     def in_text(self) -> str:
-        """What people call it inside a sentence."""
+        """Return the metric's title as it is written inside a sentence."""
         words = self.in_words()
-        lower = words[1:2].islower() and not self.is_proper_name  # ROC AUC and R² keep their capitals
+        lower = words[1:2].islower() and not self.is_proper_name  # unlike ROC AUC and R²
         return words[0].lower() + words[1:] if lower else words
 
     def measure(self, rows: Compared) -> "Measure":
-        """The metric prepared for rows: its value on resampled rows, and its limits in closed form."""
+        """Prepare the metric for rows: its value on resampled rows, and its limits in closed form.
+
+        Parameters
+        ----------
+        rows : Compared
+            Targets and predictions.
+        """
         from linnet.evaluate.intervals import measure
         from linnet.evaluate.measures import MeanMeasure
 
@@ -190,15 +229,23 @@ class Metric:
             given = rows.positive_proba if self.needs is Needs.PROBABILITIES else rows.positive(rows.predicted)
             return measure(self, rows.positive(rows.y), given, pos_label=True, **how)
         if self.needs is Needs.PROBABILITIES:
-            return measure(self, rows.y, rows.proba, labels=rows.classes, **how)
+            return measure(self, rows.y, np.asarray(rows.proba), labels=rows.classes, **how)
         if not self.of_positive:
             return measure(self, rows.y, rows.predicted, **how)
         if self.prepare_mean is None:
-            raise ConfigError(f"the metric {self.name} is of one class of two, and there are more: choose 'f1'")
+            raise ConfigError(f"the metric {self.name} needs two classes, and there are more: choose 'f1'")
         return measure(replace(self, prepare=self.prepare_mean), rows.y, rows.predicted, **how)
 
     def interval(self, rows: Compared, level: float) -> "Interval":
-        """The metric with a confidence interval, whose limits are NaN where none can be computed."""
+        """Return the metric with a confidence interval; the limits are NaN where none can be computed.
+
+        Parameters
+        ----------
+        rows : Compared
+            Targets and predictions.
+        level : float
+            The confidence level.
+        """
         from linnet.evaluate.intervals import Interval
 
         try:
@@ -215,14 +262,19 @@ class Metric:
             return self(Compared(y, given[:, 0], weights=None if rows.weights is None else given[:, 1]))
 
         given = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
-        draws = _DRAWS if len(rows.y) < _MANY_ROWS else _FEW_DRAWS
+        draws = _RESAMPLES if len(rows.y) < _MANY_ROWS else _RESAMPLES_OF_MANY_ROWS
         found = interval(of_drawn, rows.y, given, method="bootstrap", n_resamples=draws, level=level)
         return found.low, found.high, found.method
 
     def of_chunks(self, chunks: Iterable[tuple[Any, ...]], **how: Any) -> float:
-        """The metric of data in chunks of (y_true, predictions) or (y_true, predictions, sample_weight).
+        """Return the metric of data in chunks.
 
-        `how`: for its accumulator, such as the labels of all classes.
+        Parameters
+        ----------
+        chunks : iterable of tuples
+            (y_true, predictions) or (y_true, predictions, sample_weight).
+        **how
+            Arguments of the accumulator, such as the labels of all classes.
         """
         from linnet import evaluate
 
@@ -234,8 +286,18 @@ class Metric:
         return float(getattr(found.result() if hasattr(found, "result") else found, self.name))
 
     def bound(self, name: str, head: Head, outputs: int) -> "NamedMetric":
-        """The metric as training computes it, under the name that was given for it."""
-        # a perceptron's scores, no probabilities, are of classes to metrics that take any head, else of labels
+        """Return the metric as training computes it.
+
+        Parameters
+        ----------
+        name : str
+            The name under which it is recorded.
+        head : Head
+            The head of the network.
+        outputs : int
+            The number of outputs.
+        """
+        # a perceptron's scores are not probabilities: classes to metrics that accept any head, labels to the others
         independent = not head.coupled and (head.has_probabilities or not self.any_head)
         labels = independent if self.labels is None else self.labels
         if self.needs is not Needs.NUMBERS:
@@ -251,20 +313,20 @@ class Metric:
             raise ConfigError(f"{name} needs one output per class: for a single output use 'binary_accuracy'")
         if not (head.classifies or self.any_head):
             raise ConfigError(
-                f"the metric {name} is for classes, and this model predicts numbers: choose 'rmse' or 'r2'"
+                f"the metric {name} is for classes, but this model predicts values: choose 'rmse' or 'r2'"
             )
         if not head.has_probabilities and self.needs is Needs.PROBABILITIES:
             raise ConfigError(f"the metric {name} needs probabilities, which a perceptron does not have: choose 'f1'")
         if not self.averaged and outputs > 1 and labels:
             raise ConfigError(
-                f"the metric {name} needs one class per row, not {outputs} yes/no labels: choose 'f1' or 'loss'"
+                f"the metric {name} needs one class per row, not {outputs} binary labels: choose 'f1' or 'loss'"
             )
         if not self.averaged and outputs > 1 and self.of_positive:
-            raise ConfigError(f"the metric {name} is of one class of two, and there are {outputs}: choose 'f1'")
+            raise ConfigError(f"the metric {name} needs two classes, and there are {outputs}: choose 'f1'")
 
 
 def true_labels(rows: Rows) -> NDArray[np.intp]:
-    """The class of each row: its label, or the largest of its target values."""
+    """Return the class of each row: its label, or the largest of its target values."""
     if rows.labels is not None:
         return rows.labels.astype(np.intp)
     assert rows.values is not None
@@ -272,7 +334,7 @@ def true_labels(rows: Rows) -> NDArray[np.intp]:
 
 
 def _values(mean: Array, rows: Rows) -> Array:
-    """Targets as rows x outputs."""
+    """Return targets as rows x outputs."""
     if rows.values is not None:
         return rows.values
     assert rows.labels is not None
@@ -282,7 +344,19 @@ def _values(mean: Array, rows: Rows) -> Array:
 
 @dataclass(frozen=True)
 class NamedMetric:
-    """A metric of a training, with its name and direction; `compute` takes the means (rows x outputs) and the rows."""
+    """A metric computed in training, with its name and direction.
+
+    Parameters
+    ----------
+    name : str
+        The name under which it is recorded.
+    compute : function of (mean, rows)
+        Returns the value, from the predicted means (rows x outputs) and the rows.
+    greater_is_better : bool, default=True
+        The direction.
+    guessed : bool, default=False
+        Whether the direction is a guess: a warning is issued if it decides when training ends.
+    """
 
     name: str
     compute: Callable[[Array, Rows], float]
@@ -290,14 +364,14 @@ class NamedMetric:
     guessed: bool = False  # whether the direction is a guess
 
     def __call__(self, mean: Array, rows: Rows) -> float:
-        """Its value."""
+        """Return the value."""
         return self.compute(mean, rows)
 
     def watched(self) -> "NamedMetric":
-        """The metric, which now decides when training ends: a warning if its direction is a guess."""
+        """Return the metric itself, now used to decide when training ends; a guessed direction gets a warning."""
         if self.guessed:
             warn(
-                f"the metric {self.name} is taken to be better the greater it is; if it is not, give "
+                f"a greater {self.name} is assumed to be better; if it is not, pass "
                 f"NamedMetric({self.name!r}, lambda mean, rows: ..., greater_is_better=False), or a function whose "
                 "name ends in error or loss",
                 UserWarning,

@@ -1,11 +1,11 @@
-"""The metrics by name. A new one is an entry here: training, tables, intervals and reports find it by its name.
+"""All metrics by name. A new metric is an entry here: training, tables, intervals and reports look metrics up by name.
 
-Where both kinds of classes can be meant, a metric of one class is that of the positive one of two, and of several the
-mean over classes. Metrics of numbers are means over rows and outputs.
+A metric of one class is that of the positive one of two classes, and with several the mean over classes. Metrics of
+regression are means over rows and outputs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,17 @@ if TYPE_CHECKING:
 
 METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, str] = {}
-_LEAST_MEAN = 1e-12
+_MIN_MEAN = 1e-12  # of a count: the deviance of a predicted mean of 0 is infinite
 
 
 def metric_named(name: str) -> Metric:
-    """The metric of a name, such as f2 or f0.5 for any F-beta."""
+    """Return a metric by name.
+
+    Parameters
+    ----------
+    name : str
+        Such as "accuracy", "roc_auc" or "rmse"; "f2" and "f0.5" are F-beta with any beta.
+    """
     if not isinstance(name, str):
         raise unknown_name("metric", name, (*METRICS, *ALIASES))
     found = METRICS.get(ALIASES.get(name, name))
@@ -56,7 +62,7 @@ def _add(
     ALIASES.update(dict.fromkeys(aliases, name))
 
 
-# ---- how they are prepared for rows; that takes scipy.stats, which is loaded then ----
+# ---- preparation for rows, which loads scipy.stats ----
 
 
 def _of_labels(formula: LabelFormula) -> Prepare:
@@ -69,7 +75,7 @@ def _of_labels(formula: LabelFormula) -> Prepare:
 
 
 def _of_given_beta(kind: type[LabelFormula]) -> Prepare:
-    """F-beta of the beta that is given with the rows."""
+    """Return the preparation of F-beta with the beta passed to `interval`."""
 
     def prepare(given: Given) -> "Measure":
         return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(given.beta))))(given)
@@ -84,7 +90,7 @@ def _of_costs(given: Given) -> "Measure":
 
 
 def _of_scores(kind: str) -> Prepare:
-    """An area, by the name of its class."""
+    """Return the preparation of an area, by the name of its class."""
 
     def prepare(given: Given) -> "Measure":
         from linnet.evaluate import area_measures
@@ -95,7 +101,7 @@ def _of_scores(kind: str) -> Prepare:
 
 
 def _of_losses(kind: str) -> Prepare:
-    """A loss of probabilities, by the name of the function that prepares it."""
+    """Return the preparation of a loss of probabilities, by the name of the function that does it."""
 
     def prepare(given: Given) -> "Measure":
         from linnet.evaluate import measures
@@ -110,7 +116,7 @@ def _of_losses(kind: str) -> Prepare:
 
 
 def _by(score: str, **how: Any) -> Callable[[Compared], Any]:
-    """A function of `linnet.evaluate` of labels."""
+    """Return the metric computed by a function of `linnet.evaluate` of labels."""
 
     def compute(rows: Compared) -> Any:
         from linnet import evaluate
@@ -121,18 +127,18 @@ def _by(score: str, **how: Any) -> Callable[[Compared], Any]:
 
 
 def _accuracy(rows: Compared) -> Any:
-    if rows.y.dtype.kind == "i":  # numbers of classes, after every epoch: a confusion matrix would be a detour
+    if rows.y.dtype.kind == "i":  # class numbers, after every epoch: a confusion matrix would be a detour
         return rows.mean(rows.y == rows.predicted)
     return _by("accuracy_score")(rows)
 
 
 def _macro_f1(rows: Compared) -> Any:
-    """A class, or a label, neither present nor predicted counts as 0."""
+    """Return macro F1; a class (or label) neither present nor predicted counts as 0."""
     return _by("f1_score", average="macro", labels=rows.classes, zero_division=0)(rows)
 
 
 def _of_class(score: str, **how: Any) -> Callable[[Compared], Any]:
-    """Of the positive class of two, or the mean over classes or labels."""
+    """Return the metric of the positive class of two, or its mean over classes or labels."""
 
     def compute(rows: Compared) -> Any:
         if not rows.two:
@@ -180,7 +186,7 @@ def _fewest_errors(share: float) -> "ThresholdObjective":
 
 
 def _highest_balanced(share: float) -> "ThresholdObjective":
-    """1 - balanced accuracy is ½ (FN / P + FP / N)."""
+    """Return the objective of balanced accuracy: 1 - balanced accuracy is ½ (FN / P + FP / N)."""
     from linnet.evaluate.thresholds import Cost
 
     return Cost([[0, share], [1 - share, 0]])
@@ -268,7 +274,7 @@ _add(
     prepare=_of_labels(OfPositive(formulas.precision, proportion=True)),
     prepare_mean=_of_labels(Macro(formulas.precision)),
     reported=_TWO,
-    meaning="share of rows predicted as positive that are",
+    meaning="share of rows predicted as positive that are positive",
 )
 _add(
     _OF_CLASS,
@@ -340,41 +346,41 @@ _add(_LOSS, "ece", prepare=_of_losses("calibration_measure"), of_positive=True)
 _add(_OF_ALL, "mean_cost", prepare=_of_costs, greater_is_better=False, share=False, complete=False)
 
 
-# ---- numbers ----
+# ---- regression ----
 
 
 def poisson_deviance(rows: Compared) -> float:
-    """The mean of 2 (y log(y / mean) - y + mean); a model may predict means that are not above 0."""
+    """Return the mean of 2 (y log(y / mean) - y + mean); predicted means of 0 or less count as 1e-12."""
     count = len(rows.y)
     w = np.ones(count) if rows.weights is None else rows.weights
-    z = np.log(np.maximum(rows.predicted, _LEAST_MEAN))
+    z = np.log(np.maximum(rows.predicted, _MIN_MEAN))
     return Poisson().deviance(z.reshape(count, -1), rows.y.reshape(count, -1), w) / float(w.sum())
 
 
 def mean_squared_error(rows: Compared) -> float:
-    """Mean over rows and outputs of (mean - t)²."""
+    """Return the mean over rows and outputs of (mean - t)²."""
     return rows.mean(np.square(rows.predicted - rows.y, dtype=np.float64))
 
 
 def root_mean_squared_error(rows: Compared) -> float:
-    """The root of the mean squared error."""
+    """Return the root of the mean squared error."""
     return float(np.sqrt(mean_squared_error(rows)))
 
 
 def mean_absolute_error(rows: Compared) -> float:
-    """Mean over rows and outputs of |mean - t|."""
+    """Return the mean over rows and outputs of |mean - t|."""
     return rows.mean(np.abs(rows.predicted - rows.y, dtype=np.float64))
 
 
 def r2(rows: Compared) -> float:
-    """1 - squared error / squared error of the weighted mean, averaged over outputs; 0 for a constant target."""
+    """Return 1 - squared error / squared error of the weighted mean, averaged over outputs; 0 for a constant target."""
     t, mean = (values.reshape(len(rows.y), -1) for values in (rows.y.astype(np.float64), rows.predicted))
     weights = np.ones(len(t)) if rows.weights is None else rows.weights.astype(np.float64)
     if not weights.any():
         return float("nan")
-    left = np.average((t - mean) ** 2, axis=0, weights=weights)
-    whole = np.average((t - np.average(t, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
-    ratio = np.divide(left, whole, out=(left > 0).astype(np.float64), where=whole > 0)
+    residual = np.average((t - mean) ** 2, axis=0, weights=weights)
+    total = np.average((t - np.average(t, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    ratio = np.divide(residual, total, out=(residual > 0).astype(np.float64), where=total > 0)
     return float((1 - ratio).mean())
 
 
@@ -409,9 +415,9 @@ _add(
     _ERROR, "mse", mean_squared_error, reported=Reported.NEVER, headline=Reported.NEVER, aliases=["mean_squared_error"]
 )
 
-# ---- of a training ----
+# ---- metrics computed in training ----
 
-# How the names of functions end that are better the smaller, and the greater, they are.
+# Endings of the names of functions whose smaller values are better, and of those whose greater values are.
 _FALLING = ("error", "loss", "deviance", "mse", "mae", "mape", "smape", "rmse", "msle", "rmsle", "nll", "brier", "cost")
 _RISING = ("score", "accuracy", "acc", "auc", "r2", "f1", "precision", "recall", "gain", "profit", "correlation")
 
@@ -420,11 +426,11 @@ MetricLike = str | NamedMetric | Callable[[Any, Any], float]
 
 
 def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
-    """Look up a metric by name for a head, or wrap a function of (targets, means) that gives a number.
+    """Return a metric by name for a head, or wrap a function of (targets, means) that returns a number.
 
-    A function is taken to be better the greater it is, unless its name ends in error, loss, deviance or the like, as
-    scikit-learn's do; a name with neither ending gets a warning where it decides. `NamedMetric` states the direction.
-    Metrics by name take the weights of rows into account.
+    A greater value of a function is assumed to be better, unless its name ends in error, loss, deviance or the like, as
+    scikit-learn's names do; a name with neither ending gets a warning if it decides when training ends. `NamedMetric`
+    states the direction. Metrics by name use the weights of rows.
     """
     if isinstance(metric, NamedMetric):
         return metric
@@ -434,14 +440,14 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
     found = metric_named(metric)
     if not found.complete:
-        raise ConfigError(f"the metric {metric} needs more than its name: give a function of (targets, means)")
+        raise ConfigError(f"the metric {metric} needs more than its name: pass a function of (targets, means)")
     return found.bound(metric, head, outputs)
 
 
 def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
-    """A function of (targets, means) with the direction that its name implies."""
+    """Return a function of (targets, means) as a metric, with the direction that its name implies."""
     named: Any = function
-    while isinstance(named, partial):  # with some arguments filled in it is still the same metric
+    while isinstance(named, partial):  # named after its function
         named = named.func
     name = getattr(named, "__name__", type(named).__name__)
     falls = name.lower().endswith(_FALLING)
@@ -452,18 +458,18 @@ def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
             return float(function(rows.targets(), mean))
         except (TypeError, ValueError) as error:
             raise ConfigError(
-                f"the metric {name} cannot take the targets and the predicted means, probabilities for classes: "
-                f"{error}; metrics of predicted classes are given by name, such as 'accuracy' or 'f1'"
+                f"the metric {name} failed on the targets and predicted means (for classes: probabilities): "
+                f"{error}; name metrics of predicted classes, such as 'accuracy' or 'f1'"
             ) from error
 
     return NamedMetric(name, compute, not falls, guessed)
 
 
 def several_metrics(metrics: Any) -> list[Any]:
-    """Return a list of metrics, given one or several or none."""
+    """Return a list of metrics from one, several or None."""
     if metrics is None:
         return []
-    one = isinstance(metrics, str | NamedMetric) or callable(metrics) or not isinstance(metrics, Iterable)
+    one = isinstance(metrics, str | NamedMetric) or callable(metrics) or not np.iterable(metrics)
     return [metrics] if one else list(metrics)
 
 
@@ -472,11 +478,11 @@ def as_metrics(
     head: Head,
     outputs: int,
 ) -> list[NamedMetric]:
-    """Look up several; no two may have the same name, and none the name of the loss."""
+    """Return several metrics by name or function; their names must differ from each other and from "loss"."""
     several = several_metrics(metrics)
     chosen = [as_metric(metric, head, outputs) for metric in several]
     names = [metric.name for metric in chosen]
     for name in names:
         if name == "loss" or names.count(name) > 1:
-            raise ConfigError(f"a metric named {name!r} is there already: give each its own name with NamedMetric")
+            raise ConfigError(f"there is already a metric named {name!r}: give each its own name with NamedMetric")
     return chosen

@@ -1,13 +1,14 @@
-"""How good probabilities are: log loss, Brier score, calibration."""
+"""Quality of predicted probabilities: log loss, Brier score, calibration."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from linnet.checks import check_whole
+from linnet.checks import check_flag, check_name, check_whole, is_name
 from linnet.data.table import Array
-from linnet.errors import DataError, unknown_name
+from linnet.errors import DataError
 from linnet.evaluate.inputs import (
     Floats,
     all_classes,
@@ -23,10 +24,11 @@ from linnet.evaluate.inputs import (
 )
 
 STRATEGIES = ("uniform", "quantile")
+_MOST_BINS = 1_000_000
 
 
 def row_losses(
-    y_true: object, y_proba: object, loss: str, *, labels: object = None, pos_label: object = None
+    y_true: ArrayLike, y_proba: ArrayLike, loss: str, *, labels: ArrayLike | None = None, pos_label: object = None
 ) -> tuple[Floats, int]:
     """Return the loss ("log" or "brier") of each row, and the number of columns of probabilities.
 
@@ -46,7 +48,7 @@ def row_losses(
     off = np.abs(sums - 1) > 1e-5
     if off.any():
         row = int(off.argmax())
-        raise DataError(f"y_proba sums to {sums[row]:g} in row {row}: probabilities of a row sum to 1")
+        raise DataError(f"y_proba sums to {sums[row]:g} in row {row}: the probabilities of a row must sum to 1")
     codes = codes_of(column, classes, "y_true")
     of_true = table[np.arange(len(table)), codes]
     if loss == "brier":
@@ -55,10 +57,10 @@ def row_losses(
 
 
 def _positive(column: Array, labels: object, pos_label: object) -> Any:
-    """The label whose probability one column gives: the greater one of two, unless another is named."""
+    """Return the label whose probability a single column gives: the greater one of two, unless another is named."""
     known = all_classes([("y_true", column)], None if labels is None else sorted_labels(labels))
     if len(known) > 2:
-        raise DataError(f"y_proba has one column, but there are {len(known)} classes: give rows x classes")
+        raise DataError(f"y_proba has one column, but there are {len(known)} classes: pass rows x classes")
     if len(known) == 1 and pos_label is None and known.tolist()[0] not in (-1, 0, 1):
         raise DataError(f"y_true has one class only, {plain(known[0])!r}: name both classes with labels")
     return positive_label(known, pos_label, greater=True)
@@ -72,14 +74,34 @@ def _inside(p: Floats, given: object) -> Floats:
 
 
 def log_loss(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     normalize: bool = True,
-    sample_weight: object = None,
-    labels: object = None,
+    sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
 ) -> float:
-    """Return the mean (or, not normalized, the sum) of -log(probability of the actual class)."""
+    """Return the mean of -log(predicted probability of the actual class).
+
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    y_proba : array of one probability per row, or rows x classes
+        Probabilities of the positive class, or of each class in sorted order.
+    normalize : bool, default=True
+        Return the mean over rows; if False, the sum.
+    sample_weight : array of one weight per row, or None, default=None
+        A row of weight w counts as w rows.
+    labels : array or None, default=None
+        The classes of the columns, sorted, where y_true lacks some.
+
+    Returns
+    -------
+    float
+        0 is perfect; probabilities are kept above the epsilon of their type.
+    """
+    check_flag(normalize, "normalize")
     losses, _ = row_losses(y_true, y_proba, "log", labels=labels)
     weights = row_weights(sample_weight, len(losses))
     if normalize:
@@ -88,32 +110,54 @@ def log_loss(
 
 
 def brier_score_loss(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: object = None,
-    labels: object = None,
+    labels: ArrayLike | None = None,
     scale_by_half: bool | str = "auto",
 ) -> float:
-    """Return the mean of (p - t)², or of Σ_k (p_k - t_k)² for rows x classes.
+    """Return the Brier score: the mean of (p - t)², or of Σ_k (p_k - t_k)² for rows x classes.
 
-    `scale_by_half`: halve the second, so that two columns give what one gives; "auto" does so for two classes.
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    y_proba : array of one probability per row, or rows x classes
+        Probabilities of the positive class, or of each class in sorted order.
+    sample_weight : array of one weight per row, or None, default=None
+        A row of weight w counts as w rows.
+    pos_label : label or None, default=None
+        The positive class of two; by default 1, or else the greater one.
+    labels : array or None, default=None
+        The classes of the columns, sorted, where y_true lacks some.
+    scale_by_half : bool or "auto", default="auto"
+        Halve the sum over classes; "auto": for two classes, where two columns then give the same value as one.
     """
     losses, columns = row_losses(y_true, y_proba, "brier", labels=labels, pos_label=pos_label)
     score = float(np.average(losses, weights=row_weights(sample_weight, len(losses))))
-    half = columns == 2 if scale_by_half == "auto" else bool(scale_by_half)
+    by_columns = is_name(scale_by_half, "auto")
+    half = columns == 2 if by_columns else check_flag(scale_by_half, "scale_by_half")
     if columns == 1:
-        return score if half or scale_by_half == "auto" else 2 * score
+        return score if half or by_columns else 2 * score
     return score / 2 if half else score
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A reliability diagram: by bin of predicted probability, the predicted and the observed share of positives.
+    """Reliability diagram: by bin of predicted probability, the predicted and the observed share of positives.
 
-    `weight`, `predicted` (mean probability) and `observed` (share of positives) of every bin; `edges` are their limits.
-    Bins without rows have weight 0 and NaN.
+    Attributes
+    ----------
+    edges : array
+        The limits of the bins, one more than bins.
+    weight : array
+        The number (weight) of rows in each bin.
+    predicted : array
+        The mean predicted probability in each bin; NaN in a bin without rows.
+    observed : array
+        The share of positives in each bin; NaN in a bin without rows.
     """
 
     edges: Floats
@@ -125,12 +169,12 @@ class Calibration:
     def ece(self) -> float:
         """The expected calibration error Σ_b (weight of b / all) |observed - predicted|."""
         full = self.weight > 0
-        gap = np.abs(self.observed - self.predicted)[full]
-        return float(np.average(gap, weights=self.weight[full]))
+        error = np.abs(self.observed - self.predicted)[full]
+        return float(np.average(error, weights=self.weight[full]))
 
     @property
     def mce(self) -> float:
-        """The largest gap of any bin."""
+        """The maximum calibration error: the largest |observed - predicted| of any bin."""
         return float(np.nanmax(np.abs(self.observed - self.predicted)))
 
     def __str__(self) -> str:
@@ -138,23 +182,21 @@ class Calibration:
         for k in np.flatnonzero(self.weight):
             limits = f"{self.edges[k]:.3g} - {self.edges[k + 1]:.3g}"
             lines.append(f"{limits:11}  {self.weight[k]:7g}  {self.predicted[k]:9.4f}  {self.observed[k]:8.4f}")
-        return "\n".join([*lines, f"expected calibration error {self.ece:.4f}, largest gap {self.mce:.4f}"])
+        return "\n".join([*lines, f"expected calibration error {self.ece:.4f}, maximum {self.mce:.4f}"])
 
 
 def bin_edges(p: Array, bins: int, strategy: str) -> Floats:
     """Return the limits of bins of the same width ("uniform") or of about the same number of rows ("quantile")."""
-    bins = check_whole(bins, "n_bins", at_least=1)
-    if strategy == "uniform":
+    bins = check_whole(bins, "n_bins", at_least=1, at_most=_MOST_BINS)
+    if check_name(strategy, "strategy", STRATEGIES) == "uniform":
         return np.linspace(0, 1, bins + 1)
-    if strategy == "quantile":
-        return np.percentile(p, np.linspace(0, 1, bins + 1) * 100).astype(np.float64)
-    raise unknown_name("strategy", strategy, STRATEGIES)
+    return np.percentile(p, np.linspace(0, 1, bins + 1) * 100).astype(np.float64)
 
 
 def bin_sums(p: Floats, flags: Array, weights: Floats | None, edges: Floats) -> Floats:
     """Return, as 3 x bins, sums of weights, of weighted probabilities and of weighted positives; they add over chunks.
 
-    A bin has its upper limit, not its lower one.
+    A bin includes its upper limit, not its lower one.
     """
     bins = np.searchsorted(edges[1:-1], p)
     w = np.ones(len(p)) if weights is None else weights
@@ -162,24 +204,39 @@ def bin_sums(p: Floats, flags: Array, weights: Floats | None, edges: Floats) -> 
 
 
 def calibration_of(sums: Floats, edges: Floats) -> Calibration:
-    """Return the diagram of sums that `bin_sums` gave."""
+    """Return the diagram of sums returned by `bin_sums`."""
     weight = sums[0]
     with np.errstate(invalid="ignore"):
         return Calibration(edges, weight, sums[1] / weight, sums[2] / weight)
 
 
 def calibration(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     pos_label: object = None,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "uniform",
 ) -> Calibration:
     """Return the reliability diagram of the probabilities of the positive class.
 
-    One column, or the two of `predict_proba`; of several classes give one column, and y_true == that class.
+    With several classes, pass one column and `y_true == that class`.
+
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    y_proba : array of one probability per row, or rows x 2
+        Probabilities of the positive class, or the two columns of `predict_proba`.
+    pos_label : label or None, default=None
+        The positive class of two; by default 1, or else the greater one.
+    sample_weight : array of one weight per row, or None, default=None
+        A row of weight w counts as w rows.
+    n_bins : int, default=10
+        The number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of the same width, or with about the same number of rows.
     """
     table = as_probabilities(y_proba, len(as_column(y_true, "y_true")))
     flags, p, *_ = binary(y_true, table, pos_label, "y_proba", greater=True)
@@ -188,15 +245,36 @@ def calibration(
 
 
 def calibration_curve(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     pos_label: object = None,
     n_bins: int = 5,
     strategy: str = "uniform",
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the observed and the predicted share of positives of the bins that have rows; see `calibration`."""
+    """Return the observed and the predicted share of positives of the bins that have rows.
+
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    y_proba : array of one probability per row, or rows x 2
+        Probabilities of the positive class, or the two columns of `predict_proba`.
+    pos_label : label or None, default=None
+        The positive class of two; by default 1, or else the greater one.
+    n_bins : int, default=5
+        The number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of the same width, or with about the same number of rows.
+    sample_weight : array of one weight per row, or None, default=None
+        A row of weight w counts as w rows.
+
+    Returns
+    -------
+    observed, predicted : array
+        One entry per bin with rows.
+    """
     diagram = calibration(
         y_true, y_proba, pos_label=pos_label, sample_weight=sample_weight, n_bins=n_bins, strategy=strategy
     )
@@ -205,15 +283,36 @@ def calibration_curve(
 
 
 def expected_calibration_error(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     pos_label: object = None,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     n_bins: int = 10,
     strategy: str = "uniform",
 ) -> float:
-    """Return Σ_b (weight of b / all) |observed - predicted| over bins; see `calibration`."""
+    """Return the expected calibration error Σ_b (weight of b / all) |observed - predicted| over bins b.
+
+    Parameters
+    ----------
+    y_true : array of one class per row
+        Actual classes.
+    y_proba : array of one probability per row, or rows x 2
+        Probabilities of the positive class, or the two columns of `predict_proba`.
+    pos_label : label or None, default=None
+        The positive class of two; by default 1, or else the greater one.
+    sample_weight : array of one weight per row, or None, default=None
+        A row of weight w counts as w rows.
+    n_bins : int, default=10
+        The number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of the same width, or with about the same number of rows.
+
+    Returns
+    -------
+    float
+        0 is perfect.
+    """
     return calibration(
         y_true, y_proba, pos_label=pos_label, sample_weight=sample_weight, n_bins=n_bins, strategy=strategy
     ).ece

@@ -1,6 +1,7 @@
-"""Rates of a two-by-two table: true and false, positive and negative."""
+"""Rates of a two-by-two table of actual and predicted classes: recall, precision, error rates, F-beta and means."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,14 +10,14 @@ import numpy as np
 
 from linnet.checks import check_number
 from linnet.data.table import Array
-from linnet.errors import DataError, DataWarning, warn
+from linnet.errors import ConfigError, DataError, DataWarning, warn
 from linnet.evaluate import formulas
 from linnet.evaluate.formulas import Counts, Formula
 from linnet.evaluate.inputs import ZeroDivision, check_zero_division
 
 
 def divide(over: Array, under: Array, zero_division: ZeroDivision, what: str, names: Any = None) -> Array:
-    """Return over / under; where under is 0 the policy decides, and a warning or an error names what and which class.
+    """Return over / under, with a policy for 0 / 0; its warning or error names the metric and the class.
 
     `zero_division`: the value to use (0, 1 or NaN), "warn" for 0 with a DataWarning, "raise" for a DataError.
     """
@@ -24,19 +25,20 @@ def divide(over: Array, under: Array, zero_division: ZeroDivision, what: str, na
     policy = check_zero_division(zero_division)
     empty = under == 0
     if empty.any() and isinstance(policy, str):
-        chosen = [] if names is None else np.asarray(names)[np.atleast_1d(empty)].tolist()
-        of = f" of {', '.join(map(repr, chosen[:10]))}{' and others' * (len(chosen) > 10)}" if chosen else ""
+        undefined = [] if names is None else np.asarray(names)[np.atleast_1d(empty)].tolist()
+        listed = f"{', '.join(map(repr, undefined[:10]))}{' and others' * (len(undefined) > 10)}"
+        of = f" of {listed}" if undefined else ""
         message = f"{what}{of} is 0 / 0"
         if policy == "raise":
-            raise DataError(f"{message}: set zero_division to the value that it should have")
-        warn(f"{message}, taken as 0: zero_division=0 does so without a warning", DataWarning)
+            raise DataError(f"{message}: set zero_division to the value to use")
+        warn(f"{message}, and set to 0: zero_division=0 does so without a warning", DataWarning)
     fill = 0.0 if isinstance(policy, str) else policy
     dtype = np.result_type(over, under, np.float64)
     return np.divide(over, under, out=np.full(over.shape, fill, dtype), where=~empty)
 
 
 def check_beta(beta: object) -> float:
-    """Return beta, at least 0; infinity (and what is infinite if squared) means recall alone."""
+    """Return beta, at least 0; infinity (also for a beta whose square overflows) means recall alone."""
     number = check_number(beta, "beta", at_least=0, at_most=math.inf)
     return number if math.isfinite(number * number) else math.inf
 
@@ -45,12 +47,15 @@ def check_beta(beta: object) -> float:
 class Rates:
     """All rates of one positive class against the rest, from its four counts (or weights).
 
-    | | predicted positive | predicted negative |
-    |---|---|---|
-    | positive | `tp` | `fn`: Type II errors, misses |
-    | negative | `fp`: Type I errors, false alarms | `tn` |
+    Of the positive rows `tp` are predicted positive and `fn` negative (Type II errors, misses); of the negative rows
+    `fp` are predicted positive (Type I errors, false alarms) and `tn` negative.
 
-    Rates that would be 0 / 0 follow `zero_division`, as everywhere in this module.
+    Parameters
+    ----------
+    tp, fp, fn, tn : float
+        The four counts.
+    zero_division : {0, 1, NaN, "warn", "raise"}, default="warn"
+        The value of rates that are 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
     """
 
     tp: float
@@ -58,6 +63,12 @@ class Rates:
     fn: float
     tn: float
     zero_division: ZeroDivision = "warn"
+
+    def __post_init__(self) -> None:
+        for name in ("tp", "fp", "fn", "tn"):
+            number = check_number(getattr(self, name), name, at_least=0)
+            if not isinstance(getattr(self, name), int | float) or number >= 2.0**63:
+                object.__setattr__(self, name, number)  # NumPy has no root of fractions and such
 
     def _rate(self, formula: Formula) -> float:
         return float(formula(Counts.of_cells(self.tp, self.fp, self.fn, self.tn), self._divide))
@@ -67,7 +78,7 @@ class Rates:
 
     @property
     def _both(self) -> Counts:
-        """The counts of the negative and of the positive class."""
+        """The counts of the negative and of the positive class, as arrays of two."""
         tp, fp, fn, tn = self.tp, self.fp, self.fn, self.tn
         predicted, actual = np.array([tn + fn, tp + fp]), np.array([tn + fp, tp + fn])
         return Counts(np.array([tn, tp]), predicted, actual, tp + fp + fn + tn)
@@ -89,7 +100,7 @@ class Rates:
 
     @property
     def precision(self) -> float:
-        """TP / (TP + FP): the share of rows predicted as positive that are."""
+        """TP / (TP + FP): the share of rows predicted as positive that are positive."""
         return self._rate(formulas.precision)
 
     @property
@@ -125,7 +136,13 @@ class Rates:
         return self.f_beta(1)
 
     def f_beta(self, beta: float) -> float:
-        """(1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)): recall counts b times as much."""
+        """Return (1 + b²) P R / (b² P + R) = (1 + b²) TP / (TP + FP + b² (TP + FN)).
+
+        Parameters
+        ----------
+        beta : float
+            How many times as much recall counts as precision.
+        """
         return self._rate(partial(formulas.f_beta, beta=check_beta(beta)))
 
     @property
@@ -140,7 +157,7 @@ class Rates:
 
     @property
     def arithmetic_mean(self) -> float:
-        """(P + R) / 2: high as soon as one of the two is, and so easy to cheat."""
+        """(P + R) / 2: high as soon as one of the two is, and so easy to inflate."""
         return self._rate(formulas.arithmetic_mean)
 
     @property
@@ -169,12 +186,20 @@ class Rates:
 def means_table(pairs: Any = ((0.01, 1.0), (0.1, 0.9), (0.5, 0.5), (0.6, 0.8))) -> str:
     """Return a small table of the three means of precision and recall that shows why the harmonic one is used.
 
-    Predicting positive for every row has recall 1, and as precision the share of positives, say 1 %. The arithmetic
-    mean rewards that with 50.5 %, the geometric mean with 10 %, the harmonic mean with 2 %: it is never more than twice
-    the smaller of the two.
+    Predicting positive for every row has recall 1, and the share of positives as precision, say 1 %. The arithmetic
+    mean rewards that with 50.5 %, the geometric mean with 10 %, the harmonic mean with 2 %: the harmonic mean is never
+    more than twice the smaller of the two.
+
+    Parameters
+    ----------
+    pairs : sequence of (precision, recall), optional
+        The rows of the table.
     """
     lines = ["precision  recall  arithmetic  geometric  harmonic (F1)"]
-    for precision, recall in pairs:
+    for pair in pairs if np.iterable(pairs) else (pairs,):
+        if not np.iterable(pair) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+            raise ConfigError(f"pairs must be pairs of precision and recall, got {pair!r}")
+        precision, recall = (check_number(each, "a rate in pairs", at_least=0, at_most=1) for each in pair)
         total = precision + recall
         harmonic = 2 * precision * recall / total if total else 0.0
         geometric = math.sqrt(precision * recall)

@@ -1,10 +1,12 @@
-"""A full report: confusion, all averages, curves with areas, and the best threshold, from one sort per class."""
+"""Classification reports: confusion matrix, averages, curves, areas and best thresholds, from one sort per class."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from linnet.checks import check_number
 from linnet.data.table import Array
 from linnet.errors import ConfigError
 from linnet.evaluate.class_curves import ClassCutoffs, is_table
@@ -17,10 +19,24 @@ _MAX_CLASSES_SHOWN = 10  # classes of a confusion matrix that is printed
 
 @dataclass(frozen=True)
 class Report:
-    """All metrics of scores: `confusion`, `scores` by class with averages, areas and best F-beta thresholds by class.
+    """Metrics of scores: a confusion matrix, scores by class with averages, areas and best F-beta thresholds by class.
 
-    Two classes: `roc_auc`, `average_precision`, `pr_auc`, `best_threshold` and `best_f` have one entry, that of the
-    positive class, and `cutoffs` has all curves. Several classes: one entry per class, each against the rest.
+    Attributes
+    ----------
+    confusion : Confusion
+        The confusion matrix of the decisions.
+    scores : ClassScores
+        Precision, recall and F-beta by class, with their averages.
+    roc_auc, average_precision, pr_auc : array
+        The areas. Two classes: one entry, that of the positive class; several: one per class, each against the rest.
+    best_threshold, best_f : array
+        The threshold with the highest F-beta, and that F-beta; entries as for the areas.
+    labels : array
+        The class of each entry.
+    threshold : float or None
+        The threshold of the decisions; None if the class with the highest score is predicted.
+    cutoffs : Cutoffs or None
+        All curves, for two classes.
     """
 
     confusion: Confusion
@@ -30,12 +46,12 @@ class Report:
     pr_auc: Floats
     best_threshold: Floats
     best_f: Floats
-    labels: Array  # of the entries
-    threshold: float | None  # that `confusion` was counted at; None: the class of the highest score
+    labels: Array
+    threshold: float | None
     cutoffs: Cutoffs | None
 
     def __str__(self) -> str:
-        at = "the class of the highest score" if self.threshold is None else f"threshold {self.threshold:g}"
+        at = "the class with the highest score" if self.threshold is None else f"threshold {self.threshold:g}"
         c = self.confusion
         lines = [f"Decision: {at}.", "", str(self.scores), ""]
         lines.append(f"accuracy {c.accuracy:.4f}, balanced {c.balanced_accuracy:.4f}, Matthews {c.mcc:.4f}")
@@ -51,46 +67,51 @@ class Report:
 
 
 def report(
-    y_true: object,
-    y_score: object,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     threshold: float | None = None,
     beta: float = 1.0,
     pos_label: object = None,
     negative_class: object = None,
-    labels: object = None,
-    sample_weight: object = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     zero_division: ZeroDivision = "warn",
 ) -> Report:
-    """Return confusion, averages, curves with areas and best F-beta thresholds of scores.
+    """Return the confusion matrix, averages, curves with areas and best F-beta thresholds of scores.
 
-    One score per row, or the two columns of `predict_proba`: positive is predicted from `threshold` on; by default 0.5
-    if all scores lie in [0, 1], else 0. Three columns or more: the class of the highest score is predicted.
+    One score per row, or the two columns of `predict_proba`: positive is predicted from `threshold` on. Three columns
+    or more: the class with the highest score is predicted.
 
     Parameters
     ----------
-    y_true : array of one class per row
+    y_true : array of one class per row, or rows x labels of 0 and 1
         Actual classes.
     y_score : array of one score per row, or rows x classes
-        Scores of any library.
-    threshold : float or None
-        From which score on positive is predicted.
-    beta : float
-        Of F-beta: how many times as much recall counts as precision.
-    pos_label
-        The positive one of two classes; by default 1.
-    negative_class
-        A class that means "nothing", left out of averages; see `Confusion.scores`.
-    labels : array or None
-        The classes of the columns, where y_true lacks some.
-    sample_weight : array of one weight per row, or None
+        Scores of the positive class, or of each class.
+    threshold : float or None, default=None
+        Scores at or above it are predicted as positive; by default 0.5 if all scores lie in [0, 1], else 0.
+    beta : float, default=1.0
+        How many times as much recall counts as precision in F-beta.
+    pos_label : label or None, default=None
+        The positive class; by default 1, where labels are 0 and 1, or -1 and 1.
+    negative_class : label or None, default=None
+        A class that means "nothing", left out of the classes scored and averaged; see `Confusion.scores`.
+    labels : array or None, default=None
+        The classes of the columns, sorted, where y_true lacks some.
+    sample_weight : array of one weight per row, or None, default=None
         A row of weight w counts as w rows.
-    zero_division : {0, 1, NaN, "warn", "raise"}
-        The value of what is 0 / 0; see `precision_recall_fscore_support`.
+    zero_division : {0, 1, NaN, "warn", "raise"}, default="warn"
+        The value of 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
+
+    Returns
+    -------
+    Report
+        All metrics; printing it shows them as tables.
     """
     if is_table(y_true, y_score):
         if threshold is not None:
-            raise ConfigError("threshold: rows x classes of scores are decided by the highest")
+            raise ConfigError("threshold applies to two classes only: with more, the highest score decides")
         several = ClassCutoffs(as_column(y_true, "y_true"), y_score, labels=labels, sample_weight=sample_weight)
         predicted = several.classes[several.scores.argmax(axis=1)]
         confusion = Confusion.of(y_true, predicted, labels=several.classes, sample_weight=several.weights)
@@ -98,7 +119,9 @@ def report(
         entries, cutoffs = several.classes, None
     else:
         rows = binary(y_true, y_score, pos_label)
-        if threshold is None:
+        if threshold is not None:
+            threshold = check_number(threshold, "threshold")
+        else:
             threshold = 0.5 if rows.scores.min() >= 0 and rows.scores.max() <= 1 else 0.0
         cutoffs = Cutoffs.counted(rows.scores, rows.flags, row_weights(sample_weight, len(rows.flags)))
         confusion = _two_by_two(cutoffs, threshold, rows.known, rows.positive)
@@ -113,7 +136,7 @@ def _areas(cutoffs: Cutoffs, beta: float) -> tuple[float, ...]:
 
 
 def _two_by_two(cutoffs: Cutoffs, threshold: float, known: list[Any], positive: Any) -> Confusion:
-    """The confusion matrix at a threshold, read off the cut-offs; classes are sorted where both are known."""
+    """Return the confusion matrix at a threshold, from the cut-offs; classes are sorted where both are known."""
     rates = cutoffs.at(threshold)
     counts = np.array([[rates.tn, rates.fp], [rates.fn, rates.tp]])
     others = [label for label in known if label != positive] or [0 if positive == 1 else f"not {positive}"]

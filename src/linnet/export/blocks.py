@@ -1,9 +1,9 @@
-"""A file of arrays and one JSON text, in safetensors form, whose every byte is guarded by a digest.
+"""A file of arrays and one JSON text, in safetensors format, with a digest that covers every byte.
 
     8 bytes         length of the header
-    header          JSON: type, shape and place of every array, and under "__metadata__" and "linnet" a text, JSON
+    header          JSON: type, shape and offsets of every array, and under "__metadata__" and "linnet" a text, JSON
                     again: format, version, written_by, blocks (the SHA-256 of every array), content, and sha256 (of
-                    everything up to the arrays, with zeros in its own place)
+                    everything up to the arrays, with zeros in place of itself)
     arrays
 
 Reading runs no code of the file, and takes at most four times the memory of the file and 8 MB.
@@ -38,8 +38,8 @@ from linnet.untrusted import (
 )
 
 FORMAT, VERSION = "linnet model", 1
-_NONE = "0" * 64
-_ARRAY = 300  # bytes that the place of an array takes
+_NO_DIGEST = "0" * 64
+_BYTES_PER_ARRAY = 300  # of memory, for the description of an array
 _TWO_BYTES, _FOUR_BYTES = re.compile(rb"[\xc4-\xef]"), re.compile(rb"[\xf0-\xff]")  # in memory, of a sign
 _DIGEST = re.compile(rb'\\"sha256\\":\\"([0-9a-f]{64})\\"')
 
@@ -47,27 +47,27 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]], size: int = 0) -> None:
-    """Write a file: what JSON can say, and arrays of numbers. `size`: bytes that values of the content take."""
+    """Write a file of JSON content and numeric arrays. `size`: bytes of memory for the values of the content."""
     whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"linnet {linnet.__version__}",
-        "sha256": _NONE,
+        "sha256": _NO_DIGEST,
         "blocks": {name: _digest(array) for name, array in whole.items()},
         "content": content,
     }
-    # one text, since safetensors keeps several in no order
+    # one text, as safetensors does not keep the order of several
     text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
-    del content, facts  # a tree takes many times its text
+    del content, facts  # they take many times the memory of the text
     file = bytearray(save(whole, {"linnet": text}))
     end = 8 + int.from_bytes(file[:8], "little")
     if end > LONGEST_JSON:
-        raise ConfigError(f"{path} cannot be written: a header of {end - 8:,} bytes, and {LONGEST_JSON:,} are the most")
+        raise ConfigError(f"{path} cannot be written: its header has {end - 8:,} bytes, more than {LONGEST_JSON:,}")
     try:
         Memory(len(file)).take(len(text) + sum(array.nbytes for array in whole.values()) + size)
     except FormatError as error:
-        raise ConfigError(f"{path} cannot be written, as it could not be read: {error}") from None
+        raise ConfigError(f"{path} cannot be written, as it could not be read again: {error}") from None
     header = memoryview(file)[:end]
     start = _digest_place(header, path)
     header[start : start + 64] = hashlib.sha256(header).hexdigest().encode()
@@ -75,7 +75,7 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]], s
 
 
 def read_blocks(path: Path) -> tuple[Any, Arrays]:
-    """Read a file, what JSON can say and arrays, or raise a FormatError that says what is wrong with it."""
+    """Return the JSON content and the arrays of a file, or raise a FormatError."""
     content, arrays, _ = open_blocks(path)
     return content.value(), arrays
 
@@ -83,7 +83,7 @@ def read_blocks(path: Path) -> tuple[Any, Arrays]:
 def open_blocks(path: Path) -> tuple[LongJSON, Arrays, Memory]:
     """Read the arrays of a file, and the JSON up to its content, which comes next.
 
-    Reading that may take what is left of the memory. A FormatError says what is wrong with the file.
+    Reading the content may take the rest of the memory. A FormatError explains what is wrong with the file.
     """
     try:
         file = memoryview(read_checked(path, 9, check_tensors_start))
@@ -100,13 +100,13 @@ def open_blocks(path: Path) -> tuple[LongJSON, Arrays, Memory]:
         kind, version, writer, digests = (found[key] for key in ("format", "version", "written_by", "blocks"))
     except (FormatError, json.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
         why = f": {error}" if isinstance(error, FormatError | json.JSONDecodeError) else ""
-        raise FormatError(f"{path} is damaged or no {FORMAT}{why}") from None
+        raise FormatError(f"{path} is damaged or not a {FORMAT}{why}") from None
     if kind != FORMAT:
         raise FormatError(f"{path} is a {str(kind)[:60]!r}, not a {FORMAT}")
     head = file[: len(file) - len(rest)]
     start = _digest_place(head, path)
     blank = hashlib.sha256(head[:start])
-    blank.update(_NONE.encode())
+    blank.update(_NO_DIGEST.encode())
     blank.update(head[start + 64 :])
     if blank.hexdigest().encode() != head[start : start + 64]:
         raise FormatError(f"{path} is damaged: its header does not match its digest")
@@ -133,7 +133,7 @@ def open_blocks(path: Path) -> tuple[LongJSON, Arrays, Memory]:
 
 
 def _read_header(header: memoryview, memory: Memory) -> tuple[str, dict[str, Place], FormatError | None]:
-    """The text of linnet's in a header, the places of its arrays, and what is wrong with one of these, if it is."""
+    """Return linnet's text in a header, the offsets of its arrays, and the error in one of them, if any."""
     wide = 4 if _FOUR_BYTES.search(header) else 2 if _TWO_BYTES.search(header) else 1
     memory.need((1 + 3 * wide) * len(header) if wide > 1 else 0)  # all signs take as much as the widest one
     text = header_text(header)
@@ -146,7 +146,7 @@ def _read_header(header: memoryview, memory: Memory) -> tuple[str, dict[str, Pla
         if name == "__metadata__":
             metadata = told
             continue
-        memory.take(_ARRAY)
+        memory.take(_BYTES_PER_ARRAY)
         try:
             places[name] = place_of(name, told)
         except FormatError as error:
@@ -154,7 +154,7 @@ def _read_header(header: memoryview, memory: Memory) -> tuple[str, dict[str, Pla
             places[name] = Place(0, 0, np.dtype(np.uint8), ())
     entries.end()
     if metadata is None or not isinstance(found := metadata["linnet"], str):
-        raise FormatError("it has no text of linnet's")
+        raise FormatError("it has no entry 'linnet'")
     return found, places, wrong
 
 
@@ -163,7 +163,7 @@ def _digest(array: NDArray[Any]) -> str:
 
 
 def _digest_place(header: memoryview, path: Path) -> int:
-    """Where the header's own digest is."""
+    """Return the position of the header's own digest."""
     places = [match.start(1) for match in islice(_DIGEST.finditer(header), 2)]
     if len(places) != 1:
         raise FormatError(f"{path} is damaged: its header has no digest")

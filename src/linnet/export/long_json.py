@@ -1,7 +1,7 @@
-"""JSON of any length, read in pieces: what a piece holds is made into values before the next one is parsed.
+"""JSON of any length, read in pieces: each piece becomes values before the next one is parsed.
 
-A number of 2 characters takes 40 bytes once it is parsed, an empty list of 2 takes 80. So no more than a piece of the
-text is parsed at once, and what is made of the pieces is counted against what reading the file may take.
+A number of 2 characters takes 40 bytes once it is parsed, an empty list of 2 takes 80. So only a piece of the text is
+parsed at a time, and the values made of the pieces count against the memory that reading the file may take.
 """
 
 import json
@@ -14,65 +14,65 @@ from linnet.errors import FormatError
 from linnet.texts import MANY, Texts
 from linnet.untrusted import as_text, no_constant, once, repeated
 
-_TIMES = 4  # the size of the file, which reading may take of memory,
-_BESIDES = 6 << 20  # and so many bytes, besides 2 MB for the piece that is being parsed
+_MEMORY_PER_SIZE = 4  # times the size of the file, that reading may take of memory,
+_BASE_MEMORY = 6 << 20  # and these bytes, besides 2 MB for the piece that is being parsed
 _PIECE = 1 << 16  # characters
 _SHORT = 1 << 10  # characters of most values
-_DEEPEST = 50  # lists and objects longer than a piece, one within the other
-_TAKES = 72  # bytes that a value of Python's takes with the reference to it, unless it is long
-_DICT, _PAIR = 160, 110  # that a dict takes besides, and each pair in it, besides the key and the value
-_KEY = 250  # that a key of JSON takes while it is read
+_MAX_DEPTH = 50  # of nested lists and objects longer than a piece
+_BYTES_PER_VALUE = 72  # of a Python value with the reference to it, unless it is long
+_BYTES_PER_DICT, _BYTES_PER_PAIR = 160, 110  # without keys and values
+_BYTES_PER_KEY = 250  # of a JSON key while it is read
 _SPACE = re.compile(r"[ \t\n\r]*")
 ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\u")  # a sign by its number, which may be a wide one
 _DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=no_constant)
 
 
 def size_of(value: object) -> int:
-    """How many bytes a value takes with the reference to it, besides those inside it; those kept once take none."""
+    """Return the bytes of a value and the reference to it, without the values inside it; interned values take none."""
     if isinstance(value, str):
         wide = len(value) if value.isascii() else 4 * len(value)
-        return _TAKES + max(0, wide - 15) if wide > 1 else 8
+        return _BYTES_PER_VALUE + max(0, wide - 15) if wide > 1 else 8
     if value is None or isinstance(value, bool):
         return 8
     if isinstance(value, int | float):
         return 8 if type(value) is int and -5 <= value <= 256 else 40
-    return _TAKES + 32 * isinstance(value, list)  # which has room for more
+    return _BYTES_PER_VALUE + 32 * isinstance(value, list)  # a list has spare room
 
 
 def size_of_pairs(count: int) -> int:
-    """How many bytes a dict takes, besides keys and values."""
-    return _DICT + _PAIR * count
+    """Return the bytes of a dict, without keys and values."""
+    return _BYTES_PER_DICT + _BYTES_PER_PAIR * count
 
 
 class Memory:
-    """What reading a file may take of memory, in bytes, and what of it is left."""
+    """The memory that reading a file may take, in bytes, and the rest of it."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.left = size, _TIMES * size + _BESIDES
+        self.size, self.left = size, _MEMORY_PER_SIZE * size + _BASE_MEMORY
 
     def take(self, count: int) -> None:
-        """Count so many bytes; more than are left are a FormatError."""
+        """Count `count` bytes; if fewer are left, raise a FormatError."""
         self.left -= count
         self.need(0)
 
     def need(self, count: int) -> None:
-        """Raise a FormatError where so many bytes are more than are left."""
+        """Raise a FormatError if fewer than `count` bytes are left."""
         if count > self.left:
             raise FormatError(
-                f"what its {self.size:,} bytes hold would take more than {_TIMES} times the file and 8 MB of memory: "
-                "there are too many short values in it"
+                f"its {self.size:,} bytes would take more than {_MEMORY_PER_SIZE} times the file and 8 MB of memory: "
+                "it has too many short values"
             )
 
 
 class Made(list[Any]):
-    """A list of values that are made already."""
+    """A list of finished values."""
 
 
 class LongJSON:
-    """A text, read from its beginning: `value` reads what comes next, `members` the keys of an object.
+    """A text, read from its start: `value` reads what comes next, `members` the keys of an object.
 
     `made` makes a value of each item of a list that is longer than a piece; before that `named` gets the values of
-    "object" of what the list is in.
+    "object" of the objects that contain the list.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class LongJSON:
         self._at = self._depth = 0
 
     def value(self) -> Any:
-        """The next value. A list longer than a piece is Made, or Texts."""
+        """Return the next value. A list longer than a piece is a Made or Texts."""
         self._skip()
         first = self._text[self._at : self._at + 1]
         if first == '"' and len(self._text) - self._at > _PIECE and not self._ends():
@@ -102,18 +102,18 @@ class LongJSON:
             except json.JSONDecodeError:
                 if self._at + length >= len(self._text):
                     raise
-                continue  # it is longer, or what is wrong with it will be found within
+                continue  # it is longer, or has an error that will be found within
             self._at += end
             return found
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise FormatError("lists within lists, too deep")
+        if self._depth > _MAX_DEPTH:
+            raise FormatError("lists are nested too deeply")
         found = self._list() if first == "[" else self._object()
         self._depth -= 1
         return found
 
     def members(self) -> Iterator[str]:
-        """The keys of an object; before the next one is asked for, `value` reads what belongs to the last."""
+        """Yield the keys of an object; before the next key, `value` must read the value of the last."""
         self._expect("{")
         keys: set[str] = set()
         if self._has("}"):
@@ -126,7 +126,7 @@ class LongJSON:
             if key in keys:
                 raise repeated(key)
             keys.add(key)
-            self._memory.take(_KEY + len(key))
+            self._memory.take(_BYTES_PER_KEY + len(key))
             self._expect(":")
             yield key
             if self._has("}"):
@@ -134,13 +134,13 @@ class LongJSON:
             self._expect(",")
 
     def end(self) -> None:
-        """Refuse anything behind what was read."""
+        """Raise an error if anything follows."""
         self._skip()
         if self._at < len(self._text):
             raise json.JSONDecodeError("Extra data", self._text, self._at)
 
     def close(self) -> None:
-        """Refuse anything behind what was read but the end of the object that it was in."""
+        """Raise an error if anything follows but the end of the enclosing object."""
         self._expect("}")
         self.end()
 
@@ -166,7 +166,7 @@ class LongJSON:
         return found
 
     def _only_texts(self, pieces: Iterator[list[Any]], left: list[list[Any]]) -> Iterator[list[str]]:
-        """Pieces as long as they are nothing but texts; the next one goes to `left`."""
+        """Yield pieces as long as they contain only texts; the next one goes to `left`."""
         for piece in pieces:
             if {*map(type, piece)} != {str}:
                 left.append(piece)
@@ -177,7 +177,7 @@ class LongJSON:
             yield piece
 
     def _pieces(self) -> Iterator[list[Any]]:
-        """The items of a list, as many at a time as are in a piece of text."""
+        """Yield the items of a list, those in a piece of text at a time."""
         self._expect("[")
         if self._has("]"):
             return
@@ -189,7 +189,7 @@ class LongJSON:
             self._expect(",")
 
     def _several(self, piece: str) -> list[Any]:
-        """The items that a piece of text begins with."""
+        """Return the items at the start of a piece of text."""
         # Where a text that is cut at a comma is a list, the comma was one between items. Mostly the last one is.
         last = {"{": "},", "[": "],", '"': '",'}.get(piece[:1], ",")
         if (cut := piece.rfind(last) + len(last) - 1) > 0:
@@ -220,7 +220,7 @@ class LongJSON:
         return found
 
     def _ends(self) -> bool:
-        """Whether the text that comes next ends within a piece."""
+        """Return whether the next text ends within a piece."""
         try:
             _parsed(self._text[self._at : self._at + _PIECE])
         except json.JSONDecodeError:
@@ -231,7 +231,7 @@ class LongJSON:
         self._at = _after_space(self._text, self._at)
 
     def _has(self, sign: str) -> bool:
-        """Whether this is the next sign, which then is behind."""
+        """Return whether this is the next sign, and skip it if so."""
         self._skip()
         found = self._text.startswith(sign, self._at)
         self._at += found
@@ -249,15 +249,15 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _parsed(text: str, at: int = 0) -> tuple[Any, int]:
-    """The value at a place of a text, and where it ends; a JSONDecodeError if it does not, or is none."""
+    """Return the value at a position of a text, and its end; a JSONDecodeError if there is no whole value."""
     try:
         return _DECODER.raw_decode(text, at)
     except RecursionError:
-        raise FormatError("lists within lists, too deep") from None
+        raise FormatError("lists are nested too deeply") from None
 
 
 def _whole(text: str) -> Any:
-    """The value that a whole text is."""
+    """Return the value that a whole text holds."""
     found, end = _parsed(text)
     if end < len(text):
         raise json.JSONDecodeError("Extra data", text, end)

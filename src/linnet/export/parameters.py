@@ -1,6 +1,7 @@
-"""Parameters of estimators to JSON, for checkpoints, and back. Model files have a form of their own: export.tree."""
+"""Parameters of estimators to JSON and back, for checkpoints. Model files have a form of their own: export.tree."""
 
 import hashlib
+import inspect
 import os
 from collections.abc import Mapping
 from types import CodeType
@@ -14,7 +15,7 @@ _NUMBERS = "biuf"  # kinds of NumPy's types
 
 
 def to_json(value: Any) -> Any:
-    """A parameter to JSON; of what JSON cannot hold, such as a function, the name and a digest."""
+    """Return a parameter as JSON; for what JSON cannot hold, such as a function, its name and a digest."""
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
         return {"number": value.item(), "dtype": value.dtype.str}  # first: a float64 is a float, too
     if value is None or isinstance(value, bool | int | float | str):
@@ -36,7 +37,7 @@ def to_json(value: Any) -> Any:
 
 
 def _content(value: Any) -> Any:
-    """What a function does, as far as it can be compared: its code, constants, defaults and what it encloses."""
+    """Return what a function does, as far as it can be compared: code, constants, defaults and enclosed variables."""
     function = getattr(value, "__func__", value)
     code = getattr(function, "__code__", None)
     if code is None:
@@ -52,7 +53,10 @@ def _code(code: CodeType) -> tuple[Any, ...]:
 
 
 def comparable(value: Any) -> Any:
-    """JSON with lists in place of tuples and arrays, and numbers of Python: equal for parameters that mean the same."""
+    """Return JSON with lists in place of tuples and arrays, and Python numbers: equal for equivalent parameters.
+
+    Settings have all their arguments, with the defaults of those younger than the file.
+    """
     if isinstance(value, list):
         return [comparable(item) for item in value]
     if not isinstance(value, dict):
@@ -60,7 +64,16 @@ def comparable(value: Any) -> Any:
     for tag in ("tuple", "array", "number"):
         if tag in value:
             return comparable(value[tag])
+    name, given = value.get("object"), value.get("with")
+    if isinstance(name, str) and isinstance(given, dict) and (kind := setting_named(name)) is not None:
+        value = {**value, "with": {**_defaults(kind), **given}}
     return {key: comparable(item) for key, item in value.items()}
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """The defaults of a setting's arguments."""
+    parameters = inspect.signature(kind).parameters.items()
+    return {name: to_json(each.default) for name, each in parameters if each.default is not each.empty}
 
 
 def _number_type(name: str) -> np.dtype[Any]:
@@ -71,11 +84,11 @@ def _number_type(name: str) -> np.dtype[Any]:
 
 
 class UnknownObject(Exception):
-    """A parameter was something that no file can hold."""
+    """A parameter is something that no file can hold."""
 
 
 def from_json(value: Any, name: str) -> Any:
-    """The parameter that JSON holds; what cannot be one is an error of Python."""
+    """Return the parameter in JSON; invalid JSON is an error of Python."""
     if isinstance(value, list):
         return [from_json(item, name) for item in value]
     if not isinstance(value, dict):
@@ -94,6 +107,6 @@ def from_json(value: Any, name: str) -> Any:
     if value.keys() != {"unknown", "digest"}:
         raise TypeError(name)
     raise UnknownObject(
-        f"{name} was {value.get('unknown')}, which no file can hold: give the model with its parameters, as in "
+        f"{name} was {value.get('unknown')}, which no file can hold: pass the model with its parameters, as in "
         "resume(path, X, y, model=MLPRegressor(...))"
     )

@@ -1,4 +1,4 @@
-"""What every model can do with files; what that takes is loaded when it is done."""
+"""Saving of models to files; the code for it is loaded on use."""
 
 import os
 from collections.abc import Mapping
@@ -11,30 +11,45 @@ class Saved:
     """A model that can be written to files."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file of data, which `linnet.load` reads and which cannot run code."""
+        """Write the model to a file of data, which `linnet.load` reads and which cannot run code.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced once the new one is complete.
+        """
         from linnet.export.model_file import save
 
         save(self, path)
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx."""
+        """Write the model as a function of raw columns to an ONNX file: see docs/guide/tables.md. Needs onnx.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced once the new one is complete.
+        """
         from linnet.export.onnx.file import to_onnx
 
         to_onnx(self, path)
 
     def _made_up_row(self, size: int) -> Any:
-        """A row that it can predict, to ask a model from a file of so many bytes; None: it has learned nothing."""
-        raise AssertionError("every model has its own")
+        """Return a row that the model can predict, to test a model from a file of `size` bytes.
+
+        None: it is not fitted.
+        """
+        raise AssertionError("every model overrides this")
 
 
 def check_width(width: int, size: int) -> None:
     """Refuse a model with more columns than bytes of its file."""
     if not 0 < width <= size:
-        raise FormatError(f"it has {width} columns, and {size:,} bytes to say what it does with them")
+        raise FormatError(f"it has {width} columns, but only {size:,} bytes")
 
 
 def changed_since(fit_params: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a fit that are others by now."""
+    """Return the parameters of a fit that have changed since."""
     plain = (bool, int, float, str)
     return {
         name: value

@@ -11,13 +11,13 @@
 | objects | {"object": name of the class, "state": {name: value}} |
 
 Reading makes objects of the classes that are registered (`linnet.registry`), and of no others: no code is looked up by
-a name from a file. Values of a dataclass must be of the types it says.
+a name from a file. Values of a dataclass must have the annotated types.
 """
 
 import math
 import re
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -35,13 +35,25 @@ from linnet.untrusted import as_text, fits
 _SCALARS = (str, bool, int, float, np.generic, type(None))
 _DTYPE = re.compile(r"[<>|=]?([biuf]\d{1,2}|U\d{1,9}|O|[mM]8(\[\d*\w+\])?)")
 _NOT_FINITE = ("nan", "inf", "-inf")
-_MOST_PADDED = 1 << 20  # bytes of any array of texts, whatever it pads
-_WIDE = 32  # bytes of an array of texts for each character, and for each of its items as if it had 8 more
+_MAX_PADDED_BYTES = 1 << 20  # of any array of texts, however much is padding
+_MAX_BYTES_PER_CHARACTER = 32  # of an array of texts, counting 8 more characters for each text
 
 
 def _attributes(kind: type, count: int) -> int:
-    """Bytes of memory that the attributes of an object take, besides their values and the references to these."""
+    """Return the bytes that the attributes of an object take, besides their values and the references to them."""
     return 0 if hasattr(kind, "__slots__") else size_of_pairs(count)
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda key: (key.startswith("_"), key))
+
+
+@cache
+def _kept_fields(kind: Any) -> tuple[str, ...] | None:
+    """The fields of a dataclass that files have, in order; None of a class that says itself what is kept."""
+    if hasattr(kind, "_file_state") or not is_dataclass(kind):
+        return None
+    return tuple(_in_order(each.name for each in fields(kind) if each.metadata.get("saved", True)))
 
 
 class Packer:
@@ -53,7 +65,7 @@ class Packer:
         self._seen: dict[int, tuple[str, NDArray[Any]]] = {}  # with the array, which keeps its id from being used again
 
     def pack(self, value: Any, path: str) -> Any:
-        """Return the value as JSON can say it; `path` is its name in messages and, of arrays, in the file."""
+        """Return the value as JSON; `path` is its name in messages and, for arrays, in the file."""
         if isinstance(value, str) and not is_whole(value):
             raise broken(value, f"{path} holds")
         self.size += size_of(value)
@@ -81,18 +93,23 @@ class Packer:
         if isinstance(value, Mapping):
             self.size += size_of_pairs(len(value))
             return {"dict": [[self.pack(key, path), self._part(item, path, key)] for key, item in value.items()]}
-        name = name_of(type(value))
+        kind = type(value)
+        name = name_of(kind)
         if name is None:
-            kind = type(value)
             what = "a function" if callable(value) else f"of type {kind.__module__.split('.')[0]}.{kind.__qualname__}"
             raise ConfigError(
-                f"{path} is {what}, which a model file cannot hold: it holds data only, and no code: use linnet's own"
+                f"{path} is {what}, which a model file cannot hold, as it holds data and no code: use linnet's own"
             )
         # by name, since the order in which a model got its attributes depends on how it came about
-        state = state_of(value)
-        self.size += _attributes(type(value), len(state))
-        names = sorted(state, key=lambda key: (key.startswith("_"), key))
-        return {"object": name, "state": {key: self._part(state[key], path, key) for key in names}}
+        hashable: Any = kind
+        names = _kept_fields(hashable)
+        if names is None:
+            given = state_of(value)
+            state = {key: self._part(given[key], path, key) for key in _in_order(given)}
+        else:  # there may be very many of them
+            state = {key: self._part(getattr(value, key), path, key) for key in names}
+        self.size += _attributes(kind, len(state))
+        return {"object": name, "state": state}
 
     def _list(self, values: Sequence[Any], path: str) -> list[Any]:
         if {*map(type, values)} == {str} and "".join(values).isascii():
@@ -102,7 +119,8 @@ class Packer:
 
     def _part(self, value: Any, path: str, key: object) -> Any:
         """A value within another one; most are plain, and need no path of their own."""
-        if value is None or type(value) in (bool, int) or (type(value) is str and value.isascii()):
+        kind = type(value)
+        if value is None or kind is bool or kind is int or (isinstance(value, str) and value.isascii()):
             self.size += size_of(value)
             return value
         return self.pack(value, f"{path}.{key}")
@@ -127,25 +145,25 @@ class Packer:
 
 
 def _widest(items: list[Any]) -> int:
-    """How many bytes an array of so many characters may take: texts are padded to the longest."""
-    return _WIDE * sum(8 + len(item) for item in items if isinstance(item, str))
+    """Return how many bytes an array of these texts may take, padded to the longest."""
+    return _MAX_BYTES_PER_CHARACTER * sum(8 + len(item) for item in items if isinstance(item, str))
 
 
 class Unpacker:
-    """Turns JSON and arrays into values again; objects that cannot be are FormatErrors, or errors of Python."""
+    """Turns JSON and arrays into values again; an invalid object is a FormatError, or an error of Python."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], memory: Memory) -> None:
         self._arrays, self._memory = arrays, memory
 
     def read(self, content: LongJSON) -> Any:
-        """Return the value that comes next in a text, which ends with the object that it is in."""
+        """Return the next value in a text, which ends with the object that contains it."""
         content.made, content.named = self.unpack, _load_class
         node = content.value()
         content.close()
         return self.unpack(node)
 
     def unpack(self, node: Any) -> Any:
-        """Return the value; what is not of the forms above is a FormatError."""
+        """Return the value; any form but those above is a FormatError."""
         memory = self._memory
         memory.left -= size_of(node)
         if isinstance(node, str):
@@ -191,7 +209,7 @@ class Unpacker:
         raise FormatError(f"the file holds something with {keys or 'nothing in it'}, which this version does not know")
 
     def _list(self, nodes: list[Any]) -> list[Any]:
-        """The values of a list: the list itself where it holds nothing but numbers and texts, which may be millions."""
+        """Return the values of a list: the list itself if it holds only numbers and texts, which may be millions."""
         if type(nodes) is Made:
             return list(nodes)
         for place, node in enumerate(nodes):
@@ -209,12 +227,12 @@ class Unpacker:
         return texts
 
     def _texts(self, texts: Texts) -> list[str]:
-        """A list of very many texts."""
+        """Return a list of very many texts."""
         self._memory.take(sum(map(size_of, texts)))
         return list(texts)
 
     def _items(self, nodes: Any, shape: list[int], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An array of texts or objects."""
+        """Return an array of texts or objects."""
         if isinstance(nodes, Texts):
             nodes = Made(self._texts(nodes))
         if not isinstance(nodes, list) or not fits(shape, list[int]) or min(shape, default=0) < 0:
@@ -224,8 +242,8 @@ class Unpacker:
             raise FormatError("the file holds an array of texts with something else among them")
         if dtype.itemsize * len(items) > _widest(items) and dtype.kind == "U":
             raise FormatError(f"the file holds an array of {dtype}, and {len(items)} much shorter texts for it")
-        if dtype.itemsize * len(items) > _MOST_PADDED + _widest(items) // 4:
-            dtype = np.dtype(object)  # they stay as they are, as padding would be most of what is read
+        if dtype.itemsize * len(items) > _MAX_PADDED_BYTES + _widest(items) // 4:
+            dtype = np.dtype(object)  # without padding, which would be most of the memory
         self._memory.take((8 + dtype.itemsize) * len(items))
         array = np.empty(len(items), object)
         array[:] = items
@@ -233,7 +251,7 @@ class Unpacker:
 
 
 def _load_class(name: object) -> None:
-    """Load a class that is named, which registers those of its parts."""
+    """Load a class by name, which registers those of its parts."""
     if isinstance(name, str):
         class_named(as_text(name))
 
@@ -261,7 +279,7 @@ def _object(kind: type, name: str, state: dict[str, Any]) -> Any:
 
 
 def hides(known: type, name: str) -> bool:
-    """Whether an attribute would take the place of a method, or is none that a program can have given."""
+    """Return whether an attribute would replace a method, or has a name that no program can have set."""
     of_class = getattr(known, name, None)
     return not name.isidentifier() or name.startswith("__") or callable(of_class) or hasattr(of_class, "__get__")
 
@@ -272,7 +290,7 @@ def _hints(known: type) -> dict[str, Any]:
 
 
 def _short(value: object) -> str:
-    """What a value is, in few words."""
+    """Describe a value briefly."""
     return f"{type(value).__name__} {str(value)[:40]}" if isinstance(value, _SCALARS) else type(value).__name__
 
 

@@ -1,4 +1,4 @@
-"""A network on all its rows at once, as L-BFGS sees it: the objective of stochastic training without its noise."""
+"""A network on all its rows at once, as an objective of L-BFGS: that of stochastic training without its noise."""
 
 from collections.abc import Callable
 from typing import Self
@@ -21,16 +21,16 @@ SumsAt = Callable[[Floats], NetworkSums]
 
 
 class FullBatch(SmoothObjective):
-    """Mean loss plus penalty, in float64; weights of rows count relative to their mean.
+    """Mean loss plus penalty, in float64; row weights count relative to their mean.
 
     Parameters
     ----------
     network : Network
         The network.
     sums : callable
-        The sums over all rows at a theta, gradient included, wherever the rows are; see `in_memory`.
-    threads : int or None
-        How many threads of this machine may be used; None: all.
+        Returns the sums over all rows at a theta, gradient included, wherever the rows are; see `in_memory`.
+    threads : int or None, default=None
+        The largest number of threads of this machine; None: all.
     """
 
     def __init__(self, network: Network, sums: SumsAt, threads: int | None = None) -> None:
@@ -41,19 +41,19 @@ class FullBatch(SmoothObjective):
         self.lowest: Point | None = None  # of all points so far
         self._free = np.ones(network.size)  # 0 where a bias is held
         self._l1, self._l2 = np.zeros((2, network.size))
-        blocks = (network.blocks(part) for part in (self._free, self._l1, self._l2))
+        blocks = (network.blocks(vector) for vector in (self._free, self._l1, self._l2))
         for layer, free, l1, l2 in zip(network.layers, *blocks, strict=True):
             l1.weights[:], l2.weights[:] = layer.l1, layer.l2
             free.biases[:] = layer.bias
 
     @classmethod
     def in_memory(cls, network: Network, rows: Rows, threads: int | None = None) -> Self:
-        """The objective of a network on rows in memory."""
+        """Return the objective of a network on rows in memory."""
         objective = NetworkObjective(network, "float64", threads, rows=len(rows))
         return cls(network, lambda theta: objective.sums(theta, rows, gradient=True), threads)
 
     def at(self, theta: Floats) -> Point:
-        """The objective and its gradient."""
+        """Return the objective and its gradient."""
         sums = self.sums(theta)
         assert sums.gradient is not None
         gradient = (sums.gradient / sums.weight + self._l2 * theta + self._l1 * np.sign(theta)) * self._free
@@ -64,7 +64,7 @@ class FullBatch(SmoothObjective):
         return point
 
     def so_far(self, iterations: int) -> Solution:
-        """Where a search that was broken off has got to."""
+        """Return the best point of an interrupted search."""
         point = self.lowest
         assert point is not None
         assert point.gradient is not None
@@ -73,7 +73,7 @@ class FullBatch(SmoothObjective):
 
 
 class _EnoughError(Exception):
-    """No more evaluations."""
+    """The limit of evaluations is reached."""
 
 
 def minimise(
@@ -85,23 +85,23 @@ def minimise(
     max_evaluations: int,
     watch: Watch = unwatched,
 ) -> Solution:
-    """L-BFGS from theta until no entry of the gradient is above the tolerance, or gains are negligible."""
+    """Run L-BFGS from theta until no entry of the gradient is above the tolerance, or gains are negligible."""
     if any(layer.l1 for layer in problem.network.layers):
-        raise ConfigError("L-BFGS needs an objective without corners: use another solver with an l1 penalty")
+        raise ConfigError("L-BFGS does not support an l1 penalty: use another solver")
     if any(layer.dropout for layer in problem.network.layers):
-        raise ConfigError("L-BFGS takes all rows at once and knows no dropout: use another solver")
+        raise ConfigError("L-BFGS does not support dropout, as it uses all rows at once: use another solver")
     iterations = 0
     first = problem.at(theta)
     assert first.gradient is not None
     with np.errstate(over="ignore"):
         norm = core.dot(first.gradient, first.gradient) ** 0.5
     if not np.isfinite(first.value + norm):
-        way = "scale inputs and targets" if problem.network.head.function is None else "see that it is everywhere"
-        raise FitError(f"the loss, or its slope, is not finite at the parameters that L-BFGS starts with: {way}")
-    # The first step has no curvature to go by. A longer one than 1 can turn off every relu of a network for good.
+        remedy = "scale inputs and targets" if problem.network.head.function is None else "it must be finite everywhere"
+        raise FitError(f"the loss, or its gradient, is not finite at the initial parameters of L-BFGS: {remedy}")
+    # Nothing is known of the curvature at the first step. A step longer than 1 can turn off every relu for good.
     length = max(1.0, norm)
 
-    def told(iteration: int, value: float, gap: float) -> None:
+    def report(iteration: int, value: float, gap: float) -> None:
         nonlocal iterations
         iterations = iteration
         watch(iteration, value, gap)
@@ -116,7 +116,7 @@ def minimise(
             tolerance=_GAIN_PER_GRADIENT_TOLERANCE * gradient_tolerance,
             gradient_tolerance=gradient_tolerance,
             max_iter=max_iter,
-            watch=told,
+            watch=report,
         )
     except _EnoughError:
         return problem.so_far(iterations)

@@ -1,11 +1,11 @@
-"""The network on given parameters: sums of losses, gradients and predictions over any number of rows.
+"""A network at given parameters: sums of losses, gradients and predictions over any number of rows.
 
 Sums, never means: they add over batches, files and machines, and one line elsewhere divides and adds the penalty. The
-rows are taken in slices of a few hundredths of a second, so that Ctrl-C is heard; where slices end depends on the
-shapes alone, so results do not depend on time or threads.
+rows are processed in slices of a few hundredths of a second, so that Ctrl-C takes effect; where slices end depends on
+the shapes alone, so results do not depend on time or threads.
 
-A NetworkObjective has room for one computation, so it belongs to one call at a time. `predict` finds one for itself, so
-that any number of threads may predict with the same parameters at once.
+A NetworkObjective has memory for one computation, so only one call at a time may use it. `predict` takes one of its
+own, so that any number of threads may predict with the same parameters at once.
 """
 
 import threading
@@ -25,19 +25,27 @@ from linnet.fit.loop.threads import ThreadChoice, most_threads
 from linnet.heads import Head, weighted_sum
 from linnet.model.network import Network, Theta
 
-_SLICE_PRODUCTS = 200_000_000  # multiply-adds between two looks at Ctrl-C
-_CHUNK = 512  # rows that the core sums before it adds to the total: slices end at multiples of it
-_MOST_IDLE = 16  # objectives that a thread keeps for later
-_MOST_IDLE_PARAMETERS = (
-    1_000_000  # of a network whose objective is kept: of a larger one making it takes the least time
-)
+_SLICE_PRODUCTS = 200_000_000  # multiply-adds between two checks for Ctrl-C
+_ROWS_PER_CHUNK = 512  # summed by the core before it adds to the total: slices end at multiples of it
+_MAX_IDLE_OBJECTIVES = 16  # kept by a thread for later
+_MAX_IDLE_PARAMETERS = 1_000_000  # of a network whose objective is kept: larger ones take longer to use than to build
 
 
 __getattr__ = renamed(__name__, {"Objective": "NetworkObjective", "Sums": "NetworkSums"})
 
 
 class NetworkSums(NamedTuple):
-    """Sums over rows: of weight x loss, of weights, and of weight x gradient. Those of parts of the rows add."""
+    """Sums over rows; the sums of disjoint sets of rows add.
+
+    Attributes
+    ----------
+    loss : float
+        Σ_i w_i loss_i.
+    weight : float
+        Σ_i w_i.
+    gradient : array or None
+        Σ_i w_i ∂loss_i/∂theta, in float64.
+    """
 
     loss: float
     weight: float
@@ -45,46 +53,78 @@ class NetworkSums(NamedTuple):
 
 
 class NetworkObjective:
-    """A network that computes in float32 or float64 (`dtype`), about so many rows at a time."""
+    """The sums and predictions of a network, computed in float32 or float64.
 
-    def __init__(self, network: Network, dtype: Any, threads: int | None = None, rows: int = _CHUNK) -> None:
+    Parameters
+    ----------
+    network : Network
+        The network.
+    dtype : dtype
+        float32 or float64.
+    threads : int or None, default=None
+        The largest number of threads; None: all.
+    rows : int, default=512
+        About how many rows a call has: fewer need less memory and fewer threads.
+    """
+
+    def __init__(self, network: Network, dtype: Any, threads: int | None = None, rows: int = _ROWS_PER_CHUNK) -> None:
         self.network = network
         self.dtype = np.dtype(dtype)
         kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
         native = network.to_core()
-        self._most_threads = most_threads(native, min(rows, _CHUNK), threads)
+        self._most_threads = most_threads(native, min(rows, _ROWS_PER_CHUNK), threads)
         self._core = kind(native, self._most_threads)
         self._choice = ThreadChoice(self._most_threads)
         self._known: tuple[Array | None, Array | None, float] | None = None
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> NetworkSums:
-        """Loss and weight sums over the rows and, if asked, the gradient sum (as long as theta, in float64)."""
+        """Return the sums of losses and weights and, if asked, of gradients.
+
+        Parameters
+        ----------
+        theta : array of shape (size,)
+            The parameters.
+        rows : Rows
+            The rows.
+        gradient : bool, default=False
+            Compute the gradient, too.
+        """
         self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
         total = np.zeros(self.network.size) if gradient else None
-        part = np.empty(self.network.size) if gradient else None
+        of_slice = np.empty(self.network.size) if gradient else None
         loss = weight = 0.0
         columns = as_columns(rows.x)
         native = columns.to_core()
         for first, count in self._slices(columns, 3):
             threads, began = self._choice.take(), perf_counter()
             self._core.use_threads(threads)
-            sums = self._core.sums(native, rows.labels, rows.values, rows.weights, rows.offset, first, count, part)
+            sums = self._core.sums(native, rows.labels, rows.values, rows.weights, rows.offset, first, count, of_slice)
             self._choice.record(threads, perf_counter() - began, count)
             loss, weight = loss + sums[0], weight + sums[1]
-            if total is not None and part is not None:
-                total += part
+            if total is not None and of_slice is not None:
+                total += of_slice
         return NetworkSums(loss + self._left_out(rows), weight, total)
 
     def _left_out(self, rows: Rows) -> float:
-        """That of the same rows as before is known."""
+        """Return the terms left out of the losses, cached for the last rows."""
         if self._known is None or self._known[0] is not rows.values or self._known[1] is not rows.weights:
             self._known = rows.values, rows.weights, left_out(self.network.head, rows)
         return self._known[2]
 
     def predict(self, theta: Theta, x: Array | Columns, *, offset: Array | None = None, mean: bool = True) -> Array:
-        """Rows x outputs: the mean of each row's distribution, or with mean=False what the head takes.
+        """Return the mean of each row's distribution, rows x outputs.
 
-        That is the last layer's linear output z, and a(z) for squared and absolute error over another activation a.
+        Parameters
+        ----------
+        theta : array of shape (size,)
+            The parameters.
+        x : array or Columns
+            The rows.
+        offset : array or None, default=None
+            Added to z.
+        mean : bool, default=True
+            If False, return what the head takes: the last layer's linear output z, or a(z) for squared and absolute
+            error over an output activation a.
         """
         if offset is not None:
             z = self.predict(theta, x, mean=False) + offset
@@ -100,15 +140,15 @@ class NetworkObjective:
 
     def _slices(self, columns: Columns, passes: int) -> Iterator[tuple[int, int]]:
         inputs, outputs = self.network.shapes[0]
-        read = min(inputs, 1 + int(16 * columns.entries_per_row))  # an entry taken by itself takes its time
+        read = min(inputs, 1 + int(16 * columns.entries_per_row))  # a single entry costs as much as 16 in a row
         per_row = self.network.products_per_row - (inputs - read) * outputs
-        size = max(1, _SLICE_PRODUCTS // (passes * per_row * _CHUNK)) * _CHUNK
+        size = max(1, _SLICE_PRODUCTS // (passes * per_row * _ROWS_PER_CHUNK)) * _ROWS_PER_CHUNK
         for first in range(0, columns.rows, size):
             yield first, min(size, columns.rows - first)
 
 
 class _Idle(threading.local):
-    """Objectives for single rows that no call is using, by network: each thread has its own."""
+    """Objectives for single rows that no call is using, by network, for each thread."""
 
     def __init__(self) -> None:
         self.objectives: dict[tuple[int, np.dtype[Any], int | None], tuple[Network, NetworkObjective]] = {}
@@ -126,33 +166,53 @@ def predict(
     offset: Array | None = None,
     mean: bool = True,
 ) -> list[Array]:
-    """Return what `NetworkObjective.predict` does for each of several parameters, all of one type.
+    """Return the predictions of a network at several parameter vectors of one type.
 
-    For a single row making an objective takes longer than using it, so it is kept. A call takes it out of its thread's
-    idle ones while it runs: not even a signal handler that predicts in between can meet it.
+    For a single row, building an objective takes longer than using it, so it is kept. A call removes it from its
+    thread's idle ones while it runs, so that even a signal handler that predicts in between cannot use it.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    thetas : sequence of arrays
+        The parameter vectors.
+    x : Columns
+        The rows.
+    threads : int or None, default=None
+        The largest number of threads; None: all.
+    offset : array or None, default=None
+        Added to z.
+    mean : bool, default=True
+        See `NetworkObjective.predict`.
+
+    Returns
+    -------
+    list of arrays
+        Rows x outputs, for each parameter vector.
     """
     key = id(network), thetas[0].dtype, threads
     kept, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
     if objective is None or kept is not network:  # another network may have had its address
         objective = NetworkObjective(network.for_prediction(), thetas[0].dtype, threads, rows=len(x))
     outputs = [objective.predict(theta, x, offset=offset, mean=mean) for theta in thetas]
-    if len(x) == 1 and network.size <= _MOST_IDLE_PARAMETERS:
+    if len(x) == 1 and network.size <= _MAX_IDLE_PARAMETERS:
         _idle.objectives[key] = network, objective
-        if len(_idle.objectives) > _MOST_IDLE:
+        if len(_idle.objectives) > _MAX_IDLE_OBJECTIVES:
             del _idle.objectives[next(iter(_idle.objectives))]
     return outputs
 
 
 def left_out(head: Head, rows: Rows) -> float:
-    """The sum over rows of what the head's loss leaves out that depends on a parameter it estimates."""
-    each = head.left_out(rows.values.astype(np.float64)) if head.is_estimated and rows.values is not None else None
+    """Return the sum over rows of the loss terms that heads leave out, though an estimated parameter changes them."""
+    each = head.dropped_terms(rows.values.astype(np.float64)) if head.is_estimated and rows.values is not None else None
     if each is None:
         return 0.0
     return weighted_sum(np.ones(len(each)) if rows.weights is None else rows.weights.astype(np.float64), each)
 
 
 def penalty(network: Network, theta: Theta) -> float:
-    """Σ over layers of l1 Σ|w| + l2 Σw²/2, biases left out."""
+    """Return Σ over layers of l1 Σ|w| + l2 Σw²/2, without biases."""
     total = 0.0
     for layer, block in zip(network.layers, network.blocks(theta), strict=True):
         if layer.l1:

@@ -1,4 +1,4 @@
-"""Activations by name.
+"""Activation functions.
 
 | name | h(z) | slope h'(z) |
 |---|---|---|
@@ -6,7 +6,7 @@
 | sigmoid | 1 / (1 + e^-z) | h (1 - h) |
 | tanh | tanh z = 2 sigmoid(2z) - 1 | 1 - h² |
 | relu | max(0, z) | 1 where z > 0, else 0 |
-| leaky_relu | z where z > 0, else slope z (slope 0.1 unless told) | 1 or slope |
+| leaky_relu | z where z > 0, else slope z (slope 0.1 by default) | 1 or slope |
 | elu | z where z > 0, else e^z - 1 | 1 or h + 1 |
 | selu | 1.0507 (z where z > 0, else 1.6733 (e^z - 1)) | 1.0507 or h + 1.7581 |
 | gelu | z Φ(z), Φ the normal distribution function | Φ(z) + z φ(z) |
@@ -20,7 +20,7 @@ The formulas are computed in core/heads/activation.hpp.
 
 from dataclasses import dataclass
 
-from linnet.checks import check_number
+from linnet.checks import check_name, check_number
 from linnet.errors import ConfigError, unknown_name
 from linnet.registry import setting
 
@@ -44,24 +44,53 @@ _OTHER_NAMES = {"linear": "identity", "logistic": "sigmoid", "swish": "silu", "e
 @setting
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """An activation and, for leaky_relu, its slope below zero."""
+    """An activation function.
+
+    Parameters
+    ----------
+    name : str
+        The name of the activation, one of `ACTIVATIONS`.
+    slope : float, default=0.1
+        The slope of leaky_relu below zero.
+    """
 
     name: str
     slope: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.name not in ACTIVATIONS:
-            raise unknown_name("activation", self.name, ACTIVATIONS)
-        check_number(self.slope, f"slope of {self.name}", at_least=0)
+        check_name(self.name, "activation", ACTIVATIONS)
+        check_number(self.slope, "slope", self.name, at_least=0)
 
 
 def LeakyReLU(slope: float = 0.1) -> Activation:
-    """Return leaky_relu with a slope of one's own: `Dense(10, activation=LeakyReLU(0.2))`."""
+    """Return the activation leaky_relu with the given slope, as in `Dense(10, activation=LeakyReLU(0.2))`.
+
+    Parameters
+    ----------
+    slope : float, default=0.1
+        The slope below zero.
+
+    Returns
+    -------
+    Activation
+        The activation.
+    """
     return Activation("leaky_relu", slope)
 
 
 def as_activation(value: "str | Activation | None") -> Activation:
-    """Look up an activation by any of its names; None is the identity."""
+    """Return an activation given by name, including alternative names such as "swish"; None is the identity.
+
+    Parameters
+    ----------
+    value : str, Activation or None
+        The name, or an activation, which is returned as it is.
+
+    Returns
+    -------
+    Activation
+        The activation.
+    """
     if isinstance(value, Activation):
         return value
     if value is None:

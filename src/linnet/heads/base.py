@@ -1,14 +1,15 @@
-"""What every head has: the distribution of the target, the activation that makes its mean, and the loss."""
+"""The base class of heads: the distribution of the target, the activation that computes its mean, and the loss."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.errors import ConfigError, FormatError, unknown_name
+from linnet.checks import check_name, check_number
+from linnet.errors import ConfigError, FormatError, warn
 from linnet.heads.activations import Activation, as_activation
 from linnet.registry import saved
 
@@ -16,124 +17,181 @@ Floats = NDArray[np.float64]
 Targets = NDArray[Any]  # labels, one per row, or values, rows x outputs
 LossFunction = Callable[[Floats, Floats], tuple[Floats, Floats]]
 _Kind = TypeVar("_Kind", bound="type[Head]")
+_FORMER_NAMES = {
+    "any_unit": "location_scale",
+    "cut": "threshold",
+    "fading": "decay_power",
+    "for_ever": "recession_directions",
+    "in_unit": "standardised",
+    "least_loss": "saturated_loss",
+    "left_out": "dropped_terms",
+    "only_yes_no": "is_binary",
+    "own_activation": "default_activation",
+    "own_parameters": "estimated_parameters",
+    "straight_in_target": "linear_in_target",
+    "usual_slope": "typical_slope",
+    "wanted": "target_requirement",
+}
 
 HEADS: "dict[str, type[Head]]" = {}  # by family: filled by `registered`
 
 
 def registered(kind: _Kind) -> _Kind:
-    """Make a head known by the name of its family."""
+    """Register a head under the name of its family (a class decorator)."""
     HEADS[kind.family] = kind
     return saved(kind, "Head")  # files name the family
 
 
 def head_named(family: str, parameter: float = 0.0) -> "Head":
-    """Return the head of a family by its name, with its own activation; `parameter`: if it has one."""
-    if family not in HEADS:
-        raise unknown_name("head", family, HEADS)
-    return HEADS[family]._rebuilt(Activation(HEADS[family].own_activation), parameter, False)
+    """Return the head of a family, with its default activation.
+
+    Parameters
+    ----------
+    family : str
+        The name of the family, such as "poisson".
+    parameter : float, default=0.0
+        The parameter of the distribution, for families that have one.
+
+    Returns
+    -------
+    Head
+        The head.
+    """
+    check_name(family, "head", HEADS)
+    return HEADS[family]._rebuilt(Activation(HEADS[family].default_activation), parameter, False)
 
 
 def heads_by_loss(*, keras: bool = False) -> "dict[str, type[Head]]":
-    """The heads by the names of their losses."""
+    """Return the heads by the names of their losses.
+
+    Parameters
+    ----------
+    keras : bool, default=False
+        Whether to use the names of losses in `Sequential`, as in Keras, instead of those in regressors.
+
+    Returns
+    -------
+    dict of head classes by name
+        The heads.
+    """
     return {name: kind for kind in HEADS.values() for name in (kind.keras_losses if keras else kind.losses)}
 
 
-def losses_with(wanted: "Callable[[type[Head]], bool]") -> str:
-    """The losses of regressors whose heads have what is wanted, as a message lists them."""
-    names = [repr(kind.losses[0]) for kind in HEADS.values() if kind.losses and wanted(kind)]
+def losses_with(condition: "Callable[[type[Head]], bool]") -> str:
+    """Return the regressor losses whose heads meet a condition, listed for a message: "'a', 'b' or 'c'".
+
+    Parameters
+    ----------
+    condition : function
+        Takes a head class and returns whether to list it.
+
+    Returns
+    -------
+    str
+        The list.
+    """
+    names = [repr(kind.losses[0]) for kind in HEADS.values() if kind.losses and condition(kind)]
     return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def count_heads() -> "list[type[Head]]":
-    """The heads of counts, those without a parameter to estimate first."""
+    """Return the heads of counts; those without a parameter to estimate come first."""
     return sorted((kind for kind in HEADS.values() if kind.counts), key=lambda kind: bool(kind.parameter_symbol))
 
 
 @saved
 @dataclass(frozen=True)
 class Head:
-    """A distribution for the target and the activation that makes its mean from z, the last layer's linear output.
+    """The distribution of the target, and the activation that computes its mean from z, the last layer's linear output.
 
-    The methods take z (rows x outputs), or what an activation other than the head's own made of it. The loss of a row
-    is the sum over its outputs, constants dropped.
+    Methods take z (rows x outputs), or the output of an activation other than the default one. The loss of a row is the
+    sum over its outputs, with constants dropped.
     """
 
     # ---- names ----
     family: ClassVar[str]  # in the core and in files
-    own_activation: ClassVar[str] = "identity"
-    loss_name: ClassVar[str]  # as messages say it
-    losses: ClassVar[tuple[str, ...]] = ()  # names of its loss in regressors
-    keras_losses: ClassVar[tuple[str, ...]] = ()  # and in Sequential
-    label_losses: ClassVar[tuple[str, ...]] = ()  # those of them whose targets are class numbers
-    table_loss: ClassVar[str] = ""  # the one of them that networks of tables offer; that of counts is the first
-    default_metric: ClassVar[str] = "loss"  # what early stopping of a regressor watches
-    title: ClassVar[str] = ""  # what people call the distribution
-    formulas: ClassVar[tuple[str, str]] = ("", "")  # to show: Keras' loss of one output, and its slope dloss/dz
-    parameter_symbol: ClassVar[str] = ""  # in those formulas, of the parameter that is estimated, if there is one
+    default_activation: ClassVar[str] = "identity"
+    loss_name: ClassVar[str]  # in messages
+    losses: ClassVar[tuple[str, ...]] = ()  # names of the loss in regressors
+    keras_losses: ClassVar[tuple[str, ...]] = ()  # names of the loss in Sequential
+    label_losses: ClassVar[tuple[str, ...]] = ()  # the subset of keras_losses whose targets are class indices
+    table_loss: ClassVar[str] = ""  # the one of keras_losses that networks for tables offer; for counts, the first
+    default_metric: ClassVar[str] = "loss"  # that early stopping of a regressor monitors
+    title: ClassVar[str] = ""  # the name of the distribution in text
+    formulas: ClassVar[tuple[str, str]] = ("", "")  # as text: Keras' loss of one output, and its slope dloss/dz
+    parameter_symbol: ClassVar[str] = ""  # in these formulas, the symbol of the estimated parameter, if there is one
 
-    # ---- what the loss is like ----
-    quadratic: ClassVar[bool] = False  # the second derivatives are the same whatever z
-    coupled: ClassVar[bool] = False  # the outputs of a row belong together: one class out of as many
-    nonnegative: ClassVar[bool] = False  # no loss is below 0
-    positive_mean: ClassVar[bool] = False  # z is the mean of a distribution that has none of 0 or less
+    # ---- properties of the loss ----
+    quadratic: ClassVar[bool] = False  # the second derivatives do not depend on z
+    coupled: ClassVar[bool] = False  # the outputs of a row are the classes of one distribution
+    nonnegative: ClassVar[bool] = False  # the loss is never below 0
+    positive_mean: ClassVar[bool] = False  # z is the mean and must be above 0
     log_link: ClassVar[bool] = False  # the mean is e^z
-    loss_is_deviance: ClassVar[bool] = False  # half of it: the loss where the mean is the target is 0
-    straight_in_target: ClassVar[bool] = False  # for one z the loss is a straight line in the target
+    loss_is_deviance: ClassVar[bool] = False  # the loss is half the deviance: 0 where the mean equals the target
+    linear_in_target: ClassVar[bool] = False  # for fixed z, the loss is a linear function of the target
 
-    # ---- what the target is like ----
-    classifies: ClassVar[bool] = False  # targets are classes, or yes and no
+    # ---- properties of the target ----
+    classifies: ClassVar[bool] = False  # targets are classes or binary labels
     has_probabilities: ClassVar[bool] = False  # the mean is a probability
-    cut: ClassVar[float] = 0.5  # means above it say yes
-    only_yes_no: ClassVar[bool] = False  # of classes: two, or labels that each may be or not
-    counts: ClassVar[bool] = False  # how often something happens: tables and the playground offer it for counts
-    any_unit: ClassVar[bool] = False  # targets may be moved and scaled: the head of the new ones is `in_unit`
-    wanted: ClassVar[str] = ""  # what targets must be, as messages say it
+    threshold: ClassVar[float] = 0.5  # means above it predict the positive class
+    is_binary: ClassVar[bool] = False  # targets are two classes, or binary labels
+    counts: ClassVar[bool] = False  # targets are numbers of events: tables and the playground offer the head for counts
+    location_scale: ClassVar[bool] = False  # targets may be shifted and scaled: `standardised` returns the head
+    target_requirement: ClassVar[str] = ""  # what targets must be, for messages
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _FORMER_NAMES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            warn(f"{type(self).__name__}.{name} is now called {_FORMER_NAMES[name]}", DeprecationWarning)
+            return getattr(self, _FORMER_NAMES[name])
 
     @property
     def parameter(self) -> float:
-        """The one number that the core's formulas may have."""
+        """The parameter of the distribution in the core's formulas; 0 if it has none."""
         return 0.0
 
     @property
     def function(self) -> LossFunction | None:
-        """The loss of a custom head."""
+        """The loss function of a custom head; None for all others."""
         return None
 
     @property
     def output(self) -> Activation:
-        """The activation that makes the mean."""
-        return Activation(self.own_activation)
+        """The activation that computes the mean."""
+        return Activation(self.default_activation)
 
     @property
     def fused(self) -> bool:
         """Whether loss and activation are one function of z, so that the last layer itself has no activation."""
-        return self.output.name == self.own_activation
+        return self.output.name == self.default_activation
 
     @property
     def convex(self) -> bool:
-        """Whether the second derivative of the loss is above 0 whatever z and t, so that `curvature` is exact."""
+        """Whether the second derivative of the loss is positive for all z and t, so that `curvature` is exact."""
         return True
 
     @classmethod
     def with_activation(cls, activation: Activation) -> "Head":
-        """The head whose last layer has this activation, or a ConfigError that says which one it goes with."""
-        if activation.name != cls.own_activation:
+        """Return the head with the given activation of the last layer; raise a ConfigError if they do not match."""
+        if activation.name != cls.default_activation:
             raise ConfigError(_wrong_pair(cls, activation.name))
         return cls()
 
     @classmethod
     def of_regressor(cls, parameters: Mapping[str, Any]) -> "Head":
-        """The head of a regressor with these parameters, of which it may have one."""
+        """Return the head of a regressor, given the regressor's parameters."""
         return cls()
 
     def keras_factor(self, outputs: int) -> float:
-        """What the loss of a row is multiplied by to be Keras', which takes the mean over outputs."""
+        """Return the factor from the loss of a row to Keras' loss, which is a mean over outputs."""
         return 1.0 if (self.classifies and not self.has_probabilities) or self.coupled else 1 / outputs
 
     # ---- loss and mean, computed by the core ----
 
     def mean(self, z: Floats) -> Floats:
-        """Return the mean of each row's distribution; the perceptron's score."""
+        """Return the mean of each row's distribution, rows x outputs; for the perceptron, the score."""
         return self.rows(z, mean=np.empty(z.shape))
 
     def loss(self, z: Floats, t: Targets) -> Floats:
@@ -145,157 +203,171 @@ class Head:
         return self.rows(z, t, slope=np.empty(z.shape))
 
     def curvature(self, z: Floats, t: Targets, *, expected: bool = False) -> Floats:
-        """Return d²loss/dz_k², rows x outputs; with `expected`, or where it is not above 0, its mean over t."""
+        """Return d²loss/dz_k², rows x outputs; with `expected`, or where it is not positive, its expectation over t."""
         return self.rows(z, t, expected=expected, curvature=np.empty(z.shape))
 
     def rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
-        """Fill in what is wanted: mean, loss, slope, curvature; return the first of them."""
+        """Compute quantities of each row into the given arrays; return the first of these.
+
+        Parameters
+        ----------
+        z : array of shape (rows, outputs)
+            The linear outputs.
+        t : array of shape (rows,) or (rows, outputs), default=None
+            The targets; not needed for the mean.
+        expected : bool, default=False
+            Whether the curvature is its expectation over t.
+        **wanted : arrays by name
+            Any of mean, loss, slope and curvature, with the array to fill.
+        """
         labels, values = (t, None) if t is not None and t.ndim == 1 else (None, t)
         core.head_rows(self.core_family, self.parameter, z, labels, values, expected=expected, **wanted)
         return next(iter(wanted.values()))
 
     @property
     def core_family(self) -> Any:
-        """The family as the core knows it."""
+        """The family's enum value in the core."""
         return getattr(core.Family, self.family)
 
     # ---- targets ----
 
     def is_valid(self, t: Targets) -> NDArray[np.bool_]:
-        """Which values can be targets; `wanted` says which in words."""
+        """Return a mask of valid targets; `target_requirement` describes them."""
         return np.ones(t.shape, np.bool_)
 
     @property
     def positive_only(self) -> bool:
-        """Whether no target may be below 0."""
+        """Whether negative targets are invalid."""
         return False
 
     def link(self, mean: Floats) -> Floats:
-        """The z whose mean this is; where none is, that of a mean close to it."""
+        """Return the z with the given mean; for a mean that no z has, that of a mean close to it."""
         return mean
 
-    def in_unit(self, centre: Floats, spread: Floats) -> "Head":
-        """The head of targets (t - centre) / spread, by output."""
+    def standardised(self, centre: Floats, spread: Floats) -> "Head":
+        """Return the head for targets (t - centre) / spread, given one centre and spread per output."""
         return self
 
-    def usual_slope(self, mean: float) -> float | None:
-        """What the slope of a row is like where the mean of all targets is this; None if it is never far from it."""
+    def typical_slope(self, mean: float) -> float | None:
+        """Return the size of a row's slope if the targets have the given mean; None if it is about 1 for any mean."""
         return None
 
-    def for_ever(self, t: Targets) -> Floats | None:
-        """The way each z may go for ever and only gain, rows x outputs: 1 up, -1 down, anything between neither; None
-        if that depends on other outputs, or no target lets it.
+    def recession_directions(self, t: Targets) -> Floats | None:
+        """Return the direction in which the loss decreases for ever in z, rows x outputs: 1 up, -1 down.
+
+        Values between mean that there is no such direction. None if no target has one, or if it depends on other
+        outputs.
         """
         return None
 
     @property
-    def fading(self) -> float:
-        """The power of e^z that the loss of a target of 0 falls with; 0 if z may not go down for ever."""
+    def decay_power(self) -> float:
+        """The power p with which the loss of a target of 0 decreases like e^(p z) as z falls; 0 if it does not."""
         return 0.0
 
     # ---- likelihood ----
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether the distribution has a dispersion that is not known beforehand."""
+        """Whether the distribution has a dispersion that must be estimated."""
         return False
 
     @property
     def quasi(self) -> bool:
-        """Whether the variance is a multiple, to be estimated, of the one the distribution has."""
+        """Whether the variance is an estimated multiple of the distribution's own (quasi-likelihood)."""
         return False
 
     @property
     def variance_power(self) -> float:
-        """The power q of the mean that the variance goes with."""
+        """The power q of the mean to which the variance is proportional."""
         return 0.0
 
     @property
     def variance_by_likelihood(self) -> bool:
-        """Whether the variance of all rows is the one that makes the likelihood largest (the normal distribution)."""
+        """Whether the likelihood uses the maximum-likelihood estimate of the variance (the normal distribution)."""
         return False
 
     @property
-    def own_parameters(self) -> int:
-        """How many numbers of the distribution itself were estimated from the data."""
+    def estimated_parameters(self) -> int:
+        """The number of parameters of the distribution itself that were estimated from the data."""
         return 0
 
-    def least_loss(self, t: Targets) -> Floats | float:
-        """The loss of each row where the mean is the target."""
+    def saturated_loss(self, t: Targets) -> Floats | float:
+        """Return the loss of each row where the mean equals the target, as in the saturated model."""
         return 0.0
 
     def deviance(self, z: Floats, t: Targets, weights: Floats) -> float:
-        """Twice the distance of the loss sum from its least, where every mean is its row's target. Row by row and never
-        below 0: the difference of two sums would have few digits, or none, where losses are large.
+        """Return the deviance: 2 Σ w (loss - loss of the saturated model).
+
+        Differences are taken row by row, and never below 0: the difference of two large sums would have few digits.
         """
-        return 2 * weighted_sum(weights, np.maximum(self.loss(z, t) - self.least_loss(t), 0))
+        return 2 * weighted_sum(weights, np.maximum(self.loss(z, t) - self.saturated_loss(t), 0))
 
     def log_likelihood(self, deviance: float, t: Targets, weights: Floats, dispersion: float) -> float:
-        """Log-likelihood of all rows whose deviance is known, with all its constants; NaN where there is no formula."""
+        """Return the log-likelihood of all rows, including constants, given the deviance; NaN without a formula."""
         return float("nan")
 
     # ---- the distribution of a row's target ----
 
     @property
     def is_estimated(self) -> bool:
-        """Whether the head has a parameter that is to be found from the data beside the means."""
-        return self.own_parameters > 0
+        """Whether the head has a parameter that is estimated from the data together with the means."""
+        return self.estimated_parameters > 0
 
     def with_parameter(self, parameter: float) -> "Head":
-        """The head with another value of the parameter that is to be found."""
+        """Return the head with another value of the estimated parameter."""
         return self
 
     def with_estimate(self, mean: Floats, t: Floats, weights: Floats | None) -> "Head":
-        """The head with the parameter of largest likelihood for these means and targets (rows x outputs)."""
+        """Return the head with the maximum-likelihood parameter for these means and targets (rows x outputs)."""
         return self
 
-    def left_out(self, t: Targets) -> Floats | None:
-        """What the loss of each row leaves out that depends on the parameter to be found; None: there is no such thing.
+    def dropped_terms(self, t: Targets) -> Floats | None:
+        """Return the terms per row that the loss drops although they depend on the estimated parameter, or None.
 
-        With it losses under different parameters can be compared, as an epoch's with that of the epoch before.
+        Losses with different parameters, such as those of two epochs, can only be compared with these terms added.
         """
         return None
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats | None:
-        """The dispersion of each output, from means and targets (rows x outputs); None without a distribution."""
+        """Return the dispersion of each output, from means and targets (rows x outputs), or None without one."""
         return None
 
     def variance(self, mean: Floats, dispersion: Floats) -> Floats:
-        """The variance of each target around its mean, rows x outputs; NaN without a distribution."""
+        """Return the variance of each target around its mean, rows x outputs; NaN without a distribution."""
         return np.full(mean.shape, np.nan)
 
     def log_probability(self, mean: Floats, t: Floats, dispersion: Floats) -> Floats:
-        """The logarithm of the probability, or density, of each target (rows x outputs); NaN where there is no formula.
+        """Return the log-probability or log-density of each target, rows x outputs; NaN without a formula.
 
-        A mean that the distribution cannot have stands for one close to it.
+        A mean outside the distribution's range is replaced by one close to it.
         """
         return np.full(mean.shape, np.nan)
 
     @classmethod
     def has_distribution(cls) -> bool:
-        """Whether intervals can be computed and samples drawn."""
+        """Return whether intervals can be computed and samples drawn."""
         return cls.distribution is not Head.distribution
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
-        """The distributions around these means, as scipy.stats has them."""
+        """Return the distributions with these means, as a frozen distribution of scipy.stats."""
         known = [name for name, kind in HEADS.items() if kind.has_distribution()]
         raise ConfigError(f"{self.loss_name} has no distribution: intervals and samples need one of {', '.join(known)}")
 
     def interval(self, mean: Floats, dispersion: Floats, level: float) -> tuple[Floats, Floats]:
-        """The ends of the middle part of each distribution that has the probability `level`."""
-        if not 0 < level < 1:
-            raise ConfigError(f"level must be between 0 and 1, got {level!r}")
+        """Return the ends of the central interval of each distribution that has the probability `level`."""
+        level = check_number(level, "level", above=0, below=1)
         law = self.distribution(mean, dispersion)
         return np.asarray(law.ppf((1 - level) / 2)), np.asarray(law.ppf((1 + level) / 2))
 
     def draw(self, mean: Floats, dispersion: Floats, random: np.random.RandomState) -> NDArray[Any]:
-        """One target for each row and output."""
+        """Return one random target for each row and output."""
         return np.asarray(self.distribution(mean, dispersion).rvs(size=mean.shape, random_state=random))
 
     # ---- files ----
 
     def _file_state(self) -> dict[str, Any]:
-        """What a model file keeps of a head, whichever it is."""
+        """The state of a head in a model file, with the same keys for all heads."""
         return {
             "activation": self.output,
             "family": self.family,
@@ -306,15 +378,13 @@ class Head:
 
     @staticmethod
     def _from_file(state: dict[str, Any]) -> "Head":
-        """The head of such a state; what cannot be one is an error."""
+        """The head with such a state; raise a FormatError if there is none."""
         family, activation = state.get("family"), state.get("activation")
         parameter, quasi = state.get("power", 0.0), state.get("quasi", False)
         if family not in HEADS or not isinstance(activation, Activation) or state.get("function") is not None:
             raise FormatError(f"it holds a head {str(family)[:60]!r}, which this version of linnet does not know")
         if not isinstance(parameter, float | int) or isinstance(parameter, bool) or not isinstance(quasi, bool):
-            raise FormatError(
-                f"the head {family} in it has the parameter {str(parameter)[:60]!r}, which it cannot have"
-            )
+            raise FormatError(f"the head {family} in it has an invalid parameter, {str(parameter)[:60]!r}")
         return HEADS[family]._rebuilt(activation, float(parameter), quasi)
 
     @classmethod
@@ -324,9 +394,7 @@ class Head:
 
 @dataclass(frozen=True)
 class AnyActivation(Head):
-    """A head whose loss may also be taken after any other activation a: the mean is then a(z), and the gradient goes
-    through a's own derivative.
-    """
+    """A head that works with any activation a: the mean is a(z), and the gradient includes the derivative of a."""
 
     activation: Activation | str | None = None
 
@@ -336,27 +404,27 @@ class AnyActivation(Head):
 
     @property
     def output(self) -> Activation:
-        """The activation that makes the mean."""
-        assert isinstance(self.activation, Activation)  # made one above
+        """The activation that computes the mean."""
+        assert isinstance(self.activation, Activation)  # converted in __post_init__
         return self.activation
 
     @classmethod
     def with_activation(cls, activation: Activation) -> Self:
-        """The head whose last layer has this activation."""
+        """Return the head with the given activation of the last layer."""
         return cls(activation)
 
 
 def weighted_sum(weights: Floats, of_rows: Floats) -> float:
-    """Σ w x over rows; a row without weight adds nothing, even if its x is infinite."""
+    """Return Σ w x over rows; rows of weight 0 add nothing, even if their x is infinite."""
     total = core.dot(weights, of_rows)
     return total if np.isfinite(total) else core.dot(weights, np.where(weights > 0, of_rows, 0.0))
 
 
 def _wrong_pair(kind: type[Head], activation: str) -> str:
     given = "none" if activation == "identity" else repr(activation)
-    message = f"{kind.loss_name} needs activation={kind.own_activation!r} on the last layer, which has {given}"
-    right = [other for other in HEADS.values() if other.own_activation == activation and other.keras_losses]
-    if activation == "identity":  # which others may have, too
+    message = f"{kind.loss_name} needs activation={kind.default_activation!r} on the last layer, which has {given}"
+    right = [other for other in HEADS.values() if other.default_activation == activation and other.keras_losses]
+    if activation == "identity":  # the default of some heads that only work without an activation
         right = [other for other in right if issubclass(other, AnyActivation)]
     if right:
         names = " or ".join(f"{other.loss_name} (loss={other.keras_losses[0]!r})" for other in right)

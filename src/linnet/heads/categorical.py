@@ -1,4 +1,4 @@
-"""Categorical cross-entropy: one class out of many."""
+"""Categorical cross-entropy: the categorical distribution."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +12,13 @@ from linnet.heads.base import Floats, Head, Targets, registered
 @registered
 @dataclass(frozen=True)
 class Categorical(Head):
-    """One class out of many: the mean is softmax(z), the loss logsumexp(z) - z_t, and the slope mean - onehot(t)."""
+    """One class per row out of several: the categorical distribution.
+
+    The mean is softmax(z), the loss logsumexp(z) - z_t, its slope mean - onehot(t).
+    """
 
     family = "categorical"
-    own_activation = "softmax"
+    default_activation = "softmax"
     loss_name = "categorical cross-entropy"
     keras_losses = ("categorical_crossentropy", "sparse_categorical_crossentropy")
     label_losses = ("sparse_categorical_crossentropy",)
@@ -25,10 +28,10 @@ class Categorical(Head):
     coupled = True
     nonnegative = True
     loss_is_deviance = True
-    straight_in_target = True
+    linear_in_target = True
     classifies = True
     has_probabilities = True
-    wanted = "class memberships must be at least 0"
+    target_requirement = "class memberships must be at least 0"
 
     def is_valid(self, t: Targets) -> NDArray[np.bool_]:
         return np.asarray(t >= 0)
@@ -40,14 +43,24 @@ class Categorical(Head):
         return -0.5 * deviance
 
     def draw(self, mean: Floats, dispersion: Floats, random: np.random.RandomState) -> NDArray[Any]:
-        """A class for each row, by its place among the probabilities."""
+        """Return the index of a random class for each row."""
         return draw_class(mean, random)
 
 
 def log_softmax(z: Floats) -> Floats:
-    """Return the logarithms of the categorical head's mean, exact also where the mean itself is 0.
+    """Return the log-softmax of each row, accurate even where the softmax underflows to 0.
 
-    log p_k = z_k - z_top + log p_top, and -log p_top is the loss of a row whose class is the one with the largest z.
+    log p_k = z_k - z_top + log p_top, where -log p_top is the loss of a row whose class has the largest z.
+
+    Parameters
+    ----------
+    z : array of shape (rows, classes)
+        The logits.
+
+    Returns
+    -------
+    array of shape (rows, classes)
+        The log-probabilities.
     """
     top = z.argmax(axis=1)
     largest = np.take_along_axis(z, top[:, None], axis=1)
@@ -55,7 +68,20 @@ def log_softmax(z: Floats) -> Floats:
 
 
 def draw_class(probabilities: NDArray[Any], random: np.random.RandomState) -> NDArray[np.intp]:
-    """The place of a class for each row, drawn with the row's probabilities (rows x classes)."""
-    shares = np.cumsum(probabilities, axis=1)
-    places = (random.random_sample((len(shares), 1)) * shares[:, -1:] >= shares).sum(axis=1)
-    return np.asarray(np.minimum(places, shares.shape[1] - 1))
+    """Return the index of a random class for each row.
+
+    Parameters
+    ----------
+    probabilities : array of shape (rows, classes)
+        The class probabilities of each row.
+    random : RandomState
+        The random number generator.
+
+    Returns
+    -------
+    array of shape (rows,)
+        The class indices.
+    """
+    cumulative = np.cumsum(probabilities, axis=1)
+    classes = (random.random_sample((len(cumulative), 1)) * cumulative[:, -1:] >= cumulative).sum(axis=1)
+    return np.asarray(np.minimum(classes, cumulative.shape[1] - 1))

@@ -1,4 +1,4 @@
-"""A loss of one's own."""
+"""Losses defined by the user."""
 
 from dataclasses import dataclass, replace
 
@@ -12,11 +12,17 @@ from linnet.heads.base import Floats, Head, LossFunction, Targets, registered
 @registered
 @dataclass(frozen=True)
 class Custom(Head):
-    """Numbers, by a function (z, t) -> (loss of each row, dloss/dz), on arrays of rows x outputs."""
+    """A loss defined by the user for numeric targets.
+
+    Parameters
+    ----------
+    loss_function : function
+        Takes z and t (rows x outputs) and returns the loss of each row and the slope dloss/dz (rows x outputs).
+    """
 
     family = "custom"
     loss_name = "the custom loss"
-    any_unit = True
+    location_scale = True
 
     loss_function: LossFunction | None = None
 
@@ -25,17 +31,17 @@ class Custom(Head):
         return self.loss_function
 
     def rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
-        """Fill in what is wanted: mean, loss, slope; return the first of them."""
+        """Compute quantities of each row (mean, loss or slope) into the given arrays; return the first of these."""
         if t is None:
             return super().rows(z, None, expected=expected, **wanted)
         assert self.loss_function is not None
-        assert wanted.keys() <= {"loss", "slope"}, "no more is known of a function"
+        assert wanted.keys() <= {"loss", "slope"}, "a custom loss has no curvature"
         for name, found in zip(("loss", "slope"), self.loss_function(z, t), strict=True):
             if name in wanted:
                 wanted[name][:] = found
         return next(iter(wanted.values()))
 
-    def in_unit(self, centre: Floats, spread: Floats) -> "Custom":
+    def standardised(self, centre: Floats, spread: Floats) -> "Custom":
         function = self.loss_function
         assert function is not None
 
@@ -47,4 +53,4 @@ class Custom(Head):
 
     @classmethod
     def _rebuilt(cls, activation: Activation, parameter: float, quasi: bool) -> "Custom":
-        raise ConfigError("a loss of one's own is no data")
+        raise ConfigError("a custom loss cannot be loaded from a file")

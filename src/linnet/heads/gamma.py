@@ -13,18 +13,19 @@ from linnet.heads.power_variance import PowerVariance
 @registered
 @dataclass(frozen=True)
 class Gamma(PowerVariance):
-    """Positive amounts whose spread grows with their mean: the mean is e^z, the loss t e^-z + z, and the slope
-    1 - t / mean.
+    """Positive amounts whose standard deviation is proportional to the mean: the gamma distribution.
+
+    The mean is e^z, the loss t e^-z + z, its slope 1 - t / mean.
     """
 
     family = "gamma"
-    own_activation = "exponential"
+    default_activation = "exponential"
     loss_name = "the gamma loss"
     losses = ("gamma",)
     title = "gamma"
     log_link = True
-    straight_in_target = True
-    wanted = "amounts of a gamma distribution must be above 0"
+    linear_in_target = True
+    target_requirement = "amounts of a gamma distribution must be above 0"
 
     @property
     def variance_power(self) -> float:
@@ -37,11 +38,11 @@ class Gamma(PowerVariance):
     def is_valid(self, t: Targets) -> NDArray[np.bool_]:
         return np.asarray(t > 0)
 
-    def usual_slope(self, mean: float) -> float:
+    def typical_slope(self, mean: float) -> float:
         return 1.0
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
-        """The mean of squared relative residuals: the variance is that times mean²."""
+        """Return the mean squared relative residual of each output: the variance divided by mean²."""
         return np.asarray(np.average(((t - mean) / mean) ** 2, axis=0, weights=weights))
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:

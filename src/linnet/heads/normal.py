@@ -13,7 +13,15 @@ _TINY = np.finfo(np.float64).tiny
 @registered
 @dataclass(frozen=True)
 class Normal(AnyActivation):
-    """Numbers: the mean is z, the loss (mean - t)² / 2, and the slope mean - t."""
+    """Numeric targets with constant variance: the normal distribution.
+
+    The mean is z, the loss (mean - t)² / 2, its slope mean - t.
+
+    Parameters
+    ----------
+    activation : Activation, str or None, default=None
+        The activation that computes the mean from z; None for the identity.
+    """
 
     family = "normal"
     loss_name = "the normal loss"
@@ -24,12 +32,12 @@ class Normal(AnyActivation):
     quadratic = True
     nonnegative = True
     loss_is_deviance = True
-    any_unit = True
+    location_scale = True
     title = "normal"
     formulas = "(z − t)²", "2(z − t)"
 
     def keras_factor(self, outputs: int) -> float:
-        return 2 / outputs  # Keras leaves out the half
+        return 2 / outputs  # Keras' squared error has no factor 1/2
 
     @property
     def has_dispersion(self) -> bool:
@@ -43,7 +51,7 @@ class Normal(AnyActivation):
         return normal_log_likelihood(deviance, float(weights.sum()) * t.shape[1])
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
-        """The mean of squared residuals."""
+        """Return the mean squared residual of each output."""
         return np.asarray(np.average((t - mean) ** 2, axis=0, weights=weights))
 
     def variance(self, mean: Floats, dispersion: Floats) -> Floats:
@@ -60,6 +68,6 @@ class Normal(AnyActivation):
 
 
 def normal_log_likelihood(deviance: float, count: float) -> float:
-    """The log-likelihood of so many numbers at the variance that makes it largest, deviance / count."""
+    """Return the log-likelihood of `count` values at the maximum-likelihood variance, deviance / count."""
     with np.errstate(divide="ignore"):
         return float(-0.5 * count * (np.log(2 * np.pi * deviance / count) + 1))

@@ -11,8 +11,9 @@ from linnet.heads.base import Head, Targets, registered
 @registered
 @dataclass(frozen=True)
 class Perceptron(Head):
-    """Targets of -1 and 1, one against the rest for several classes: the loss is max(0, -t z), and the slope -t where
-    t z <= 0. The mean is the score z, whose sign is the answer.
+    """Binary targets ±1, one-vs-rest for several classes: the perceptron's loss.
+
+    The loss is max(0, -t z), its slope -t where t z <= 0. The mean is the score z, whose sign is the prediction.
     """
 
     family = "perceptron"
@@ -23,8 +24,8 @@ class Perceptron(Head):
     formulas = "max(0, −t·z)", "−t where t·z ≤ 0, else 0"
     nonnegative = True
     classifies = True
-    cut = 0.0
-    wanted = "targets must be -1 or 1, or 0 or 1"
+    threshold = 0.0
+    target_requirement = "targets must be -1 or 1, or 0 or 1"
 
     def is_valid(self, t: Targets) -> NDArray[np.bool_]:
         return np.isin(t, (-1, 0, 1))

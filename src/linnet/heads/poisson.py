@@ -14,22 +14,27 @@ from linnet.heads.power_variance import PowerVariance, half_deviance, largest_po
 @registered
 @dataclass(frozen=True)
 class Poisson(PowerVariance):
-    """Counts: the mean is e^z, the loss e^z - t z (log t! dropped), and the slope mean - t.
+    """Counts: the Poisson distribution.
 
-    `quasi`: the variance is a multiple of the mean, to be estimated.
+    The mean is e^z, the loss e^z - t z (log t! dropped), its slope mean - t.
+
+    Parameters
+    ----------
+    overdispersed : bool, default=False
+        Whether the variance is an estimated multiple of the mean (quasi-Poisson).
     """
 
     family = "poisson"
-    own_activation = "exponential"
+    default_activation = "exponential"
     loss_name = "the Poisson loss"
     losses = ("poisson",)
     keras_losses = ("poisson",)
     log_link = True
-    straight_in_target = True
+    linear_in_target = True
     title = "Poisson"
     formulas = "e^z − t·z", "e^z − t"
     counts = True
-    wanted = "counts must be at least 0"
+    target_requirement = "counts must be at least 0"
 
     overdispersed: bool = False
 
@@ -48,18 +53,18 @@ class Poisson(PowerVariance):
     def is_valid(self, t: Targets) -> NDArray[np.bool_]:
         return np.asarray(t >= 0)
 
-    def usual_slope(self, mean: float) -> float:
+    def typical_slope(self, mean: float) -> float:
         return mean
 
-    def for_ever(self, t: Targets) -> Floats:
+    def recession_directions(self, t: Targets) -> Floats:
         return np.asarray(-1.0 * (t == 0))
 
     @property
-    def fading(self) -> float:
+    def decay_power(self) -> float:
         return 1.0
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
-        """One: the variance is the mean."""
+        """Return 1 for each output: the variance is the mean."""
         return np.ones(mean.shape[1])
 
     def variance(self, mean: Floats, dispersion: Floats) -> Floats:

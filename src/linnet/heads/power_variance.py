@@ -1,7 +1,7 @@
-"""Distributions whose variance is a power q of the mean, times a dispersion: Poisson's (q = 1), the gamma (2) and
-Tweedie's, which the normal (0) and the inverse Gaussian distribution (3) belong to as well.
+"""Distributions whose variance is a dispersion times the power q of the mean: the Tweedie family.
 
-With a = 2 - q and b = 1 - q half the deviance of a target t is t^a / (a b) - t mean^b / b + mean^a / a.
+It includes the normal (q = 0), the Poisson (1), the gamma (2) and the inverse Gaussian distribution (3). With a = 2 - q
+and b = 1 - q half the deviance of a target t is t^a / (a b) - t mean^b / b + mean^a / a.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from linnet.heads.base import Floats, Head, Targets, weighted_sum
 from linnet.heads.bernoulli import t_log_t
 from linnet.heads.normal import normal_log_likelihood
 
-_SMALL, _TERMS = 0.05, 15  # below so much a series of so many terms is exact
-_MANY = 1e8  # times its mean: the deviance of a target beyond it is measured by the target
-_TINY, _FAR = 1e-290, 600.0  # below so much, and beyond e^so much, numbers lose their digits
-_LARGE = 100.0
+_MAX_SERIES_ARGUMENT, _SERIES_TERMS = 0.05, 15  # where the series is exact to rounding
+_MAX_RATIO = 1e8  # of a target to its mean: beyond it the deviance is computed relative to the target
+_MIN_NORMAL, _MAX_LOG = 1e-290, 600.0  # below the first, and above e^ the second, floats lose digits
+_MIN_STIRLING = 100.0  # from which Stirling's series is exact to rounding
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PowerVariance(Head):
         return 2 * weighted_sum(weights, np.maximum(each, 0).sum(axis=1))
 
     def log_likelihood(self, deviance: float, t: Targets, weights: Floats, dispersion: float) -> float:
-        """NaN for other powers than 0, 1, 2 and 3 (normal, Poisson, gamma, inverse Gaussian): no density is known."""
+        """Return the log-likelihood; NaN for powers other than 0, 1, 2 and 3, whose density has no closed form."""
         q = self.variance_power
         if q == 0:
             return normal_log_likelihood(deviance, float(weights.sum()) * t.shape[1])
@@ -56,14 +56,16 @@ class PowerVariance(Head):
         return float("nan")
 
 
-@np.errstate(all="ignore")  # a row without weight may have any mean
+@np.errstate(all="ignore")  # a row of weight 0 may have any mean
 def half_deviance(t: Floats, z: Floats, q: float, *, log_link: bool) -> Floats:
-    """Half of each target's deviance: with u = t / mean, a = 2 - q and b = 1 - q it is
+    """Return half the deviance of each target, given z and the power q of the variance.
 
-        mean^a ((u^a - 1) / a - (u - 1)) / b    and as well    mean^a (u (u^b - 1) / b - (u - 1)) / a,
+    With u = t / mean, a = 2 - q and b = 1 - q it is
 
-    of which one keeps its digits where a, and the other where b, is small or zero. Logarithms stand for means, and for
-    u, that are too large or too small to be numbers.
+        mean^a ((u^a - 1) / a - (u - 1)) / b    and also    mean^a (u (u^b - 1) / b - (u - 1)) / a,
+
+    of which the first is accurate where a, the second where b is small or zero. Means and u that would overflow or
+    underflow are represented by their logarithms.
     """
     a, b = 2 - q, 1 - q
     mean, log_mean = (np.exp(z), z) if log_link else (z, np.log(z))
@@ -71,45 +73,47 @@ def half_deviance(t: Floats, z: Floats, q: float, *, log_link: bool) -> Floats:
         return np.asarray(0.5 * (t - mean) ** 2)
     log_t = np.log(np.maximum(t, 0))
     log_u = log_t - log_mean
-    plain = (mean > _TINY) & np.isfinite(mean) & (np.abs(log_u) < _FAR)
+    plain = (mean > _MIN_NORMAL) & np.isfinite(mean) & (np.abs(log_u) < _MAX_LOG)
     u = np.where(plain, t / mean, np.exp(log_u))
     e = np.where(plain, (t - mean) / mean, u - 1)
     log_u = np.where(plain, np.where((u > 0.5) & (u < 2), np.log1p(e), np.log(u)), log_u)
     far = (_less_one(a, log_u) - e) / b if q > 1.5 else (np.where(u > 0, u * _less_one(b, log_u), 0.0) - e) / a
-    by_mean = _times_power(np.where(np.abs(e) < _SMALL, _near(e, q), far), mean, log_mean, a)
-    # the same divided by u^a, times t^a, where t is far above its mean, or the mean's power too small or too large
+    by_mean = _times_power(np.where(np.abs(e) < _MAX_SERIES_ARGUMENT, _near(e, q), far), mean, log_mean, a)
+    # divided by u^a and multiplied by t^a, where t is far above its mean, or mean^a overflows or underflows
     off = np.exp(-b * log_u) - np.exp(-a * log_u)
     far = (_less_one(-a, log_u) - off) / b if q > 1.5 else (_less_one(-b, log_u) - off) / a
     by_target = _times_power(far, t, log_t, a)
     by_target = np.where(np.isfinite(off), by_target, np.exp(log_t + b * log_mean) / -b)
     of_zero = np.exp(a * log_mean) / a if a > 0 else np.inf
-    below = mean**a / a - t * mean**b / b if q < 0 else np.nan  # distributions of any t still have means above 0
-    by_mean = np.where((u < _MANY) & ((u > 1 / _MANY) | (a >= 0)), by_mean, by_target)
+    below = mean**a / a - t * mean**b / b if q < 0 else np.nan  # for q < 0 any t is valid, but means are positive
+    by_mean = np.where((u < _MAX_RATIO) & ((u > 1 / _MAX_RATIO) | (a >= 0)), by_mean, by_target)
     each = np.where(t > 0, by_mean, np.where(t == 0, of_zero, below))
     return np.where((mean > 0) | log_link, each, np.inf)
 
 
 def _less_one(power: float, log_x: Floats) -> Floats:
-    """(x^power - 1) / power, which is log x where the power is 0."""
+    """(x^power - 1) / power, with the limit log x for a power of 0."""
     return log_x if power == 0 else np.asarray(np.expm1(power * log_x) / power)
 
 
 def _times_power(f: Floats, x: Floats, log_x: Floats, power: float) -> Floats:
-    """f x^power, where x^power by itself may be too large or too small to be a number."""
+    """f x^power, where x^power itself may overflow or underflow."""
     by_power = x**power
-    return np.where((by_power > _TINY) & (by_power < 1 / _TINY), f * by_power, np.exp(power * log_x + np.log(f)))
+    return np.where(
+        (by_power > _MIN_NORMAL) & (by_power < 1 / _MIN_NORMAL), f * by_power, np.exp(power * log_x + np.log(f))
+    )
 
 
 def _near(e: Floats, q: float) -> Floats:
-    """((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)) as a series, which also holds for q = 1 and 2."""
+    """((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)) as a series, which is also valid for q = 1 and 2."""
     factors = [0.5]
-    for k in range(3, _TERMS):
+    for k in range(3, _SERIES_TERMS):
         factors.append(factors[-1] * (3 - k - q) / k)
     return np.asarray(e**2 * np.polynomial.polynomial.polyval(e, factors))
 
 
 def largest_poisson(t: Floats) -> Floats:
-    """log of the probability of t where t is the mean, t log t - t - log t!; by Stirling's series for large t."""
-    large = np.maximum(t, _LARGE)
+    """Return t log t - t - log t!, the Poisson log-probability of t if t is the mean; Stirling's series for large t."""
+    large = np.maximum(t, _MIN_STIRLING)
     stirling = -0.5 * np.log(2 * np.pi * large) - 1 / (12 * large) + 1 / (360 * large**3)
-    return np.where(t < _LARGE, t_log_t(t) - t - scipy.special.gammaln(t + 1), stirling)
+    return np.where(t < _MIN_STIRLING, t_log_t(t) - t - scipy.special.gammaln(t + 1), stirling)

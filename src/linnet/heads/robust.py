@@ -1,4 +1,4 @@
-"""Losses for numbers with outliers, and for quantiles."""
+"""Losses that are robust to outliers, and the loss of quantiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,17 +16,25 @@ _TINY = np.finfo(np.float64).tiny
 @registered
 @dataclass(frozen=True)
 class Laplace(AnyActivation):
-    """Numbers, by absolute error: the loss is |mean - t|, and the slope its sign."""
+    """Numeric targets by absolute error: the Laplace distribution.
+
+    The mean is z, the loss |mean - t|, its slope sign(mean - t).
+
+    Parameters
+    ----------
+    activation : Activation, str or None, default=None
+        The activation that computes the mean from z; None for the identity.
+    """
 
     family = "laplace"
     loss_name = "the laplace loss"
     losses = ("absolute_error", "absolute")
     keras_losses = ("mae", "mean_absolute_error")
     nonnegative = True
-    any_unit = True
+    location_scale = True
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
-        """The mean of absolute residuals, which is the scale."""
+        """Return the mean absolute residual of each output: the scale of the distribution."""
         return np.asarray(np.average(np.abs(t - mean), axis=0, weights=weights))
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
@@ -38,13 +46,21 @@ class Laplace(AnyActivation):
 @registered
 @dataclass(frozen=True)
 class Huber(Head):
-    """Numbers with outliers: with r = z - t the loss is r² / 2 up to the turning point q, and q |r| - q² / 2 beyond."""
+    """Numeric targets with outliers: Huber's loss.
+
+    With r = z - t the loss is r² / 2 where |r| is at most the turning point q, and q |r| - q² / 2 beyond.
+
+    Parameters
+    ----------
+    turning_point : float, default=1.0
+        The q from which the loss is linear.
+    """
 
     family = "huber"
     loss_name = "Huber's loss"
     losses = ("huber",)
     nonnegative = True
-    any_unit = True
+    location_scale = True
 
     turning_point: float = 1.0
 
@@ -59,7 +75,7 @@ class Huber(Head):
     def of_regressor(cls, parameters: Mapping[str, Any]) -> "Huber":
         return cls(check_number(parameters["huber_delta"], "huber_delta", above=0))
 
-    def in_unit(self, centre: Floats, spread: Floats) -> "Huber":
+    def standardised(self, centre: Floats, spread: Floats) -> "Huber":
         return replace(self, turning_point=self.turning_point / float(spread.mean()))
 
     @classmethod
@@ -71,13 +87,21 @@ class Huber(Head):
 @registered
 @dataclass(frozen=True)
 class Quantile(Head):
-    """A quantile q of numbers: with r = z - t the loss is max((1 - q) r, -q r), which is least at the quantile."""
+    """A quantile of numeric targets: the quantile (pinball) loss.
+
+    With r = z - t the loss is max((1 - q) r, -q r), whose expectation is smallest at the quantile q.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        q, between 0 and 1.
+    """
 
     family = "quantile"
     loss_name = "the quantile loss"
     losses = ("quantile",)
     nonnegative = True
-    any_unit = True
+    location_scale = True
 
     quantile: float = 0.5
 

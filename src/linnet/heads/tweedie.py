@@ -1,4 +1,4 @@
-"""Amounts of which some may be 0: Tweedie's distributions."""
+"""Amounts that may be exactly 0: Tweedie distributions."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.errors import ConfigError, unknown_name
+from linnet.checks import check_name
+from linnet.errors import ConfigError
 from linnet.heads.activations import Activation
 from linnet.heads.base import Floats, Head, Targets, registered
 from linnet.heads.gamma import Gamma
@@ -35,8 +36,8 @@ class _Tweedie(PowerVariance):
         return np.asarray(t > 0 if self.power >= 2 else t >= 0 if self.power >= 1 else np.ones(t.shape, np.bool_))
 
     @property
-    def wanted(self) -> str:  # type: ignore[override]
-        """What targets must be, as messages say it."""
+    def target_requirement(self) -> str:  # type: ignore[override]
+        """What targets must be, for messages."""
         return f"with power={self.power} amounts must be {'above' if self.power >= 2 else 'at least'} 0"
 
     @classmethod
@@ -48,10 +49,18 @@ class _Tweedie(PowerVariance):
 @registered
 @dataclass(frozen=True)
 class TweedieLog(_Tweedie):
-    """The mean is e^z, the loss mean^(2-q) / (2-q) - t mean^(1-q) / (1-q), and the slope mean^(1-q) (mean - t)."""
+    """A Tweedie distribution with the log link.
+
+    The mean is e^z, the loss mean^(2-q) / (2-q) - t mean^(1-q) / (1-q), its slope mean^(1-q) (mean - t).
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        The power q of the mean to which the variance is proportional.
+    """
 
     family: ClassVar[str] = "tweedie"
-    own_activation = "exponential"
+    default_activation = "exponential"
     loss_name = "Tweedie's loss"
     log_link = True
 
@@ -59,18 +68,27 @@ class TweedieLog(_Tweedie):
     def convex(self) -> bool:
         return 1 <= self.power <= 2
 
-    def for_ever(self, t: Targets) -> Floats | None:
-        return np.asarray(-1.0 * (t == 0)) if self.fading else None
+    def recession_directions(self, t: Targets) -> Floats | None:
+        return np.asarray(-1.0 * (t == 0)) if self.decay_power else None
 
     @property
-    def fading(self) -> float:
+    def decay_power(self) -> float:
         return max(2 - self.power, 0.0) if self.power >= 1 else 0.0
 
 
 @registered
 @dataclass(frozen=True)
 class TweedieIdentity(_Tweedie):
-    """The mean is z, which must be above 0; the loss is that of the log link, and the slope mean^-q (mean - t)."""
+    """A Tweedie distribution with the identity link.
+
+    The mean is z, which must be above 0, the loss mean^(2-q) / (2-q) - t mean^(1-q) / (1-q), its slope
+    mean^-q (mean - t).
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        The power q of the mean to which the variance is proportional.
+    """
 
     family: ClassVar[str] = "tweedie_identity"
     loss_name = "Tweedie's loss with the identity link"
@@ -86,15 +104,25 @@ class TweedieIdentity(_Tweedie):
 
 
 def Tweedie(power: float, link: str = "log") -> Head:
-    """Return the head of Tweedie's distribution with variance mean^power, the mean being e^z ("log") or z ("identity").
+    """Return the head of the Tweedie distribution whose variance is proportional to mean^power.
 
-    Powers between 0 and 1 belong to no distribution. With a power of 1 the dispersion is estimated, as for all others:
-    counts that spread as Poisson's do have one of 1.
+    For a power of 1 the dispersion is estimated, as for all others; Poisson counts have a dispersion of 1.
+
+    Parameters
+    ----------
+    power : float
+        The power: at most 0, or at least 1. No distribution has a power in between.
+    link : {"log", "identity"}, default="log"
+        Whether the mean is e^z or z.
+
+    Returns
+    -------
+    Head
+        The head: for some powers `Normal`, `Poisson` or `Gamma`.
     """
     if not (power <= 0 or power >= 1):
-        raise ConfigError(f"power must be 0 or less, or 1 or more, got {power!r}: no distribution has it")
-    if link not in ("log", "identity"):
-        raise unknown_name("link", link, ("log", "identity"))
+        raise ConfigError(f"power must be at most 0 or at least 1, got {power!r}: no distribution has such a variance")
+    check_name(link, "link", ("log", "identity"))
     if link == "identity":
         return Normal() if power == 0 else TweedieIdentity(float(power))
     if power in (1, 2):

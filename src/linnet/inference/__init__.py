@@ -1,1 +1,1 @@
-"""Statistical inference for the coefficients of fitted linear models."""
+"""Standard errors, tests and intervals for the coefficients of fitted linear models."""

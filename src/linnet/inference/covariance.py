@@ -23,14 +23,14 @@ def meat(
     groups: object,
     free: float,
 ) -> Floats:
-    """Σ s_i s_i' over rows or groups, size x size, with the correction that `kind` asks for.
+    """Return Σ s_i s_i' over rows or groups, size x size, with the correction of `kind`.
 
     Parameters
     ----------
     problem : Problem
         The problem that was solved.
     sought : array of shape (size,)
-        Which parameters are fitted; entries of others are zero.
+        Which parameters are fitted; entries of all others are zero.
     slope, curved : arrays of shape (rows, outputs)
         First and second derivatives of each row's loss in z.
     weights : array of shape (rows,)
@@ -46,13 +46,14 @@ def meat(
     """
     k, size = problem.outputs, problem.columns.count + 1
     total = float(weights.sum())
-    rest = total - free
+    residual = total - free
     if kind == "cluster":
         count, of_rows = _groups(groups, weights)
         scores = np.empty((count, problem.size))
         problem.row_sums.gradient_by_group(weights[:, None] * slope, of_rows, scores)
         scores[:, ~sought] = 0
-        return np.asarray(outer_product(scores.T) * (count / (count - 1) * (total - 1) / rest if rest > 0 else np.nan))
+        correction = count / (count - 1) * (total - 1) / residual if residual > 0 else np.nan
+        return np.asarray(outer_product(scores.T) * correction)
     if kind in ("HC2", "HC3"):
         slope = _without_leverage(problem, slope, curved, inverse, 0.5 if kind == "HC2" else 1.0)
     meat = np.empty((size, k, size, k))
@@ -63,15 +64,15 @@ def meat(
             meat[:, a, :, b] = meat[:, b, :, a] = block
     out = meat.reshape(size * k, size * k)
     out[~sought], out[:, ~sought] = 0, 0
-    return out * (total / rest if rest > 0 else np.nan) if kind == "HC1" else out
+    return out * (total / residual if residual > 0 else np.nan) if kind == "HC1" else out
 
 
 def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: Floats, power: float) -> Floats:
-    """Each row's slope in z, corrected for the row's own influence: (I - W Q)^-power slope.
+    """Return each row's slope in z, corrected for the row's own influence: (I - W Q)^-power slope.
 
     W is the curvature of the row's loss in z and Q the covariance of its z, x'Cx for every pair of outputs, so W Q is
-    the row's block of the hat matrix: the leverage h of one output. For classes W = diag(p) - pp' = F F' with
-    F = diag(√p) - p√p', and (W Q)^n = F (F'QF)^(n-1) F'Q, so that powers are those of the symmetric F'QF:
+    the row's block of the hat matrix: with one output, the leverage h. For classes W = diag(p) - pp' = F F' with F =
+    diag(√p) - p√p', and (W Q)^n = F (F'QF)^(n-1) F'Q, so that powers are those of the symmetric F'QF:
 
         (I - W Q)^-a s = s + F g(F'QF) F'Q s,    g(m) = ((1 - m)^-a - 1) / m
     """
@@ -86,7 +87,7 @@ def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: 
     if k == 1:
         return np.asarray(slope / np.maximum(1 - curved * variance[:, 0], 1e-12) ** power)
     assert problem.rows.labels is not None
-    p = np.maximum(slope, 0.0)  # of a row's other classes; that of its own is 1 + slope
+    p = np.maximum(slope, 0.0)  # of the classes other than the row's own, whose p is 1 + slope
     own = np.arange(rows), problem.rows.labels
     p[own] = 1 + slope[own]
     root = np.sqrt(p)
@@ -101,7 +102,7 @@ def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: 
 
 
 def _each(a: Floats, b: Floats) -> Floats:
-    """One matrix product per row, with a fixed order of summation."""
+    """Return one matrix product per row, with a fixed order of summation."""
     out = np.zeros((len(a), a.shape[1], b.shape[2]))
     for j in range(a.shape[2]):
         out += a[:, :, j, None] * b[:, None, j]
@@ -109,12 +110,12 @@ def _each(a: Floats, b: Floats) -> Floats:
 
 
 def _eigenvectors(symmetric: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues and eigenvectors (as columns) of one symmetric matrix per row, by Jacobi rotations."""
+    """Return eigenvalues and eigenvectors (as columns) of one symmetric matrix per row, by Jacobi rotations."""
     m, k = symmetric.copy(), symmetric.shape[1]
     turn = np.tile(np.eye(k), (len(m), 1, 1))
-    away = ~np.eye(k, dtype=np.bool_)
+    off_diagonal = ~np.eye(k, dtype=np.bool_)
     for _ in range(_MAX_JACOBI_SWEEPS):
-        if np.square(m[:, away]).sum() <= _MAX_OFF_DIAGONAL**2 * np.square(m).sum():
+        if np.square(m[:, off_diagonal]).sum() <= _MAX_OFF_DIAGONAL**2 * np.square(m).sum():
             break
         for p in range(k):
             for q in range(p + 1, k):
@@ -132,17 +133,17 @@ def _eigenvectors(symmetric: Floats) -> tuple[Floats, Floats]:
 
 
 def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
-    """The number of groups that have rows with a weight, and the group of each row."""
+    """Return the number of groups that have rows with a weight, and the group of each row."""
     labels = np.asarray(groups)
     if labels.shape != weights.shape:
         raise DataError(f"groups must have one entry per row, {len(weights)} in all, got shape {labels.shape}")
-    lacking = missing(labels)
-    if lacking.any():
-        raise DataError(f"groups has no value in row {int(lacking.argmax())}: every row needs a group")
+    without = missing(labels)
+    if without.any():
+        raise DataError(f"groups has no value in row {int(without.argmax())}: every row needs a group")
     try:
         names, found = np.unique(labels[weights > 0], return_inverse=True)
     except TypeError:
-        raise DataError("groups must be numbers or names, not both") from None
+        raise DataError("groups must be numbers or text, not both") from None
     if len(names) < 2:
         raise DataError("groups must name at least two groups")
     of_rows = np.zeros(len(labels), np.int64)

@@ -22,7 +22,7 @@ import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.checks import check_number
+from linnet.checks import check_number, is_name
 from linnet.errors import ConfigError, DataError
 from linnet.fit.solvers.cholesky import elimination_order
 from linnet.fit.solvers.coordinate import lasso
@@ -38,8 +38,8 @@ from linnet.inference.view import View
 
 _MAX_PARAMETERS = 10_000
 _RELATIVE_ROUNDING = 1e-8  # of a deviance
-_MAX_STANDARD_ERRORS_OFF = 0.05  # between coefficients and the optimum, without a note
-_MAX_RELATIVE_SUBOPTIMALITY = 1e-10  # of the null deviance, without a note
+_MAX_STANDARD_ERRORS_OFF = 0.05  # distance of coefficients from the optimum that needs no note
+_MAX_RELATIVE_SUBOPTIMALITY = 1e-10  # relative to the null deviance, that needs no note
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
@@ -48,8 +48,8 @@ class Term:
     """A coefficient to report."""
 
     name: str
-    place: int  # in theta
-    output: int = 0  # the place of its class in `classes_`, or of its target among the columns of y
+    index: int  # in theta
+    output: int = 0  # the index of its class in `classes_`, or of its target among the columns of y
     is_intercept: bool = False
 
 
@@ -57,52 +57,107 @@ class Term:
 class Inference:
     """Standard errors, tests and intervals of coefficients. Prints as a table; `to_frame()` is a pandas data frame.
 
-    The intercept is named "intercept", in parentheses if a column has that name; `is_intercept` says which it is.
+    Attributes
+    ----------
+    names : list of str
+        The columns; the intercept is "intercept", in parentheses if a column has that name.
+    is_intercept : array of bool
+        Which coefficients are intercepts.
+    output : array of int
+        For each coefficient, the index of its class in `classes_`, or of its target among the columns of y.
+    coef, standard_error : array
+        The coefficients and their standard errors.
+    statistic, p_value : array
+        coef / standard_error, and its two-sided p-value by Student's t or the normal distribution.
+    low, high : array
+        The limits of the confidence intervals.
+    covariance : array of shape (coefficients, coefficients)
+        In the order of names.
+    kind : str
+        Of the covariance: "model", "HC0" to "HC3" or "cluster".
+    level : float
+        The confidence level of the intervals.
+    uses_t : bool
+        Whether tests and intervals use Student's t: the dispersion is estimated.
+    rows : float
+        The sum of the weights.
+    df_model : float
+        The number of free coefficients with the intercept; under a penalty the effective one, trace (H + P)⁻¹ H.
+    df_residual : float
+        rows - df_model.
+    dispersion : float
+        The estimated dispersion; 1 for distributions without one.
+    log_likelihood, deviance, null_deviance : float
+        Of the fit, and the deviance of the model without columns.
+    head : Head
+        The distribution.
+    target : tuple of float
+        The sums of the targets and of their squares.
+    plain : bool
+        Whether it is a maximum likelihood fit: without a penalty, and with coefficients of any sign.
+    notes : list of str
+        What a reader of the table should know.
     """
 
     names: list[str]
     is_intercept: NDArray[np.bool_]
-    output: NDArray[np.intp]  # of each: the place of its class in `classes_`, or of its target among the columns of y
+    output: NDArray[np.intp]
     coef: Floats
     standard_error: Floats
     statistic: Floats
     p_value: Floats
     low: Floats
     high: Floats
-    covariance: Floats  # in the order of names
-    kind: str  # of covariance
+    covariance: Floats
+    kind: str
     level: float
     uses_t: bool
-    rows: float  # the sum of weights
-    df_model: float  # free coefficients, the intercept included; under a penalty effective ones, trace (H + P)⁻¹ H
+    rows: float
+    df_model: float
     df_residual: float
     dispersion: float
     log_likelihood: float
     deviance: float
     null_deviance: float
     head: Head
-    target: tuple[float, float]  # sums of the targets and of their squares
-    plain: bool  # whether it is a maximum likelihood fit: no penalty, and any sign is allowed
+    target: tuple[float, float]
+    plain: bool
     notes: list[str] = field(default_factory=list)
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2 k - 2 log_likelihood. k counts the coefficients and, if it was estimated, the
-        dispersion of the negative binomial distribution, but not that of others.
+        """Akaike's criterion, 2 k - 2 log_likelihood.
+
+        k counts the coefficients and, if it was estimated, the dispersion of the negative binomial distribution, but no
+        other dispersion.
         """
-        return 2 * (self.df_model + self.head.own_parameters) - 2 * self.log_likelihood
+        return 2 * (self.df_model + self.head.estimated_parameters) - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion, log(rows) k - 2 log_likelihood, with k as for `aic`."""
-        return float(np.log(self.rows)) * (self.df_model + self.head.own_parameters) - 2 * self.log_likelihood
+        return float(np.log(self.rows)) * (self.df_model + self.head.estimated_parameters) - 2 * self.log_likelihood
 
     def likelihood_ratio_test(self, smaller: "Inference") -> tuple[float, int, float]:
-        """Test a smaller model nested in this one: the statistic, its degrees of freedom, and the p-value by χ².
+        """Test a smaller model nested in this one by the likelihood ratio.
 
         With D the deviances, the statistic is D_small - D_this, twice the difference of the log-likelihoods. Where the
         dispersion is estimated it is (D_small - D_this) / φ with this model's φ for both, as R's anova does; for
         squared error it is n log(D_small / D_this), as each model has a maximum likelihood variance of its own.
+
+        Parameters
+        ----------
+        smaller : Inference
+            The smaller model, fitted to the same rows.
+
+        Returns
+        -------
+        statistic : float
+            The statistic.
+        freedom : int
+            Its degrees of freedom.
+        p_value : float
+            By the χ² distribution.
         """
         if not isinstance(smaller, Inference):
             raise ConfigError(f"pass the other model's inference(X, y), got {type(smaller).__name__}")
@@ -186,37 +241,40 @@ def infer(
     groups: object = None,
     level: float = 0.95,
 ) -> Inference:
-    """Standard errors, tests and intervals at a solution.
+    """Return standard errors, tests and intervals at a solution.
 
     Parameters
     ----------
     problem : Problem
         The problem that was solved.
     theta : array of shape (size,)
-        Its solution.
+        The solution.
     terms : list of Term
         The coefficients to report.
-    kind : str
+    kind : str, default="model"
         One of `COVARIANCES`.
-    groups : array of shape (rows,) or None
+    groups : array of shape (rows,) or None, default=None
         The group of each row, for kind="cluster".
-    level : float
-        Coverage of the intervals.
+    level : float, default=0.95
+        The confidence level of the intervals.
     """
-    if kind not in COVARIANCES:
+    if not is_name(kind, *COVARIANCES):
         raise ConfigError(f"covariance must be one of {', '.join(COVARIANCES)}, got {kind!r}")
     if (kind == "cluster") != (groups is not None):
         raise ConfigError(
             "covariance='cluster' needs groups, one per row"
             if groups is None
-            else "groups are for covariance='cluster'"
+            else f"groups need covariance='cluster', got covariance={kind!r}"
         )
-    check_number(level, "level", above=0, below=1)
-    names, places = [term.name for term in terms], np.array([term.place for term in terms], np.intp)
+    level = check_number(level, "level", above=0, below=1)
+    names, indices = [term.name for term in terms], np.array([term.index for term in terms], np.intp)
     if problem.outputs > 1 and problem.rows.labels is None:
         raise ConfigError("inference needs a single target: fit one model per column of y")
     if problem.size > _MAX_PARAMETERS:
-        raise ConfigError(f"inference needs a matrix of {problem.size} x {problem.size} numbers: fit fewer columns")
+        raise ConfigError(
+            f"inference of {problem.size} coefficients is not possible, {_MAX_PARAMETERS} are the maximum: fit fewer "
+            "columns"
+        )
     weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
     total = float(weights.sum())
     stuck = (theta == 0) & (lasso(problem) > 0 if not problem.positive else problem.nonnegative)
@@ -229,7 +287,7 @@ def infer(
     if dispersed or kind != "model":
         z = problem.z(theta)
         slope, curved = problem.head.slope(z, t), problem.head.curvature(z, t, expected=True)
-        slope[weights == 0], curved[weights == 0] = 0, 1  # whatever their z
+        slope[weights == 0], curved[weights == 0] = 0, 1  # rows without weight do not count, whatever their z
     dispersion = 1.0
     if dispersed:  # slope² / curvature is (t - mean)² / variance, whatever the link
         dispersion = weighted_sum(weights, (slope**2 / curved).sum(axis=1)) / freedom if freedom > 0 else float("nan")
@@ -246,10 +304,10 @@ def infer(
         centering = _centering(problem)
         move, coef = product(centering, move), product(centering, coef)
         held = held & ~((centering != np.eye(problem.size)).any(axis=1) & (_by_column(problem, held) == 1))
-    covariance = product(product(move, covariance), move.T)[np.ix_(places, places)]
-    coef = coef[places]
+    covariance = product(product(move, covariance), move.T)[np.ix_(indices, indices)]
+    coef = coef[indices]
     far = view.outside(bread.aliased & ~aliased) | endless(view.problem, view.point, bread, aliased, move, problem)
-    shown, too_far, vague = ~held[places], far[places], vague[places]
+    shown, too_far, vague = ~held[indices], far[indices], vague[indices]
     error = np.where(shown & ~too_far & ~vague, np.sqrt(np.maximum(np.diagonal(covariance), 0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = coef / error
@@ -257,8 +315,8 @@ def infer(
     special = scipy.special
     p_value = np.asarray(2 * (special.stdtr(freedom, tail) if dispersed else special.ndtr(tail)), np.float64)
     half_width = (special.stdtrit(freedom, upper) if dispersed else special.ndtri(upper)) * error
-    away, null = _deviance(problem, theta, view.point.value), null_deviance(problem)
-    numbers = t.reshape(-1).astype(np.float64, copy=False)
+    deviance, null = _deviance(problem, theta, view.point.value), null_deviance(problem)
+    targets = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
 
     def note(what: str, which: NDArray[np.bool_]) -> None:
@@ -267,24 +325,24 @@ def infer(
 
     step = bread.solve(g)
     with np.errstate(divide="ignore", invalid="ignore"):
-        off = float(np.nan_to_num(np.abs(product(move, step)[places]) / error, posinf=0.0).max(initial=0.0))
+        off = float(np.nan_to_num(np.abs(product(move, step)[indices]) / error, posinf=0.0).max(initial=0.0))
     if off > _MAX_STANDARD_ERRORS_OFF and core.dot(g, step) > _MAX_RELATIVE_SUBOPTIMALITY * null:
         notes.append(
             f"The coefficients are not optimal for these data: the optimum is about {off:.2g} standard errors away. "
             "Standard errors and tests are valid for the data of the fit only: check rows, weights, offset and "
             "exposure, and whether the fit has converged."
         )
-    note("Fixed at zero as linear combinations of other columns", ~shown & ~stuck[places])
+    note("Fixed at zero as linear combinations of other columns", ~shown & ~stuck[indices])
     why = "by the bound of zero" if problem.positive else "by the penalty"
-    note(f"Held at zero {why}", stuck[places])
+    note(f"Held at zero {why}", stuck[indices])
     note("Without a standard error, because of separation: the maximum likelihood estimate is infinite", too_far)
     note(
-        "Held near zero by the penalty alone, as the rows contain next to no information about them",
+        "Held near zero by the penalty alone, as the rows contain almost no information about them",
         vague & shown & ~too_far,
     )
     if view.basis is not None and (view.basis.aliased & view.basis.t[:-1].any(axis=1)).any():
-        best = "best for the penalty" if problem.ridge.any() else "smallest"
-        notes.append(f"Columns are collinear: of all coefficients that fit equally well these are the {best}.")
+        best = "those with the smallest penalty" if problem.ridge.any() else "the smallest"
+        notes.append(f"Columns are collinear: of all coefficients that fit equally well these are {best}.")
     if dispersed and not freedom > 0:
         notes.append(
             f"There are as many coefficients as rows ({free:g} and {total:g}): no degrees of freedom remain to "
@@ -326,20 +384,20 @@ def infer(
         free,
         freedom,
         dispersion,
-        problem.head.log_likelihood(away, t, weights, dispersion),
-        away,
+        problem.head.log_likelihood(deviance, t, weights, dispersion),
+        deviance,
         null,
         problem.head,
-        (weighted_sum(weights, numbers), weighted_sum(weights, numbers**2)),
+        (weighted_sum(weights, targets), weighted_sum(weights, targets**2)),
         not (penalised or problem.positive),
         notes,
     )
 
 
 def _is_rounding(covariance: Floats, inverse: Floats, middle: Floats) -> NDArray[np.bool_]:
-    """Which diagonal entries of the covariance, inverse · middle · inverse, may be nothing but rounding.
+    """Return which diagonal entries of the covariance, inverse · middle · inverse, may be nothing but rounding.
 
-    With ε the relative error of a sum that is so up to about ε (Σ_j |inverse_ij| √middle_jj)², as middle is
+    With ε the relative error of a sum, entries up to about ε (Σ_j |inverse_ij| √middle_jj)² may be, as middle is
     semidefinite.
     """
     most = product(np.abs(inverse), np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
@@ -347,20 +405,20 @@ def _is_rounding(covariance: Floats, inverse: Floats, middle: Floats) -> NDArray
 
 
 def _by_column(problem: Problem, which: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """For each parameter, how many of its column's parameters are marked."""
+    """Return, for each parameter, how many of its column's parameters are marked."""
     return np.repeat(which.reshape(-1, problem.outputs).sum(axis=1), problem.outputs)
 
 
 def _centering(problem: Problem) -> Floats:
-    """The matrix, size x size, that subtracts the mean over the classes from parameters without a penalty."""
+    """Return the matrix, size x size, that subtracts the mean over the classes from parameters without a penalty."""
     k = problem.outputs
-    bare = ((problem.ridge + lasso(problem)) == 0).reshape(-1, k).all(axis=1)
-    blocks = np.where(bare[:, None, None], np.eye(k) - 1 / k, np.eye(k))
+    unpenalised = ((problem.ridge + lasso(problem)) == 0).reshape(-1, k).all(axis=1)
+    blocks = np.where(unpenalised[:, None, None], np.eye(k) - 1 / k, np.eye(k))
     return scipy.linalg.block_diag(*blocks)
 
 
 def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
-    """The deviance at theta, where the sum of losses is known."""
+    """Return the deviance at theta, where the sum of losses is known."""
     if problem.head.loss_is_deviance:
         return 2 * loss
     weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
@@ -368,9 +426,9 @@ def _deviance(problem: Problem, theta: Floats, loss: float) -> float:
 
 
 def null_deviance(problem: Problem) -> float:
-    """The deviance of the model without columns."""
+    """Return the deviance of the model without columns."""
     null = without_columns(problem)
     biases = starting_point(null)
-    if null.intercept and null.rows.offset is not None:  # which have no closed form
+    if null.intercept and null.rows.offset is not None:  # there is no closed form
         biases = newton(null, biases, elimination_order(null)).theta
     return _deviance(null, biases, constant_loss(null, biases))

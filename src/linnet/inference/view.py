@@ -1,11 +1,11 @@
-"""A problem at its solution, in columns that are well conditioned: what inference is computed from."""
+"""A problem at its solution, in well-conditioned columns, from which inference is computed."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._cached import cached_property
 from linnet.fit.solvers.aliasing import Basis, find, is_weak
 from linnet.fit.solvers.cholesky import Factor, aliased_parameters, elimination_order, factor
 from linnet.fit.solvers.coordinate import lasso
@@ -30,7 +30,7 @@ class View:
 
     @staticmethod
     def of(problem: Problem, theta: Floats, stuck: NDArray[np.bool_]) -> "View":
-        """The view of a problem at theta. `stuck`: parameters that a penalty, or a bound, holds at zero."""
+        """Return the view of a problem at theta. `stuck`: parameters held at zero by a penalty or a bound."""
         view = View._in(problem, problem, None, theta, stuck)
         if (
             stuck.any()
@@ -60,7 +60,7 @@ class View:
         g[~sought] = 0
         order, hessian = elimination_order(problem), h + penalty
         aliased = factor(hessian, order).aliased
-        if aliased[sought].any():  # rows classified with certainty no longer contribute: look where all do
+        if aliased[sought].any():  # rows classified with certainty no longer contribute: look at a point where all do
             plain = (problem if basis is None else basis).at(starting_point(problem), curvature=True)
             aliased = aliased_parameters(plain, order) | ~sought
         bread = factor(hessian, order, aliased)
@@ -79,12 +79,12 @@ class View:
 
     @cached_property
     def move(self) -> Floats:
-        """The matrix that takes theta to weights and biases for the outer problem's columns as given."""
+        """The matrix from theta to weights and biases for the outer problem's columns as the user passed them."""
         move = _to_user_matrix(self.problem)
         return move if self.basis is None else product(np.kron(self.basis.t, np.eye(self.problem.outputs)), move)
 
     def outside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Marked parameters as those of the outer problem; columns that are not in the basis are not marked."""
+        """Return marked parameters as those of the outer problem; columns outside the basis are not marked."""
         if self.basis is None:
             return which
         out = np.zeros((self.outer.columns.count + 1, self.outer.outputs), np.bool_)
@@ -93,7 +93,7 @@ class View:
 
 
 def _to_user_matrix(problem: Problem) -> Floats:
-    """The matrix that takes theta to weights and biases for columns as given: what the centers add is subtracted."""
+    """Return the matrix from theta to weights and biases for columns that are not centered."""
     move = np.eye(problem.size)
     k, dense = problem.outputs, problem.columns.dense
     for output in range(k):

@@ -1,1 +1,1 @@
-"""WHAT is fitted: activations, heads, layers, the network they make, its parameters and their first values."""
+"""The network: layers, parameters and their initial values."""

@@ -29,8 +29,18 @@ Theta = NDArray[Any]  # float32 or float64
 class Layer:
     """One layer: h = activation(x W + b).
 
-    `dropout` is the rate at which the layer's INPUTS are dropped in training (those kept are divided by 1 - rate).
-    The penalty l1 Σ|w| + l2 Σw²/2 is on W, never on b.
+    Parameters
+    ----------
+    units : int
+        The number of outputs.
+    activation : Activation, default=Activation("identity")
+        The activation.
+    dropout : float, default=0.0
+        The rate at which the layer's inputs are dropped in training; the others are divided by 1 - rate.
+    l1, l2 : float, default=0.0
+        Factors of the penalty l1 Σ|w| + l2 Σw²/2 on the weights; biases are not penalised.
+    bias : bool, default=True
+        Whether the layer has biases; without, they are held at zero.
     """
 
     units: int
@@ -48,7 +58,7 @@ class Layer:
 
 
 class Block(NamedTuple):
-    """One layer's parameters as views into theta."""
+    """The parameters of one layer, as views into theta: weights (inputs x outputs) and biases (outputs)."""
 
     weights: Theta  # inputs x outputs
     biases: Theta  # outputs
@@ -57,7 +67,17 @@ class Block(NamedTuple):
 @saved
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Layers on `inputs` columns, and a head on top. The last layer's activation is the head's."""
+    """A feed-forward network with a head, which also determines the activation of the last layer.
+
+    Parameters
+    ----------
+    inputs : int
+        The number of input columns.
+    layers : tuple of Layer
+        The layers, the first next to the inputs.
+    head : Head
+        The distribution of the target.
+    """
 
     inputs: int
     layers: tuple[Layer, ...]
@@ -73,32 +93,43 @@ class Network:
 
     @property
     def outputs(self) -> int:
-        """Units of the last layer."""
+        """The number of units of the last layer."""
         return self.layers[-1].units
 
     @property
     def shapes(self) -> list[tuple[int, int]]:
-        """Inputs and outputs of each layer."""
+        """The numbers of inputs and outputs of each layer."""
         widths = [self.inputs, *(layer.units for layer in self.layers)]
         return list(pairwise(widths))
 
     @property
     def size(self) -> int:
-        """Length of theta."""
+        """The length of theta."""
         return sum((inputs + 1) * outputs for inputs, outputs in self.shapes)
 
     @property
     def free_parameters(self) -> int:
-        """Length of theta without the biases that are held at zero."""
+        """The length of theta without the biases that are held at zero."""
         return self.size - sum(layer.units for layer in self.layers if not layer.bias)
 
     @property
     def products_per_row(self) -> int:
-        """Multiply-adds of one forward pass over one row."""
+        """The number of multiply-adds of one forward pass per row."""
         return sum(inputs * outputs for inputs, outputs in self.shapes)
 
     def blocks(self, theta: Theta) -> list[Block]:
-        """Views of theta by layer: writing to them writes to theta."""
+        """Return views of theta by layer: writing to them changes theta.
+
+        Parameters
+        ----------
+        theta : array of shape (size,)
+            The parameters.
+
+        Returns
+        -------
+        list of Block
+            Weights and biases of each layer.
+        """
         views, start = [], 0
         for inputs, outputs in self.shapes:
             middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
@@ -107,23 +138,33 @@ class Network:
         return views
 
     def below(self, count: int, *, linear: bool = False) -> "Network":
-        """The first `count` layers alone: their mean is what the last of them makes, or with `linear` its z.
+        """Return the network of the first layers, whose parameters are the first entries of theta.
 
-        Theta begins with the parameters it takes.
+        Parameters
+        ----------
+        count : int
+            The number of layers.
+        linear : bool, default=False
+            Whether its output is z of the last of these layers, instead of that layer's activation.
+
+        Returns
+        -------
+        Network
+            The network, with a normal head.
         """
         layers = self.layers[:count]
         return Network(self.inputs, layers, Normal(None if linear else layers[-1].activation))
 
     def for_prediction(self) -> "Network":
-        """The same network without a loss of one's own, which predictions do not need."""
+        """Return the network without a custom loss, which predictions do not need."""
         return self if self.head.function is None else replace(self, head=Normal())
 
     def without_dropout(self) -> "Network":
-        """The same network as it predicts."""
+        """Return the network with all dropout rates set to 0."""
         return replace(self, layers=tuple(replace(layer, dropout=0.0) for layer in self.layers))
 
     def to_core(self) -> "_core.Network":
-        """The same network for the native core."""
+        """Return the network as the native core's class."""
         activations = [layer.activation for layer in self.layers[:-1]]
         activations.append(Activation("identity") if self.head.fused else self.head.output)
         specs = [
@@ -143,6 +184,6 @@ class Network:
 
 
 def need_parameters(made: Any, network: Any, theta: Any) -> None:
-    """Refuse a model from a file whose parameters are not those of its network."""
+    """Refuse a model from a file if the shape of its parameters does not match its network."""
     need(isinstance(theta, np.ndarray) and theta.dtype in (np.float32, np.float64), made, "theta")
     need(network is None or (isinstance(network, Network) and theta.shape == (network.size,)), made, "theta")

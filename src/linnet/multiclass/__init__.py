@@ -1,4 +1,4 @@
-"""Several classes from two: one-vs-rest, one-vs-one, output codes and label trees over any binary classifier."""
+"""Multiclass classification by binary classifiers: one-vs-rest, one-vs-one, output codes and label trees."""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What the reductions of several classes to binary problems have in common."""
+"""What all reductions of several classes to binary problems share."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import Classifier, check_fitted, check_form, takes_weights, weighed_if
+from linnet._sklearn import Classifier, check_estimator, check_fitted, check_form, takes_weights, weighed_if
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import empty
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from linnet.export.onnx.file import Outputs
     from linnet.export.onnx.graph import Graph, Tensor
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 class Reduction(Classifier):
-    """Several classes told apart by binary classifiers, each a clone of `estimator`.
+    """A classifier for several classes made of binary classifiers, each a clone of `estimator`.
 
-    Each reduction says which rows a binary problem has as yes and which as no, and what the answers mean: the
-    probability of every class, and the class to say, which always is the most probable one.
+    Each reduction defines the positive and negative rows of its binary problems, and how their outputs combine to class
+    probabilities and to the predicted class, which always is the most probable one.
     """
 
     estimator: Any
@@ -41,30 +42,44 @@ class Reduction(Classifier):
 
     @abstractmethod
     def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
-        """Which rows each binary problem sees, and as which class; `data` has no problems yet."""
+        """The rows of each binary problem, and the class of each; `data` has no problems yet."""
 
     @abstractmethod
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
-        """BinaryProblems x classes, from the answers to all problems."""
+        """Class probabilities, rows x classes, from the outputs of all binary classifiers."""
 
     @abstractmethod
-    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
-        """The number of the class to say of each row; `draws`: its number in [0, 1), where ties are broken by one."""
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Indices:
+        """The index of each row's predicted class; `draws`: one value in [0, 1) per row, where ties are drawn."""
 
     def _draws(self, X: Any) -> Floats | None:
-        """A random number for each row of a table, if ties are broken by it."""
+        """One value in [0, 1) per row of a table, if ties are broken at random."""
         return None
 
     @weighed_if(lambda self: takes_weights(self.estimator))
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
-        """Fit all binary classifiers, or leave everything as it was.
+    def fit(self, X: Table, y: Targets, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
+        """Fit all binary classifiers; if that fails, the model stays as it was.
 
-        `sample_weight` needs an estimator that takes it, and is not in the signature of a reduction over another one.
-        `fit_params` go to the estimator's fit, those with one entry a row in part; under scikit-learn's metadata
-        routing, to whom asks for them.
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+        sample_weight : array of shape (rows,), default=None
+            Row weights. Only in the signature if `estimator.fit` takes them.
+        **fit_params : dict
+            Further arguments of `estimator.fit`; of those with one entry per row, each binary problem gets the entries
+            of its rows. Under scikit-learn's metadata routing they go where they are requested.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         before = dict(self.__dict__)
         try:
+            check_estimator(self.estimator)
             if y is None:
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             self._fit(as_rows(X), y, sample_weight, fit_params)
@@ -90,12 +105,12 @@ class Reduction(Classifier):
         raise ConfigError(f"n_jobs must be None, a number of processes or -1 for all processors, got {jobs!r}")
 
     def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
-        """The number of each row's class."""
+        """The index of each row's class."""
         self.classes_, labels = class_numbers(y, count, fewest=1)
         return labels
 
     def _routed(self, weights: Floats | None, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """What goes to the estimator's fit."""
+        """The arguments of the estimator's fit besides X and y."""
         given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
         if not given:
             return {}
@@ -106,19 +121,19 @@ class Reduction(Classifier):
             routed: dict[str, Any] = process_routing(self, "fit", **given)["estimator"]["fit"]
             return routed
         if weights is not None and not takes_weights(self.estimator):
-            way = "use a classifier that does, or repeat rows"
+            advice = "use a classifier that does, or repeat rows"
             if hasattr(self.estimator, "steps"):
-                way = (
-                    "let the step that does ask for it (set_fit_request) under set_config(enable_metadata_routing=True)"
+                advice = (
+                    "request it for the step that does (set_fit_request) under set_config(enable_metadata_routing=True)"
                 )
-            raise ConfigError(f"{type(self.estimator).__name__}.fit takes no sample_weight: {way}")
+            raise ConfigError(f"{type(self.estimator).__name__}.fit takes no sample_weight: {advice}")
         return given
 
     @property
     def estimators_(self) -> list[Any]:
-        """The binary classifiers; of a problem that had nothing to learn from, its log-odds, a number.
+        """The fitted binary classifiers; for a problem with rows of one class only, its log-odds as a float.
 
-        Those of linnet's LogisticRegression have views of the coefficients: set these, as in
+        If they are linnet's LogisticRegression, their coefficients are views: set them, as in
         `model.estimators_[0].intercept_ = -1.0`, or change them in place, and the reduction predicts with the change.
         """
         check_fitted(self)
@@ -126,7 +141,7 @@ class Reduction(Classifier):
 
     @property
     def n_classes_(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         check_fitted(self)
         return len(self.classes_)
 
@@ -136,52 +151,85 @@ class Reduction(Classifier):
         check_form(self, X, reset=False)
         return self.learners_.read(X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row: the most probable one."""
+    def predict(self, X: Table) -> NDArray[Any]:
+        """Return the predicted class of each row: the most probable one.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The predicted classes.
+        """
         table = self._read(X)
         draws = self._draws(X)
-        said = np.zeros(self.learners_.size(table), np.intp)
+        winners = np.zeros(self.learners_.size(table), np.intp)
         if len(self.classes_) > 1:
-            for part, some in self.learners_.blocks(table, 4 * self.learners_.count):
-                said[part] = self._winners(*self.learners_.answers(some), None if draws is None else draws[part])
-        return np.asarray(self.classes_[said])
+            for rows, block in self.learners_.blocks(table, 4 * self.learners_.count):
+                winners[rows] = self._winners(*self.learners_.outputs(block), None if draws is None else draws[rows])
+        return np.asarray(self.classes_[winners])
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return every class' probability."""
+    def predict_proba(self, X: Table) -> Floats:
+        """Return class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            The probability of each class, in the order of `classes_`; rows sum to 1.
+        """
         table = self._read(X)
         draws = self._draws(X)
         p = np.ones((self.learners_.size(table), len(self.classes_)))
         if len(self.classes_) > 1:
-            for part, some in self.learners_.blocks(table, self._width()):
-                answers = self.learners_.answers(some)
-                winners = self._winners(*answers, None if draws is None else draws[part])
-                p[part] = with_winner(self._probabilities(*answers), winners)
+            for rows, block in self.learners_.blocks(table, self._width()):
+                outputs = self.learners_.outputs(block)
+                winners = self._winners(*outputs, None if draws is None else draws[rows])
+                p[rows] = with_winner(self._probabilities(*outputs), winners)
         return p
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithm of every class' probability."""
+    def predict_log_proba(self, X: Table) -> Floats:
+        """Return the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            The log-probability of each class, in the order of `classes_`.
+        """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def _width(self) -> int:
-        """How many numbers a row takes on the way to its probabilities."""
+        """The number of float64 values per row that computing probabilities takes."""
         return 4 * self.learners_.count
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
-        from linnet.export.onnx import network as part
+        from linnet.export.onnx import network as nodes
         from linnet.export.onnx.decisions import with_winner
 
         graph = inputs.graph
         if len(self.classes_) == 1:
-            raise ConfigError("to_onnx: a model of one class has nothing to compute")
+            raise ConfigError("to_onnx needs a model of at least two classes, got one")
         z = self.learners_.z_graph(inputs)
-        p, winner = self._graph_answers(graph, z)
+        p, winner = self._graph_outputs(graph, z)
         p = with_winner(graph, p, winner, len(self.classes_))
-        return {"label": part.labels(graph, winner, self.classes_), "probabilities": p}
+        return {"label": nodes.labels(graph, winner, self.classes_), "probabilities": p}
 
-    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        """Probabilities and winners in an ONNX graph, from the log-odds."""
-        raise ConfigError(f"{type(self).__name__} has no form in ONNX")
+    def _graph_outputs(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        """Class probabilities and the predicted class in an ONNX graph, from the log-odds."""
+        raise ConfigError(f"{type(self).__name__} cannot be exported to ONNX")
 
     def _check_file(self) -> None:
         super()._check_file()
@@ -192,7 +240,7 @@ class Reduction(Classifier):
 
     @abstractmethod
     def _check_learners(self, classes: int, learners: int) -> None:
-        """Refuse a reduction from a file that cannot have so many binary classifiers for so many classes."""
+        """Refuse a file whose number of binary classifiers does not fit its number of classes."""
 
     def _input_encoder(self) -> Encoder | None:
         return self.learners_.input_encoder() if "learners_" in self.__dict__ else None
@@ -201,8 +249,12 @@ class Reduction(Classifier):
         return hasattr(self, "learners_")
 
     def get_metadata_routing(self) -> Any:
-        """Return who may be given what: the estimator's fit, which alone says whether it takes row weights, and what is
-        asked for by the other methods.
+        """Return the metadata requests of this model and of `estimator.fit`, which alone may request `sample_weight`.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+            The requests.
         """
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
@@ -223,12 +275,15 @@ class Reduction(Classifier):
 
 
 def as_rows(X: Any) -> Any:
-    """Return a table of which some rows can be taken: an array, a data frame, or a sparse matrix by rows."""
+    """Return a table that can be indexed by rows: an array, a data frame, or a sparse matrix in CSR format."""
     if hasattr(X, "tocsr"):
         return (check_sparse(X, "X") if is_sparse(X) else X).tocsr()
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    try:
+        X = X if isinstance(getattr(X, "shape", None), tuple) else np.asarray(X)
+    except ValueError:
+        raise DataError("X is no table: its rows have different lengths") from None
     if len(X.shape) != 2:
-        raise DataError(f"X must have rows and columns, got shape {tuple(X.shape)}: Reshape your data")
+        raise DataError(f"X must be two-dimensional, got shape {tuple(X.shape)}: Reshape your data")
     if 0 in X.shape:
         raise empty(tuple(X.shape), "X")
     return X

@@ -1,7 +1,8 @@
-"""Code matrices: a row a class, a column a binary problem; +1: yes, -1: no, 0: rows of the class are left out.
+"""Code matrices: one row per class, one column per binary problem.
 
-With rows a distance d apart (`row_distance`), fewer than d / 2 wrong answers of the problems that saw the right class
-leave its row the nearest, whatever those that never saw it say.
+An entry of +1 makes the rows of the class positive, -1 negative, 0 leaves them out. If all codewords, the rows of the
+matrix, are at least a distance d apart (`row_distance`), fewer than d / 2 wrong bits among the problems trained on the
+right class leave its codeword the nearest, whatever the other problems predict.
 """
 
 from collections.abc import Callable
@@ -14,95 +15,99 @@ from linnet.errors import ConfigError
 
 Codes = NDArray[np.int8]
 
-_MOST_EXHAUSTIVE = 12  # classes: 2047 columns
-_DRAW_COST = 3e9  # products of two entries that are spent on draws: about a second
-_POLYNOMIALS = {  # primitive ones over two elements, by degree; bit i is the coefficient of x^i
+_MAX_EXHAUSTIVE_CLASSES = 12  # 2047 columns
+_MAX_DRAW_PRODUCTS = 3e9  # of two entries, over all drawn matrices: about a second
+_MIN_DRAW_PRODUCTS = 3e5  # what a draw counts as: the time of a call, however small its matrix is
+_POLYNOMIALS = {  # primitive polynomials over GF(2), by degree; bit i is the coefficient of x^i
     2: 0b111, 3: 0b1011, 4: 0b10011, 5: 0b100101, 6: 0b1000011, 7: 0b10001001, 8: 0b100011101,
     9: 0b1000010001, 10: 0b10000001001, 11: 0b100000000101, 12: 0b1000001010011,
 }  # fmt: skip
 
 
 def row_distance(codes: Codes) -> float:
-    """The smallest distance between two rows: d - |n - m| / 2, or 0 if that is less.
+    """Return the smallest distance between two codewords: max(0, d - |n - m| / 2).
 
-    d places have a yes in one row and a no in the other; the rows have n and m zeros. Without zeros that is the number
-    of places where they differ. A problem that never saw a class may say anything of it, at worst the other row's
-    letter, which brings that row half a place nearer than the 0, which counts half, leaves its own.
+    d is the number of columns with +1 in one row and -1 in the other, n and m are the numbers of zeros in the two rows.
+    Without zeros that is the Hamming distance. With zeros, a classifier that was not trained on a class may predict
+    either bit for it; in the worst case that of the other codeword, which then gains half a bit, as a 0 counts half.
     """
     return max(_signed_distance(codes), 0.0)
 
 
 def _signed_distance(codes: Codes) -> float:
-    """The same, below 0 where rows with many zeros are further from being told apart."""
+    """Return d - |n - m| / 2 as in `row_distance`, without its lower bound of 0, so that poor codes can be ranked."""
     if len(codes) < 2:
         return float(codes.shape[1])
-    numbers = codes.astype(np.float32)  # whole ones, far below where they would be rounded
-    products, both = np.einsum("ik,jk->ij", numbers, numbers), np.float32(codes.shape[1])  # no BLAS wakes its threads
+    entries = codes.astype(np.float32)  # sums of these small integers are exact
+    products, both = (
+        np.einsum("ik,jk->ij", entries, entries),
+        np.float32(codes.shape[1]),
+    )  # einsum starts no BLAS threads
     if not codes.all():
-        there = np.abs(numbers)
-        zeros = codes.shape[1] - there.sum(axis=1)
-        both = np.einsum("ik,jk->ij", there, there) - np.abs(zeros[:, None] - zeros)
+        nonzero = np.abs(entries)
+        zeros = codes.shape[1] - nonzero.sum(axis=1)
+        both = np.einsum("ik,jk->ij", nonzero, nonzero) - np.abs(zeros[:, None] - zeros)
     distances = (both - products) / 2
     np.fill_diagonal(distances, np.inf)
     return float(distances.min())
 
 
 def check_codes(given: Any, classes: int) -> Codes:
-    """Return a user's matrix, or raise a ConfigError that says what is wrong with it."""
+    """Return a user's code matrix as int8; raise a ConfigError if it cannot separate the classes."""
     try:
         matrix = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != classes or not np.isin(matrix, (-1, 0, 1)).all():
-        raise ConfigError(f"code must have a row for each of the {classes} classes, of -1, 0 and 1, got {given!r}")
+        raise ConfigError(f"code must be a matrix of -1, 0 and 1 with {classes} rows, one per class, got {given!r}")
     codes = matrix.astype(np.int8)
     for column in range(codes.shape[1]):
         if not ((codes[:, column] > 0).any() and (codes[:, column] < 0).any()):
-            raise ConfigError(f"column {column} of code has not both -1 (no) and 1 (yes): it asks nothing")
-    _, place, times = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-    if (times > 1).any():
-        a, b = np.flatnonzero(place.ravel() == np.flatnonzero(times > 1)[0])[:2]
-        raise ConfigError(f"rows {a} and {b} of code are equal: the classes could not be told apart")
+            raise ConfigError(f"column {column} of code must contain both -1 and 1, or it separates no classes")
+    _, group, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    if (counts > 1).any():
+        a, b = np.flatnonzero(group.ravel() == np.flatnonzero(counts > 1)[0])[:2]
+        raise ConfigError(f"rows {a} and {b} of code are equal: their classes could not be distinguished")
     return codes
 
 
 def exhaustive(classes: int) -> Codes:
-    """All 2^(K-1) - 1 ways to part the classes: rows are 2^(K-2) places apart."""
-    if classes > _MOST_EXHAUSTIVE:
+    """Return all 2^(K-1) - 1 ways to split K classes in two; codewords differ in 2^(K-2) bits."""
+    if classes > _MAX_EXHAUSTIVE_CLASSES:
         raise ConfigError(
             f"code='exhaustive' has {2 ** (classes - 1) - 1} columns for {classes} classes: choose 'dense' or 'bch'"
         )
-    numbers = np.arange(2 ** (classes - 1) - 1)
-    bits = (numbers[None] >> np.arange(classes)[:, None]) & 1
+    splits = np.arange(2 ** (classes - 1) - 1)
+    bits = (splits[None] >> np.arange(classes)[:, None]) & 1
     bits[-1] = 1
     return (2 * bits - 1).astype(np.int8)
 
 
 def dense(classes: int, columns: int, rng: np.random.RandomState, draws: int) -> Codes:
-    """Entries of -1 and +1, each as likely."""
+    """Draw entries of -1 and +1 with equal probability."""
     columns = min(columns, 2 ** min(classes - 1, 40) - 1)
 
     def draw() -> Codes:
         codes = rng.choice(np.array([-1, 1], np.int8), (classes, columns))
-        return _parting(codes, rng, np.array([-1, 1], np.int8))
+        return _redraw_constant_columns(codes, rng, np.array([-1, 1], np.int8))
 
     return _best(draw, classes, columns, draws)
 
 
 def sparse(classes: int, columns: int, rng: np.random.RandomState, draws: int) -> Codes:
-    """Entries of 0 with probability 1/2, of -1 and of +1 with 1/4."""
+    """Draw entries of 0 with probability 1/2, of -1 and of +1 with probability 1/4 each."""
 
     def draw() -> Codes:
         codes = rng.choice(np.array([0, 0, -1, 1], np.int8), (classes, columns))
-        return _parting(codes, rng, np.array([0, 0, -1, 1], np.int8))
+        return _redraw_constant_columns(codes, rng, np.array([0, 0, -1, 1], np.int8))
 
     return _best(draw, classes, columns, draws)
 
 
 def bch(classes: int, columns: int, rng: np.random.RandomState, draws: int) -> Codes:
-    """Words of a Bose-Chaudhuri-Hocquenghem code of the least length 2^m - 1 that has `columns` places.
+    """Draw codewords of a Bose-Chaudhuri-Hocquenghem code of the smallest length 2^m - 1 that is at least `columns`.
 
-    Of those codes the one whose words lie furthest apart and that has a word for every class; which words, is drawn.
+    Of the codes of that length with a codeword for every class, it is the one with the largest designed distance.
     """
     degree = 2
     while degree < max(_POLYNOMIALS) and (2**degree - 1 < columns or _largest_generator(degree, classes) is None):
@@ -110,29 +115,29 @@ def bch(classes: int, columns: int, rng: np.random.RandomState, draws: int) -> C
     generator = _largest_generator(degree, classes)
     assert generator is not None
     length = 2**degree - 1
-    bits = length - (generator.bit_length() - 1)  # of a message
-    base = np.array([[(generator << i) >> place & 1 for place in range(length)] for i in range(bits)], np.int64)
+    bits = length - (generator.bit_length() - 1)  # per message
+    generator_matrix = np.array([[(generator << i) >> j & 1 for j in range(length)] for i in range(bits)], np.int64)
 
     def draw() -> Codes:
         if bits <= 16:
-            numbers = rng.choice(2**bits, classes, replace=False)
-            messages = (numbers[:, None] >> np.arange(bits)) & 1
+            indices = rng.choice(2**bits, classes, replace=False)
+            messages = (indices[:, None] >> np.arange(bits)) & 1
         else:
             messages = rng.randint(0, 2, (classes, bits))
-        words = messages @ base % 2
-        codes = (2 * words - 1).astype(np.int8)
+        codewords = messages @ generator_matrix % 2
+        codes = (2 * codewords - 1).astype(np.int8)
         return codes[:, np.abs(codes.sum(axis=0, dtype=np.int64)) < classes]
 
     return _best(draw, classes, length, draws)
 
 
 def _largest_generator(degree: int, classes: int) -> int | None:
-    """The generator polynomial of the BCH code with the largest designed distance that has a word for every class."""
+    """The generator of the BCH code with the largest designed distance among those with a codeword for every class."""
     length = 2**degree - 1
     powers = [1]
     for _ in range(length - 1):
-        grown = powers[-1] << 1
-        powers.append(grown ^ _POLYNOMIALS[degree] if grown >> degree else grown)
+        doubled = powers[-1] << 1
+        powers.append(doubled ^ _POLYNOMIALS[degree] if doubled >> degree else doubled)
     logarithm = {value: index for index, value in enumerate(powers)}
     found, generator, used = None, 1, set[int]()
     for root in range(1, length, 2):
@@ -146,7 +151,7 @@ def _largest_generator(degree: int, classes: int) -> int | None:
             scaled = [powers[(logarithm[c] + j) % length] if c else 0 for c in minimal] + [0]
             minimal = [a ^ b for a, b in zip(shifted, scaled, strict=True)]
         factor = sum(1 << i for i, c in enumerate(minimal) if c)  # its coefficients are 0 and 1
-        generator = _times(generator, factor)
+        generator = _polynomial_product(generator, factor)
         bits = length - (generator.bit_length() - 1)
         if bits < 1 or 2**bits < classes:
             break
@@ -154,8 +159,8 @@ def _largest_generator(degree: int, classes: int) -> int | None:
     return found
 
 
-def _times(a: int, b: int) -> int:
-    """The product of two polynomials over two elements."""
+def _polynomial_product(a: int, b: int) -> int:
+    """The product of two polynomials over GF(2)."""
     total, shift = 0, 0
     while b >> shift:
         if b >> shift & 1:
@@ -164,26 +169,27 @@ def _times(a: int, b: int) -> int:
     return total
 
 
-def _parting(codes: Codes, rng: np.random.RandomState, entries: Codes) -> Codes:
-    """The same, with new columns in place of those that do not part the classes."""
+def _redraw_constant_columns(codes: Codes, rng: np.random.RandomState, entries: Codes) -> Codes:
+    """Redraw the columns of `codes` without both -1 and +1, in place, until there are none."""
     while True:
-        wrong = np.flatnonzero(~((codes > 0).any(axis=0) & (codes < 0).any(axis=0)))
-        if not len(wrong):
+        constant = np.flatnonzero(~((codes > 0).any(axis=0) & (codes < 0).any(axis=0)))
+        if not len(constant):
             return codes
-        codes[:, wrong] = rng.choice(entries, (len(codes), len(wrong)))
+        codes[:, constant] = rng.choice(entries, (len(codes), len(constant)))
 
 
 def _distinct(rows: Codes) -> int:
-    """How many different rows there are."""
+    """The number of distinct rows."""
     return len({row.tobytes() for row in rows})
 
 
 def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> Codes:
-    """Of some draws the one whose rows are furthest apart and, of those, whose columns repeat each other least.
+    """The drawn matrix whose rows are furthest apart; among equals, the one with the most distinct columns.
 
-    Of `draws` as many as `_DRAW_COST` allows: 100 up to 270 classes with 1.5 times as many columns, 2 for 1,000.
+    At most `draws` matrices are drawn, and no more than `_MAX_DRAW_PRODUCTS` allows: 10,000 for few classes,
+    with 1.5 columns per class 100 up to 270 classes and 2 for 1,000 classes.
     """
-    draws = max(1, min(draws, int(_DRAW_COST / (float(classes) ** 2 * columns))))
+    draws = max(1, min(draws, int(_MAX_DRAW_PRODUCTS / max(float(classes) ** 2 * columns, _MIN_DRAW_PRODUCTS))))
     best: tuple[tuple[float, int], Codes] | None = None
     tried = 0
     while tried < draws or best is None:
@@ -192,12 +198,14 @@ def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> 
         distance = _signed_distance(codes)
         if _distinct(codes) < classes:
             if tried > draws + 10_000:
-                raise ConfigError(f"{columns} columns do not tell {classes} classes apart by chance: raise code_size")
+                raise ConfigError(
+                    f"no drawn matrix of {columns} columns has distinct rows for {classes} classes: increase code_size"
+                )
             continue
         if best is not None and distance < best[0][0]:
             continue
-        turned = np.where(codes[0] < 0, -codes, codes)
-        rank = (distance, _distinct(turned.T))
+        up_to_sign = np.where(codes[0] < 0, -codes, codes)  # a column and its negative are the same problem
+        rank = (distance, _distinct(up_to_sign.T))
         if best is None or rank > best[0]:
             best = rank, codes
     return best[1]

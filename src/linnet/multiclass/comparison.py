@@ -1,4 +1,4 @@
-"""The reductions and softmax regression side by side, on the same rows."""
+"""A comparison of the multiclass reductions and softmax regression on one split of the rows."""
 
 import time
 from collections.abc import Mapping
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.checks import check_number, check_random
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.class_labels import class_numbers
@@ -20,7 +22,7 @@ from linnet.multiclass.one_vs_rest import OneVsRestClassifier
 from linnet.multiclass.output_code import OutputCodeClassifier
 from linnet.pictures import new_axes
 
-_MEASURES = {  # by attribute: the column's title, and how a number is written
+_MEASURES = {  # by attribute: the column's title and the format of its values
     "classifiers": ("classifiers", "d"),
     "fit_seconds": ("fit s", ".3g"),
     "predict_seconds": ("predict s", ".3g"),
@@ -29,14 +31,26 @@ _MEASURES = {  # by attribute: the column's title, and how a number is written
     "log_loss": ("log loss", ".4f"),
     "calibration_error": ("calibration", ".4f"),
 }
-_DRAWN = ("fit_seconds", "predict_seconds", "accuracy", "log_loss")
+_PLOTTED = ("fit_seconds", "predict_seconds", "accuracy", "log_loss")
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What one model did: seconds of the fit and of predict, and its answers on rows it has not seen.
+    """The times of one model, and its measures on the test rows.
 
-    `calibration_error`: of the probability of the class said, over ten bins, Σ (share of the bin) |right - said|.
+    Parameters
+    ----------
+    name : str
+        The name of the model.
+    classifiers : int
+        The number of binary classifiers; 1 for a model that is no reduction.
+    fit_seconds, predict_seconds : float
+        Wall time of `fit` on the training rows and of `predict` on the test rows.
+    accuracy, macro_f1, log_loss : float
+        Measures on the test rows.
+    calibration_error : float
+        Expected calibration error of the predicted class' probability, over ten bins: Σ (share of rows in the bin)
+        |accuracy in the bin - mean probability in the bin|.
     """
 
     name: str
@@ -51,7 +65,19 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table, by `print`, and a picture, by `plot`, of models on the same rows."""
+    """Several models fitted to the same rows and measured on the same others; print it for a table.
+
+    `comparison[name]` is the entry of one model.
+
+    Parameters
+    ----------
+    rows : tuple of Compared
+        One entry per model.
+    classes : int
+        The number of classes.
+    train_rows, test_rows : int
+        The numbers of rows that the models were fitted to and measured on.
+    """
 
     rows: tuple[Compared, ...]
     classes: int
@@ -70,68 +96,101 @@ class Comparison:
             [row.name, *(format(getattr(row, key), form) for key, (_, form) in _MEASURES.items())] for row in self.rows
         ]
         widths = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
-        said = f"{self.classes} classes, fitted to {self.train_rows} rows, asked about {self.test_rows} others"
+        title = f"{self.classes} classes, {self.train_rows} training rows, {self.test_rows} test rows"
         table = [
             "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in (head, *lines)
         ]
-        return "\n".join([said, *table])
+        return "\n".join([title, *table])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw bars of seconds, accuracy and log loss; return the four axes. `ax`: four axes to draw on."""
+        """Plot fit time, prediction time, accuracy and log loss as bars, one panel each.
+
+        Parameters
+        ----------
+        ax : four matplotlib axes, default=None
+            The axes to draw on; a new figure if None.
+
+        Returns
+        -------
+        array of four matplotlib axes
+            The axes drawn on.
+        """
         if ax is None:
             figure = new_axes(None, (11.0, 0.6 + 0.42 * len(self.rows))).figure
             figure.clear()
-            ax = figure.subplots(1, len(_DRAWN), sharey=True)
+            ax = figure.subplots(1, len(_PLOTTED), sharey=True)
         axes = np.ravel(ax)
-        if len(axes) != len(_DRAWN):
-            raise ConfigError(f"ax must be {len(_DRAWN)} axes, got {len(axes)}")
+        if len(axes) != len(_PLOTTED):
+            raise ConfigError(f"ax must be {len(_PLOTTED)} axes, got {len(axes)}")
         names = [row.name for row in self.rows]
-        for axis, key in zip(axes, _DRAWN, strict=True):
+        for axis, key in zip(axes, _PLOTTED, strict=True):
             title, form = _MEASURES[key]
             values = [getattr(row, key) for row in self.rows]
             bars = axis.barh(names, values, color="#4878a8")
             axis.bar_label(bars, [format(value, form) for value in values], padding=3, fontsize=8)
             axis.set_title(title, fontsize=10)
             axis.margins(x=0.25)
-            axis.locator_params(axis="x", nbins=4)  # so that labels of small numbers do not meet
+            axis.locator_params(axis="x", nbins=4)  # more labels would overlap where values are small
             axis.spines[["top", "right"]].set_visible(False)
         axes[0].invert_yaxis()
         return axes
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Targets,
     *,
     estimator: Any = None,
     models: Mapping[str, Any] | None = None,
     test_size: float = 0.25,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
 ) -> Comparison:
-    """Fit the reductions over a binary classifier (by default LogisticRegression()), and softmax regression, to a part
-    of the rows, drawn class by class, and compare their answers on the others.
+    """Compare the reductions over a binary classifier, and softmax regression, on a stratified split of the rows.
 
     Softmax regression has the parameters of the binary classifier if that is linnet's or scikit-learn's
-    LogisticRegression, but for its weights of two answers (`class_weight={0: ..., 1: ...}`), and its own if it is not.
-    `models`: others to compare, by name. Row weights count in the fits and in all measures.
+    LogisticRegression (without a `class_weight` given as a dict, which weights the two binary classes), otherwise its
+    defaults.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (rows, columns)
+        The table.
+    y : array of shape (rows,)
+        The class of each row.
+    estimator : classifier, default=None
+        The binary classifier of the reductions; None for `LogisticRegression()`.
+    models : dict of classifiers by name, default=None
+        The models to compare in place of the reductions and softmax regression. Each needs `predict_proba`.
+    test_size : float, default=0.25
+        The share of test rows in each class, between 0 and 1.
+    sample_weight : array of shape (rows,), default=None
+        Row weights, in the fits and in all measures.
+    random_state : int, RandomState, Generator or None, default=0
+        What draws the split.
+
+    Returns
+    -------
+    Comparison
+        Times and measures of each model; print it for a table, plot it for bars.
     """
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
 
-    X = as_rows(X)
-    count = X.shape[0]
+    table = as_rows(X)
+    count = table.shape[0]
     classes, labels = class_numbers(y, count)
-    y = np.asarray(one_target(y, quiet=True))
+    target = np.asarray(one_target(y, quiet=True))
     weights = row_weights(sample_weight, count)
-    part = check_number(test_size, "test_size", above=0, below=1)
-    test = _drawn(labels, part, check_random(random_state))
+    share = check_number(test_size, "test_size", above=0, below=1)
+    test = _stratified_sample(labels, share, check_random(random_state))
     train = np.setdiff1d(np.arange(count), test)
     if not len(test) or len({*labels[test].tolist()} - {*labels[train].tolist()}):
-        raise DataError(f"test_size={test_size!r} leaves no row to ask about: give more rows of a class, or raise it")
-    X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
+        raise DataError(f"test_size={test_size!r} leaves no test rows: increase it, or give more rows per class")
+    X_train, X_test = _safe_indexing(table, train), _safe_indexing(table, test)
+    y_train, y_test = target[train], target[test]
     w_train, w_test = (None, None) if weights is None else (weights[train], weights[test])
-    given = {} if w_train is None else {"sample_weight": w_train}
+    fit_params = {} if w_train is None else {"sample_weight": w_train}
     rows = []
     models = _models(estimator) if models is None else models
     if not isinstance(models, Mapping):
@@ -142,50 +201,50 @@ def compare(
     for name, model in models.items():
         model = clone(model)
         start = time.perf_counter()
-        model.fit(X_train, y[train], **given)
+        model.fit(X_train, y_train, **fit_params)
         fitted = time.perf_counter()
-        said = model.predict(X_test)
+        predicted = model.predict(X_test)
         seconds = time.perf_counter() - fitted
         p = model.predict_proba(X_test)
-        right = (said == y[test]).astype(np.int64)
+        correct = (predicted == y_test).astype(np.int64)
         rows.append(
             Compared(
                 name,
                 model.learners_.count if isinstance(model, Reduction) else 1,
                 fitted - start,
                 seconds,
-                accuracy_score(y[test], said, sample_weight=w_test),
-                float(f1_score(y[test], said, average="macro", sample_weight=w_test, zero_division=0)),
-                log_loss(y[test], p, labels=model.classes_, sample_weight=w_test),
-                expected_calibration_error(right, p.max(axis=1).clip(0, 1), pos_label=1, sample_weight=w_test),
+                accuracy_score(y_test, predicted, sample_weight=w_test),
+                float(f1_score(y_test, predicted, average="macro", sample_weight=w_test, zero_division=0)),
+                log_loss(y_test, p, labels=model.classes_, sample_weight=w_test),
+                expected_calibration_error(correct, p.max(axis=1).clip(0, 1), pos_label=1, sample_weight=w_test),
             )
         )
     return Comparison(tuple(rows), len(classes), len(train), len(test))
 
 
-def _drawn(labels: np.ndarray[Any, np.dtype[np.int32]], part: float, rng: np.random.RandomState) -> Any:
-    """A part of the rows of each class, but never all of them."""
+def _stratified_sample(labels: NDArray[np.int32], share: float, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """The indices of a random share of the rows of each class, never of all of them."""
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     counts = np.bincount(labels)
-    nth = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
-    wanted = np.minimum(np.round(part * counts), counts - 1)
-    return np.sort(order[nth < np.repeat(wanted, counts)])
+    rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)  # within the class
+    wanted = np.minimum(np.round(share * counts), counts - 1)
+    return np.sort(order[rank < np.repeat(wanted, counts)])
 
 
 def _softmax(binary: Any) -> Any:
-    """Softmax regression with the parameters of a binary logistic regression, or with its own."""
+    """Softmax regression with the parameters of a binary logistic regression, or with its defaults."""
     from sklearn.base import clone
-    from sklearn.linear_model import LogisticRegression as Theirs
+    from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
-    if type(binary) not in (LogisticRegression, Theirs):
+    if type(binary) not in (LogisticRegression, SklearnLogisticRegression):
         return LogisticRegression()
     model = clone(binary)
-    if isinstance(model.class_weight, Mapping):  # of no and yes
+    if isinstance(model.class_weight, Mapping):  # its keys are the two binary classes
         model.set_params(class_weight=None)
     if type(model) is LogisticRegression:
-        model.set_params(reference=None)  # is one of two, too
-    if model.solver == "liblinear":  # which tells two classes apart alone
+        model.set_params(reference=None)  # likewise one of the two binary classes
+    if model.solver == "liblinear":  # which fits two classes only
         model.set_params(solver="saga")
     return model
 

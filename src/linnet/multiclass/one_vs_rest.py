@@ -1,19 +1,20 @@
-"""One-vs-rest: for each class, is it that class or not."""
+"""One-vs-rest: one classifier for each class, which separates it from all others."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.checks import check_random
+from linnet.arrays import Table
+from linnet.checks import check_name, check_random
 from linnet.data.row_keys import row_draws
 from linnet.data.sparse import as_dense
 from linnet.data.table import check_unmasked
-from linnet.errors import ConfigError, DataError, unknown_name
+from linnet.errors import ConfigError, DataError
 from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.code_matrix import CodeMatrix
-from linnet.multiclass.base import Places, Reduction, as_rows
-from linnet.multiclass.decisions import log_yes, shares, with_winner
+from linnet.multiclass.base import Indices, Reduction, as_rows
+from linnet.multiclass.decisions import log_sigmoid, softmax_rows, with_winner
 from linnet.multiclass.learners import TrainingSet
 from linnet.registry import need, saved
 from linnet.untrusted import fits
@@ -28,15 +29,42 @@ TIE_BREAKS = ("score", "random")
 
 @saved
 class OneVsRestClassifier(Reduction):
-    """K classifiers, "k or not"; the class whose classifier is most sure of its yes is said.
+    """One-vs-rest reduction: one classifier for each class against all others, decided by the highest score.
 
-    P(k) = p_k / Σ_l p_l, where p_k is classifier k's probability of yes. `tie_break="random"` says any one of the
-    classes whose classifiers say yes, each as likely as the others (by `random_state` and the row's own values: a row
-    gets the same answer alone and among others, from an array, a sparse matrix or a data frame of numbers), and where
-    none does the one with the highest score, or one of several such. One wrong yes or no is enough for a wrong answer.
+    P(k) = p_k / Σ_l p_l, where classifier k estimates p_k, its probability of class k. Two classes take one classifier.
 
-    With a table of zeros and ones for y (a row may have several labels) the classifiers' answers are given label by
-    label, and P(k) = p_k. Two classes take one classifier.
+    If y is a table of zeros and ones with one column per label, rows may have several labels: there is one classifier
+    per label, each label is predicted by itself, and P(k) = p_k.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The binary classifier, cloned for each class. It needs `predict_proba`, `decision_function` or `predict`.
+    tie_break : {"score", "random"}, default="score"
+        How a row is decided that several classifiers claim: by the highest score, or by drawing one of these classes
+        with equal probability. Where no classifier claims the row, the highest score decides, and "random" draws among
+        equal ones. A draw depends only on `random_state` and the values of the row, so a row is classified the same
+        alone, among other rows, and as an array, a sparse matrix or a data frame of numbers.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of `tie_break="random"`.
+    n_jobs : int, default=None
+        The number of classifiers fitted in parallel, -1 for one per processor. Not used by linnet's
+        LogisticRegression, whose problems are solved jointly.
+    verbose : int, default=0
+        The verbosity of joblib, where classifiers are fitted one by one.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+        The classes; with several labels per row, the column indices of y.
+    label_table_ : bool
+        Whether y was a table of labels.
+    estimators_ : list of classifiers
+        The fitted classifiers, one per class; for two classes, the one of the second class.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : array of shape (columns,)
+        The names of the columns, if X has names.
     """
 
     label_table_: bool
@@ -67,8 +95,7 @@ class OneVsRestClassifier(Reduction):
         return self.label_table_
 
     def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
-        if self.tie_break not in TIE_BREAKS:
-            raise unknown_name("tie_break", self.tie_break, TIE_BREAKS)
+        check_name(self.tie_break, "tie_break", TIE_BREAKS)
         self.seed_ = int(check_random(self.random_state).randint(2**31))
         check_unmasked(y, "y")
         given = as_dense(y)
@@ -76,8 +103,8 @@ class OneVsRestClassifier(Reduction):
             table = np.asarray(given)
         except ValueError:  # rows of different lengths
             raise DataError(
-                "y has a list of labels in each row: make a column of zeros and ones of each label, as scikit-learn's "
-                "MultiLabelBinarizer does"
+                "y has a list of labels in each row: encode it as one column of zeros and ones per label, for example "
+                "with scikit-learn's MultiLabelBinarizer"
             ) from None
         self.label_table_ = table.ndim == 2 and table.shape[1] > 1
         if not self.label_table_:
@@ -85,7 +112,7 @@ class OneVsRestClassifier(Reduction):
         if len(table) != count:
             raise DataError(f"y has {len(table)} rows, but X has {count}")
         if not np.isin(table, (0, 1)).all():
-            raise DataError("y has several columns, which must hold zeros and ones: one column a label")
+            raise DataError("y with several columns must contain only zeros and ones: one column per label")
         self.classes_ = np.arange(table.shape[1])
         self._label_rows, labels = np.unique(table.astype(np.int8), axis=0, return_inverse=True)
         return labels.ravel().astype(np.int32)
@@ -99,25 +126,57 @@ class OneVsRestClassifier(Reduction):
                 codes = codes[:, 1:]
         return CodeMatrix.from_dense(np.ascontiguousarray(codes, np.int8), labels)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row, or zeros and ones for every label."""
+    def predict(self, X: Table) -> NDArray[Any]:
+        """Return the predicted class of each row, or its predicted labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows,), or (rows, labels) for several labels per row
+            The predicted classes, or zeros and ones.
+        """
         if not getattr(self, "label_table_", False):
             return super().predict(X)
-        return (self._answers(X)[1] > 0).astype(np.int64)
+        return (self._outputs(X)[1] > 0).astype(np.int64)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return every class' probability; of several labels each has its own."""
+    def predict_proba(self, X: Table) -> Floats:
+        """Return class probabilities, or the probability of each label.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            The probability of each class, in the order of `classes_`; rows sum to 1, except for several labels per row.
+        """
         if not getattr(self, "label_table_", False):
             return super().predict_proba(X)
-        return np.asarray(np.exp(log_yes(self._answers(X)[0])))
+        return np.asarray(np.exp(log_sigmoid(self._outputs(X)[0])))
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores: one a row for two classes (above 0: the second), one a class for more.
+    def decision_function(self, X: Table) -> Floats:
+        """Return the scores of the classifiers.
 
-        With tie_break="random" they are the nearest ones, in squares, of which the class that is said has the highest;
-        no yes becomes a no, nor a no a yes. `estimators_` have their own.
+        With `tie_break="random"` they are adjusted, by the least squared change, until the predicted class has the
+        highest score; no sign changes. The classifiers in `estimators_` return the scores themselves.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows, classes), or (rows,) for two classes
+            One score per class; for two classes one score, above 0 for the second class.
         """
-        log_odds, scores = self._answers(X)
+        log_odds, scores = self._outputs(X)
         if self.label_table_ or len(self.classes_) < 2:
             return scores
         if len(self.classes_) == 2:
@@ -137,24 +196,24 @@ class OneVsRestClassifier(Reduction):
             else None
         )
 
-    def _answers(self, X: Any) -> tuple[Floats, Floats]:
+    def _outputs(self, X: Table) -> tuple[Floats, Floats]:
         table = self._read(X)
-        return self.learners_.answers(table)
+        return self.learners_.outputs(table)
 
     def _probabilities(self, log_odds: Floats, scores: Floats) -> Floats:
         if len(self.classes_) == 2:
-            return np.asarray(np.exp(log_yes(np.hstack([-log_odds, log_odds]))))
-        return shares(log_yes(log_odds))
+            return np.asarray(np.exp(log_sigmoid(np.hstack([-log_odds, log_odds]))))
+        return softmax_rows(log_sigmoid(log_odds))
 
-    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Places:
+    def _winners(self, log_odds: Floats, scores: Floats, draws: Floats | None = None) -> Indices:
         if len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         if draws is None:
             return np.asarray(scores.argmax(axis=1))
-        yes = scores > 0
-        yes |= ~yes.any(axis=1, keepdims=True) & (scores == scores.max(axis=1, keepdims=True))
-        nth = np.floor(draws * yes.sum(axis=1))
-        return np.asarray(((np.cumsum(yes, axis=1) == nth[:, None] + 1) & yes).argmax(axis=1))
+        tied = scores > 0
+        tied |= ~tied.any(axis=1, keepdims=True) & (scores == scores.max(axis=1, keepdims=True))
+        drawn = np.floor(draws * tied.sum(axis=1))  # the rank of the predicted class among the tied ones
+        return np.asarray(((np.cumsum(tied, axis=1) == drawn[:, None] + 1) & tied).argmax(axis=1))
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
         if not self.label_table_:
@@ -162,18 +221,18 @@ class OneVsRestClassifier(Reduction):
         from linnet.export.onnx.network import above
 
         graph, z = inputs.graph, self.learners_.z_graph(inputs)
-        said = graph.cast(above(graph, z, 0.0, reached=False), "int64")
-        return {"label": said, "probabilities": graph.add("Sigmoid", z)}
+        labels = graph.cast(above(graph, z, 0.0, reached=False), "int64")
+        return {"label": labels, "probabilities": graph.add("Sigmoid", z)}
 
-    def _graph_answers(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
-        from linnet.export.onnx import network as part
+    def _graph_outputs(self, graph: "Graph", z: "Tensor") -> "tuple[Tensor, Tensor]":
+        from linnet.export.onnx import network as nodes
         from linnet.export.onnx.decisions import log_yes
 
         if self._fitted_with("tie_break") != "score":
             raise ConfigError("to_onnx of OneVsRestClassifier needs tie_break='score'")
         if len(self.classes_) == 2:
-            return part.yes_and_no(graph, z), part.if_yes(graph, part.above(graph, z, 0.0, reached=False))
-        return graph.add("Softmax", log_yes(graph, z), axis=1), part.largest(graph, z)
+            return nodes.yes_and_no(graph, z), nodes.if_yes(graph, nodes.above(graph, z, 0.0, reached=False))
+        return graph.add("Softmax", log_yes(graph, z), axis=1), nodes.largest(graph, z)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

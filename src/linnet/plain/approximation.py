@@ -2,7 +2,7 @@
 
     relu_network      a new unit starts at each breakpoint u_j with the change of slope as its weight
     step_network      a squashing function, compressed horizontally, becomes a step; a sum of steps is a staircase
-    ridge_network     D inputs: cosines of k . x, of which any continuous function is made, each by ReLUs along k
+    ridge_network     D inputs: a sum of cosines of k . x, which can approximate any f, each by ReLUs along k
 
 Each returns W (D x units), b, v and c of the network y(x) = v . phi(x W + b) + c.
 """

@@ -1,10 +1,10 @@
-"""Heads: what the last layer's z says about the target t.
+"""Heads: the distribution of the target t, given z of the last layer.
 
-A head is a distribution of t with mean y = a(z). Its loss is -log p(t), constants dropped, and the four classic ones
-have their activation chosen such that one gradient serves them all: dloss/dz = y - t, "mean minus target".
+A head is a distribution of t with mean y = a(z). Its loss is -log p(t), constants dropped, and the four classic heads
+have the activation for which all share one gradient: dloss/dz = y - t, "mean minus target".
 
     Normal        a number         y = z            (z - t)^2 / 2
-    Bernoulli     yes or no        y = sigma(z)     log(1 + e^z) - t z
+    Bernoulli     0 or 1           y = sigma(z)     log(1 + e^z) - t z
     Categorical   one of K         y = softmax(z)   log sum_k e^z_k - z_t       t one-hot
     Poisson       a count          y = e^z          e^z - t z
 

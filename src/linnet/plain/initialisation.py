@@ -1,4 +1,4 @@
-"""First weights of a layer with M inputs and K outputs. Biases start at 0.
+"""Initial weights of a layer with M inputs and K outputs. Biases start at 0.
 
 Weights must differ, or all units of a layer compute the same, get the same gradient and stay the same for ever. How
 large: a unit's z is a sum of M products, whose variance is M times that of one weight (for inputs of size 1), and

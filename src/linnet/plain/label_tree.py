@@ -1,7 +1,7 @@
-"""A tree over classes: K - 1 binary classifiers, each of which tells the classes left of its node from those right.
+"""A tree over classes: K - 1 binary classifiers, each of which separates the classes left and right of its node.
 
-A tree is the number of a class, or a pair of trees: ((0, 1), (2, 3)). To answer takes about log2 K questions. A binary
-learner is any function learn(x, t) with t = 0 or 1 that returns a score function: the log-odds of yes (right).
+A tree is the index of a class, or a pair of trees: ((0, 1), (2, 3)). A prediction takes about log2 K decisions. A
+binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: the log-odds of 1 (right).
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Score = Callable[[Array], Array]
 Learner = Callable[[Array, Array], Score]
-Tree = Any  # the number of a class, or (left, right)
+Tree = Any  # the index of a class, or (left, right)
 
 
 def balanced(classes: list[int]) -> Tree:

@@ -1,9 +1,9 @@
-"""Likelihoods and the losses made of them: training looks for the parameters that make the targets most probable.
+"""Likelihoods and their losses: training looks for the parameters that make the targets most probable.
 
     E = -(1/N) sum_i log p(t_i)
 
 For a Normal distribution that is squared error, for Bernoulli and categorical ones cross-entropy, for Poisson's
-y - t log y. Below, the probabilities themselves, and what the loss of a classifier says about its mistakes.
+y - t log y. Below, the probabilities themselves, and how the loss of a classifier bounds its mistakes.
 """
 
 from math import comb, exp, factorial, pi, prod, sqrt

@@ -19,10 +19,10 @@ Array = NDArray[Any]
 
 
 def minimise(E: Callable[[Array], float], g: Callable[[Array], Array], H: Callable[[Array], Array], n: int) -> Array:
-    """Return the theta of n numbers at which E is least, from 0 on, where g and H are its derivatives.
+    """Return the theta of n parameters that minimises E, starting from 0; g and H are the derivatives of E.
 
-    Where the parabola fits badly a full step may lead uphill: it is halved until E falls. H may be singular, as that of
-    softmax is, whose logits are known up to a constant: of all solutions the shortest is taken.
+    Where the parabola fits badly a full step may lead uphill: it is halved until E falls. H may be singular, as for
+    softmax, whose logits are determined up to a constant: of all solutions the one of smallest norm is taken.
     """
     theta = np.zeros(n)
     for _ in range(100):

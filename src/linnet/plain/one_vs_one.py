@@ -1,6 +1,6 @@
 """One against one: many classes by K (K - 1) / 2 binary classifiers, one per pair, learned from the rows of the two.
 
-A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for yes.
+A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for 1.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""One against the rest: many classes by K binary classifiers "is it class k or not".
+"""One against the rest: many classes by K binary classifiers, class k against all others.
 
-A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for yes.
+A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for 1.
 """
 
 from collections.abc import Callable
@@ -25,15 +25,15 @@ def scores(classifiers: list[Score], x: Array) -> Array:
 
 
 def by_score(s: Array) -> Array:
-    """Choose the class whose classifier is most sure."""
+    """Choose the class with the highest score."""
     return s.argmax(axis=1)
 
 
 def by_lot(s: Array, u: Array) -> Array:
-    """Choose any class whose classifier says yes, all alike; u has a uniform random number in [0, 1) per row.
+    """Draw one of the classes with a score above 0, with equal probability; u has a uniform number in [0, 1) per row.
 
-    Where none says yes the highest score is chosen. One wrong yes or no is enough for a wrong answer.
+    Where there is none, the highest score is chosen. One wrong classifier is enough for a wrong prediction.
     """
-    yes = s > 0
-    yes = np.where(yes.any(axis=1, keepdims=True), yes, s == s.max(axis=1, keepdims=True))
-    return np.array([np.flatnonzero(row)[int(v * row.sum())] for row, v in zip(yes, u, strict=True)])
+    tied = s > 0
+    tied = np.where(tied.any(axis=1, keepdims=True), tied, s == s.max(axis=1, keepdims=True))
+    return np.array([np.flatnonzero(row)[int(v * row.sum())] for row, v in zip(tied, u, strict=True)])

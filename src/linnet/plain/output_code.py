@@ -1,8 +1,8 @@
-"""Error-correcting output codes: each class has a word of +1 and -1, and one binary classifier guesses each letter.
+"""Error-correcting output codes: each class has a codeword of +1 and -1, and one binary classifier predicts each bit.
 
-The code matrix M is classes x letters; classifier l tells the classes with M_kl = +1 from those with -1 (0: not asked).
-With words that differ in d places or more, fewer than d/2 wrong letters leave the right word the nearest. A binary
-learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for yes.
+The code matrix M is classes x bits; classifier l separates the classes with M_kl = +1 from those with -1 (0: left out).
+If codewords differ in d bits or more, fewer than d/2 wrong bits leave the right codeword the nearest. A binary learner
+is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for 1.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ Learner = Callable[[Array, Array], Score]
 
 
 def exhaustive(K: int) -> Array:
-    """All 2^(K-1) - 1 ways to split K classes in two, as columns: words differ in 2^(K-2) places."""
+    """All 2^(K-1) - 1 ways to split K classes in two, as columns: codewords differ in 2^(K-2) bits."""
     columns = np.arange(2 ** (K - 1) - 1)
     bits = columns >> np.arange(K)[:, None] & 1
-    bits[-1] = 1  # the last class is always yes: the other half asks the same questions
+    bits[-1] = 1  # the last class is always +1: the other half of the columns are the same splits
     return 2 * bits - 1
 
 

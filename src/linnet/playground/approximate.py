@@ -1,5 +1,6 @@
-"""Universal approximation: a function on an interval, a network of one hidden layer built to follow it piece by piece,
-and one of as many units that was trained to.
+"""Universal approximation: a function on an interval, and two networks with one hidden layer that approximate it.
+
+One is built piece by piece, the other, with the same number of units, is trained.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,13 +28,13 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "smooth step": lambda x: np.tanh(8 * x),
 }
 _KINDS = {"relu": relu_interpolant, "sigmoid": squash_interpolant}
-_MOST_UNITS = 64
-_MOST_EPOCHS = 20_000
-_MOST_DRAWN = 500
-_FURTHEST = 100  # from 0 that a drawn point may be
-_SHOWN = 241  # points of a curve
-_PIECES = 24  # units whose own part is drawn
-_CHECKED = 2001  # points on which the trained network's error is looked for
+_MAX_UNITS = 64
+_MAX_EPOCHS = 20_000
+_MAX_DRAWN_POINTS = 500
+_MAX_COORDINATE = 100  # of a drawn point, in size
+_CURVE_POINTS = 241  # of a curve on the page
+_MAX_PARTS = 24  # units whose contributions are drawn
+_ERROR_POINTS = 2001  # at which the trained network's error is measured
 _ROWS = 256
 
 
@@ -44,13 +45,13 @@ DEFAULTS: dict[str, Any] = {
     "kind": "relu",
     "units": 8,
     "epochs": 2000,
-    "points": None,  # of a function that was drawn
+    "points": None,  # of a function drawn by hand
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A function on an interval, and what is to follow it."""
+    """A function on an interval, and the settings of its approximation."""
 
     f: Callable[[Floats], Floats]
     low: float
@@ -61,38 +62,38 @@ class Curve:
 
     @classmethod
     def of(cls, given: object) -> "Curve":
-        """Take some of `DEFAULTS` with other values, or raise a ConfigError that names what is wrong."""
+        """Build a curve from some of `DEFAULTS` with other values, or raise a ConfigError that names what is wrong."""
         if not isinstance(given, Mapping):
             raise ConfigError(f"curve must be an object of fields, got {type(given).__name__}")
         for name in given:
             if name not in DEFAULTS:
                 raise unknown_name("field of a curve", name, DEFAULTS)
-        told = {**DEFAULTS, **given}
-        low = check_number(told["low"], "low", at_least=-10, at_most=10)
-        high = check_number(told["high"], "high", at_least=-10, at_most=10)
+        values = {**DEFAULTS, **given}
+        low = check_number(values["low"], "low", at_least=-10, at_most=10)
+        high = check_number(values["high"], "high", at_least=-10, at_most=10)
         if high - low < 0.1:
             raise ConfigError(f"high must be at least 0.1 more than low, got {low:g} and {high:g}")
-        units = check_whole(told["units"], "units", at_least=1)
-        epochs = check_whole(told["epochs"], "epochs")
-        if units > _MOST_UNITS or epochs > _MOST_EPOCHS:
-            raise ConfigError(f"units must be at most {_MOST_UNITS} and epochs at most {_MOST_EPOCHS}")
-        kind = told["kind"]
+        units = check_whole(values["units"], "units", at_least=1)
+        epochs = check_whole(values["epochs"], "epochs")
+        if units > _MAX_UNITS or epochs > _MAX_EPOCHS:
+            raise ConfigError(f"units must be at most {_MAX_UNITS} and epochs at most {_MAX_EPOCHS}")
+        kind = values["kind"]
         if not isinstance(kind, str) or kind not in _KINDS:
             raise unknown_name("kind", kind, _KINDS)
-        return cls(_function(told), low, high, kind, units, epochs)
+        return cls(_function(values), low, high, kind, units, epochs)
 
 
 def approximate(given: object) -> dict[str, Any]:
-    """Curves, knots and largest errors for what `Curve.of` takes.
+    """Return curves, knots and largest errors for the argument of `Curve.of`.
 
-    The trained network begins with the same weights every time and learns from points evenly spread, all at once.
+    The trained network has the same initial weights every time, and learns from evenly spread points, all at once.
     """
     curve = Curve.of(given)
     f, low, high, kind, units, epochs = curve.f, curve.low, curve.high, curve.kind, curve.units, curve.epochs
     built = _KINDS[kind](f, low, high, units=units)
-    x = np.linspace(low, high, _SHOWN)
+    x = np.linspace(low, high, _CURVE_POINTS)
     model = _trained(f, low, high, kind, units, epochs)
-    many = np.linspace(low, high, _CHECKED)
+    many = np.linspace(low, high, _ERROR_POINTS)
     return {
         "is": "approximated",
         "kind": kind,
@@ -118,35 +119,35 @@ def _function(given: Mapping[str, Any]) -> Callable[[Floats], Floats]:
         if not isinstance(name, str) or name not in FUNCTIONS:
             raise unknown_name("function", name, FUNCTIONS)
         return FUNCTIONS[name]
-    if not isinstance(drawn, Sequence) or not 2 <= len(drawn) <= _MOST_DRAWN:
-        raise ConfigError(f"points must be 2 to {_MOST_DRAWN} pairs [x, y]")
+    if not isinstance(drawn, Sequence) or not 2 <= len(drawn) <= _MAX_DRAWN_POINTS:
+        raise ConfigError(f"points must be 2 to {_MAX_DRAWN_POINTS} pairs [x, y]")
     if not all(isinstance(point, Sequence) and len(point) == 2 for point in drawn):
         raise ConfigError("points must be pairs [x, y]")
-    inside = {"at_least": -_FURTHEST, "at_most": _FURTHEST}
+    inside = {"at_least": -_MAX_COORDINATE, "at_most": _MAX_COORDINATE}
     pairs = sorted((check_number(x, "points", **inside), check_number(y, "points", **inside)) for x, y in drawn)
     xs, ys = np.array(pairs).T
     return lambda x: np.interp(x, xs, ys)
 
 
 def _parts(built: Interpolant, x: Floats) -> list[list[float]]:
-    """What each unit adds: its weight above times its output."""
+    """Return the contribution of each unit: its weight above times its output."""
     below = built.network.below(1)
     hidden = NetworkObjective(below, "float64", threads=1).predict(built.theta[: below.size], x[:, None])
     parts = hidden * built.network.blocks(built.theta)[1].weights[:, 0]
-    return [part.tolist() for part in parts.T[:_PIECES]]
+    return [part.tolist() for part in parts.T[:_MAX_PARTS]]
 
 
 def _trained(
     f: Callable[[Floats], Floats], low: float, high: float, kind: str, units: int, epochs: int
 ) -> Callable[[Floats], Floats]:
-    """A network of so many units after so many epochs, as a function."""
+    """Return a trained network as a function."""
     middle, half = (low + high) / 2, (high - low) / 2
     x = np.linspace(low, high, _ROWS)
     model = Sequential([Dense(units, kind, kernel_initializer="he_uniform"), Dense(1)])
     model.compile(Adam(0.02), loss="mse")
     model.build(1)
     weights = model.get_weights()
-    weights[1][:] = -weights[0][0] * np.linspace(-1, 1, units)  # breakpoints all over the interval
+    weights[1][:] = -weights[0][0] * np.linspace(-1, 1, units)  # breakpoints spread over the interval
     model.set_weights(weights)
     if epochs:
         model.fit((x[:, None] - middle) / half, f(x), batch_size=_ROWS, epochs=epochs, verbose=0, threads=1)

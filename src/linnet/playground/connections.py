@@ -1,9 +1,9 @@
-"""Connections that ask for nothing: whoever can reach the port can open any number of them, token or not.
+"""Limits on idle connections: whoever can reach the port can open any number of them, with a token or without.
 
-A connection has some seconds for a whole request, headers and body, from when it is made or from the end of the answer
-before; and as many for taking an answer that does not fit into the system's own memory. Bytes that trickle in buy no
-time. Of connections without a whole request only some are kept: a new one closes the one that has waited longest. A
-page sends what it has to say at once, so its turn comes however many others wait.
+A connection has some seconds for a whole request, headers and body, from when it is made or from the end of the last
+reply; and the same time to read a reply that does not fit into the system's buffers. Bytes that trickle in buy no time.
+Only some connections without a whole request are kept: a new one closes the one that has waited longest. A page sends
+its requests at once, so it is served however many others wait.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ except ImportError:  # a system without such limits
     resource = None  # type: ignore[assignment]
 
 PATIENCE = 12.0  # seconds
-_MOST_WAITING = 256  # connections; a browser opens six, for each of eight pages at most
-_ACCEPTED_AT_ONCE = 64  # before those that are too many are closed
-_QUEUE = 1024  # connections that the system keeps for us until then
+_MAX_WAITING = 256  # connections; a browser opens six, for each of at most eight pages
+_ACCEPTED_AT_ONCE = 64  # connections, before excess ones are closed
+_QUEUE = 1024  # connections that the system holds until then
 
 
 def _at_most(wanted: int, share: int) -> int:
-    """So many connections, if they are no more than one in `share` of the descriptors this process may have."""
+    """Return the number of connections, limited to one in `share` of the descriptors of this process."""
     if resource is None:
         return wanted
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -35,7 +35,7 @@ def _at_most(wanted: int, share: int) -> int:
 
 
 def _waiting(connections: Iterable[Any]) -> "list[Patient]":
-    """Those without a whole request, the one that has waited longest first."""
+    """Return the connections without a whole request, the one that has waited longest first."""
     found = [(each.since, each) for each in connections if isinstance(each, Patient) and each.since is not None]
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
@@ -49,7 +49,7 @@ class Patient(H11Protocol):
     _for_reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Start to wait for a request."""
         super().connection_made(transport)
         self._wait()
         # not before what came along with the new ones has been read
@@ -57,7 +57,7 @@ class Patient(H11Protocol):
 
     def _make_room(self) -> None:
         waiting = _waiting(self.connections)
-        for each in waiting[: max(0, len(waiting) - _at_most(_MOST_WAITING, 4))]:
+        for each in waiting[: max(0, len(waiting) - _at_most(_MAX_WAITING, 4))]:
             each.give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -67,7 +67,7 @@ class Patient(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come; a whole request ends the wait."""
+        """Take data; a whole request ends the wait."""
         super().data_received(data)
         if self.since is not None and self._has_request() and not self.transport.is_closing():
             self._go_on()
@@ -82,17 +82,17 @@ class Patient(H11Protocol):
                 self._wait()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Become a socket, which looks after itself by pings."""
+        """Become a socket, which is kept alive by pings."""
         self._go_on()
         super().handle_websocket_upgrade(event)
 
     def pause_writing(self) -> None:
-        """Begin to wait for somebody who reads."""
+        """Start to wait for the reader."""
         super().pause_writing()
         self._for_reader = self.loop.call_later(self.patience, self.give_up)
 
     def resume_writing(self) -> None:
-        """Go on: somebody reads."""
+        """Continue: the reader has caught up."""
         super().resume_writing()
         self._is_read()
 
@@ -122,7 +122,7 @@ class Patient(H11Protocol):
 
 
 class PatientServer(uvicorn.Server):
-    """A server whose descriptors are not used up by whoever waits."""
+    """A server whose descriptors are not used up by idle connections."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         at_once = _at_most(_ACCEPTED_AT_ONCE, 16)
@@ -130,14 +130,14 @@ class PatientServer(uvicorn.Server):
         self._made_room = 0.0
 
     async def startup(self, sockets: Any = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(_QUEUE)
         asyncio.get_running_loop().set_exception_handler(self._unexpected)
 
     def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Make room where no connection can be accepted, without a traceback for each; anything else is reported."""
+        """Make room where no connection can be accepted, without a traceback for each; report anything else."""
         if not str(context.get("message")).startswith("socket.accept() out of"):
             loop.default_exception_handler(context)
             return

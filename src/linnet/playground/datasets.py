@@ -1,10 +1,10 @@
-"""Data sets to play with, the same for the same seed.
+"""Data sets for the playground, the same for the same seed.
 
     data = make("spirals", noise=0.1, seed=0, features=["x1", "x2", "sin(x1)"])
     train, test = data.split(0.5, seed=0)
     data.x[train], data.y[train]
 
-Points lie in a square of ±6. `noise` is the deviation of the normal noise that moves them from where they belong.
+Points lie in a square of ±6. `noise` is the standard deviation of the normal noise added to their positions.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Plane = Callable[[Floats], NDArray[np.float32]]
 
 _ROWS = 500
-_HALF = 6.0  # of the side of the square
+_HALF = 6.0  # half the side of the square
 
 FEATURES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "x1": lambda x1, x2: x1,
@@ -36,7 +36,37 @@ FEATURES: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows to learn from, and a plane of inputs to look at: `points` are the rows' places in it."""
+    """Rows to learn from, with a plane of inputs to look at.
+
+    Attributes
+    ----------
+    name : str
+        The name of the data set.
+    task : Task
+        Two classes, several classes, counts or numbers.
+    x : array of shape (rows, inputs)
+        The inputs, float32.
+    y : array of shape (rows,)
+        Class numbers, or values.
+    points : array of shape (rows, 2)
+        The positions of the rows in the plane.
+    inputs : tuple of str
+        The names of the inputs.
+    plane : callable
+        Returns the inputs at points of the plane.
+    axes : tuple of str
+        The names of the axes of the plane.
+    ranges : tuple of two (low, high)
+        The ranges of the axes.
+    classes : tuple of str
+        The names of the classes; () for values.
+    picture : int
+        The side of the image, if the inputs are its pixels; else 0.
+    notes : tuple of str
+        What a user should know.
+    centre, scale : float
+        y is (target - centre) / scale.
+    """
 
     name: str
     task: Task
@@ -58,20 +88,34 @@ class Dataset:
 
     @property
     def outcomes(self) -> int:
-        """Number of classes, 1 for numbers."""
+        """The number of classes; 1 for values."""
         return len(self.classes) or 1
 
     @property
     def is_scaled(self) -> bool:
-        """Whether y is in another unit than the target."""
+        """Whether y is standardised."""
         return (self.centre, self.scale) != (0.0, 1.0)
 
     def own(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Targets or answers in the unit of the data: centre + scale y; class numbers as they are."""
+        """Return targets or predictions in the unit of the data, centre + scale y; class numbers are unchanged.
+
+        Parameters
+        ----------
+        y : array
+            Targets or predictions.
+        """
         return y if self.classes else self.centre + self.scale * y
 
     def split(self, ratio: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The numbers of the rows to train on and of those to hold out, at least one each."""
+        """Return the indices of training rows and of test rows, at least one each.
+
+        Parameters
+        ----------
+        ratio : float
+            The share of training rows.
+        seed : int
+            The seed of the split.
+        """
         order = np.random.default_rng([seed, 1]).permutation(len(self))
         cut = min(max(1, round(ratio * len(self))), len(self) - 1)
         return np.sort(order[:cut]), np.sort(order[cut:])
@@ -86,11 +130,33 @@ def make(
     features: Sequence[str] = ("x1", "x2"),
     points: Sequence[Sequence[float]] = (),
 ) -> Dataset:
-    """Make a data set by name; `classes` is for blobs and pinwheels, `points` (x1, x2, class) for "drawn"."""
+    """Make a data set.
+
+    Parameters
+    ----------
+    name : str
+        "circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels", "plane", "multi_gauss", "counts",
+        "bursts", "drawn" or "digits".
+    noise : float, default=0.1
+        The standard deviation of the noise in the positions of points.
+    seed : int, default=0
+        The seed of the random numbers.
+    classes : int, default=3
+        The number of classes of blobs and pinwheels.
+    features : sequence of str, default=("x1", "x2")
+        The inputs, out of `FEATURES`.
+    points : sequence of (x1, x2, class), default=()
+        The points of "drawn".
+
+    Returns
+    -------
+    Dataset
+        500 rows, or those of the points or digits.
+    """
     if name == "digits":
         return _digits()
     random = np.random.default_rng(seed)
-    task: Task | None = None  # classes, however many there are
+    task: Task | None = None  # of classes: follows from their number
     if name == "drawn":
         where, y = _drawn(points)
     elif name in _MAKERS:
@@ -113,7 +179,7 @@ def make(
     return Dataset(name, task, plane(where), y, where, tuple(features), plane, classes=named)
 
 
-# ---- toy sets: places and targets ----
+# ---- toy sets: positions and targets ----
 
 Made = tuple[Floats, NDArray[Any]]
 
@@ -179,19 +245,19 @@ def _multi_gauss(random: np.random.Generator, noise: float, classes: int) -> Mad
 
 
 def _counts(random: np.random.Generator, noise: float, classes: int) -> Made:
-    """Counts whose rate is highest on a ridge."""
+    """Return counts whose rate is highest on a ridge."""
     at, rate = _ridge(random)
     return _moved(at, random, noise), random.poisson(rate).astype(np.float64)
 
 
 def _bursts(random: np.random.Generator, noise: float, classes: int) -> Made:
-    """Counts of the same rates, which vary besides from row to row: of variance mean + mean² / 2."""
+    """Return counts of the same rates, which vary from row to row: their variance is mean + mean² / 2."""
     at, rate = _ridge(random)
     return _moved(at, random, noise), random.poisson(rate * random.gamma(2.0, 0.5, _ROWS)).astype(np.float64)
 
 
 def _ridge(random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Places, and rates that are highest on a ridge."""
+    """Return positions, and rates that are highest on a ridge."""
     at = random.uniform(-_HALF, _HALF, (_ROWS, 2))
     return at, np.exp(2.2 - (at[:, 0] - at[:, 1]) ** 2 / 12 + at[:, 0] / 8)
 
@@ -227,11 +293,11 @@ def _inside(at: Floats) -> Floats:
 
 
 def _drawn(points: Sequence[Sequence[float]]) -> Made:
-    """Points as they were drawn; classes that have none are closed up."""
+    """Return drawn points; classes without points are skipped."""
     given = np.array(points, np.float64).reshape(-1, 3)
     used, y = np.unique(given[:, 2], return_inverse=True)
     if len(used) < 2:
-        raise DataError("points: draw some of at least two classes, there is nothing to tell apart yet")
+        raise DataError("points must be of at least two classes: draw points of another class")
     return given[:, :2], y.astype(np.intp)
 
 
@@ -248,15 +314,15 @@ def _digits() -> Dataset:
         ranges=ranges,
         classes=tuple("0123456789"),
         picture=8,
-        notes=("the picture is a plane through the 64 inputs: the one of the first two principal components",),
+        notes=("the picture shows the plane of the first two principal components of the 64 inputs",),
     )
 
 
 def components(x: NDArray[np.float32]) -> tuple[Floats, tuple[tuple[float, float], tuple[float, float]], Plane]:
-    """The plane in which rows vary most: their places, the ranges of these, and its points as inputs.
+    """Return the plane of the first two principal components: positions of rows, their ranges, and its inputs.
 
-    With m the mean and v1, v2 the first two eigenvectors of the covariance, a place is ((x - m) v1, (x - m) v2), and
-    the inputs there are m + a v1 + b v2.
+    With m the mean and v1, v2 the first two eigenvectors of the covariance, the position of x is ((x - m) v1, (x - m)
+    v2), and the inputs at (a, b) are m + a v1 + b v2.
     """
     rows = x.astype(np.float64)
     mean = rows.mean(axis=0)
@@ -264,13 +330,13 @@ def components(x: NDArray[np.float32]) -> tuple[Floats, tuple[tuple[float, float
     two = vectors[:, ::-1][:, :2]
     if two.shape[1] < 2:
         two = np.hstack([two, np.zeros((len(two), 1))])
-    two = two * np.where(two.sum(axis=0) < 0, -1, 1)  # an eigenvector has no sign of its own
+    two = two * np.where(two.sum(axis=0) < 0, -1, 1)  # the sign of an eigenvector is arbitrary
     points = (rows - mean) @ two
     return points, (span(points[:, 0]), span(points[:, 1])), lambda at: (mean + at @ two.T).astype(np.float32)
 
 
 def span(values: Floats) -> tuple[float, float]:
-    """From the lowest to the highest, and a little more."""
+    """Return the range of values, widened a little."""
     low, high = float(values.min()), float(values.max())
     more = 0.06 * (high - low) or 1.0
     return low - more, high + more

@@ -1,11 +1,11 @@
-"""Backpropagation on one example: every value on the way forward and every derivative on the way back.
+"""Backpropagation on one example: every value of the forward pass and every derivative of the backward pass.
 
 For a layer with inputs x, z = x W + b and h = a(z), and L the loss of the example:
 
     dL/dz = a'(z) dL/dh        dL/dW = x' dL/dz        dL/db = dL/dz        dL/dx = W dL/dz
 
-All numbers are the engine's own, in float64: z and h come from the network cut off above a layer, dL/dW and dL/db from
-the gradient of the objective on the example alone; so dL/dz is what the engine has for dL/db.
+All values are the engine's own, in float64: z and h come from the network cut off above a layer, dL/dW and dL/db from
+the gradient of the objective on the example alone; dL/dz is the engine's dL/db.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from linnet.errors import ConfigError
 from linnet.fit.objective import NetworkObjective
 from linnet.playground.session import Session
 
-ACTIVATIONS = {  # h and its slope, as they are shown
+ACTIVATIONS = {  # h and its derivative, as shown on the page
     "identity": ("z", "1"),
     "sigmoid": ("1/(1 + e^−z)", "h(1 − h)"),
     "tanh": ("tanh z", "1 − h²"),
@@ -33,10 +33,10 @@ ACTIVATIONS = {  # h and its slope, as they are shown
 
 
 def explain(session: Session, row: object) -> dict[str, Any]:
-    """Forward values and derivatives of the loss for one row of the data set, layer by layer from the bottom."""
+    """Return the values and derivatives of the loss for one row of the data set, layer by layer from the bottom."""
     data, model = session.data, session.model.with_head(session.head)
     if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(data):
-        raise ConfigError(f"row must be a whole number from 0 to {len(data) - 1}, got {row!r}")
+        raise ConfigError(f"row must be an integer from 0 to {len(data) - 1}, got {row!r}")
     network = model.network.without_dropout()
     theta = session.theta.astype(np.float64)
     one = model.rows(data, slice(row, row + 1)).computed_in("float64")
@@ -47,14 +47,14 @@ def explain(session: Session, row: object) -> dict[str, Any]:
     last = len(network.layers)
     layers = []
     for count, (block, slope) in enumerate(zip(network.blocks(theta), by_theta, strict=True), 1):
-        parts = {}
+        values = {}
         for name, linear in (("z", True), ("h", False)):
             below = network.below(count, linear=linear) if linear or count < last else network
-            parts[name] = NetworkObjective(below, "float64", threads=1).predict(theta[: below.size], one.x)[0].tolist()
+            values[name] = NetworkObjective(below, "float64", threads=1).predict(theta[: below.size], one.x)[0].tolist()
         activation = network.layers[count - 1].activation.name if count < last else network.head.output.name
         layers.append(
             {
-                **parts,
+                **values,
                 "w": block.weights.tolist(),
                 "b": block.biases.tolist(),
                 "dz": slope.biases.tolist(),
@@ -73,7 +73,7 @@ def explain(session: Session, row: object) -> dict[str, Any]:
         "inputs": data.inputs,
         "x": one.x[0].tolist(),
         "target": target,
-        "own": own if data.is_scaled else "",  # what a standardised target is in the unit of the table
+        "own": own if data.is_scaled else "",  # a standardised target in the unit of the table
         "held": bool(row in session.test_part),
         "loss": sums.loss * model.factor,
         "head": model.head,

@@ -1,7 +1,7 @@
-"""What a run looks like at given parameters, and the bytes in which the page gets it.
+"""The current state of a run, and the bytes in which the page gets it.
 
-A message of bytes is: the length of the header (4 bytes, the lowest first), the header as JSON, padded by blanks to a
-multiple of 4, and the arrays that its `arrays` names, each at its offset behind the header, a multiple of 4 too.
+A message of bytes is: the length of the header (4 bytes, little endian), the header as JSON, padded by blanks to a
+multiple of 4, and the arrays named by its `arrays`, each at its offset behind the header, a multiple of 4 too.
 """
 
 import json
@@ -24,15 +24,15 @@ from linnet.playground.datasets import Dataset, Floats
 from linnet.playground.model import DTYPE, Model
 from linnet.tables.task import Task
 
-SURFACE = 80  # points of a side of the surface
-NEURON = 32  # and of a neuron's picture
-INPUT = 16  # and of an input's
-_MOST_CUTOFFS = 400
+SURFACE = 80  # points per side of the surface
+NEURON = 32  # points per side of a unit's map
+INPUT = 16  # points per side of an input's map
+_MAX_CUTOFFS = 400
 _TYPES = {np.dtype(np.float32): "f4", np.dtype(np.uint16): "u2", np.dtype(np.uint8): "u1"}
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """A message of a header and arrays of float32, uint16 or uint8."""
+    """Return a message of a header and arrays of float32, uint16 or uint8."""
     listed, parts, offset = [], [], 0
     for name, array in arrays.items():
         data = np.ascontiguousarray(array).tobytes()
@@ -46,7 +46,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 
 def grid(ranges: tuple[tuple[float, float], tuple[float, float]], side: int) -> Floats:
-    """The middles of side x side cells of the plane, row by row from the top left."""
+    """Return the centres of side x side cells of the plane, row by row from the top left."""
     middles = (np.arange(side) + 0.5) / side
     (left, right), (bottom, top) = ranges
     x, y = np.meshgrid(left + (right - left) * middles, top - (top - bottom) * middles)
@@ -54,20 +54,20 @@ def grid(ranges: tuple[tuple[float, float], tuple[float, float]], side: int) -> 
 
 
 def as_bytes(maps: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Maps, one after the other, as bytes from -scale (0) to scale (255), and the scales: their largest sizes."""
+    """Return maps as bytes from -scale (0) to scale (255), and the scales: their largest absolute values."""
     scales = np.abs(maps).max(axis=(1, 2), initial=1e-6).astype(np.float32)
     return np.rint(127.5 + 127.5 * maps / scales[:, None, None]).astype(np.uint8), scales
 
 
 def input_maps(data: Dataset) -> list[list[int]]:
-    """What each input is at the points of the plane, as bytes."""
+    """Return the value of each input at the points of the plane, as bytes."""
     maps = data.plane(grid(data.ranges, INPUT)).T.reshape(-1, INPUT, INPUT)
     return [part.ravel().tolist() for part in as_bytes(maps)[0]]
 
 
 @dataclass(frozen=True)
 class Score:
-    """How a network does on some rows: the loss with the penalty, accuracy or R², and the counts of classes."""
+    """The loss with the penalty, accuracy or R², and the confusion matrix of a network on some rows."""
 
     loss: float
     metric: float
@@ -75,7 +75,7 @@ class Score:
 
 
 class Scene:
-    """A model and its data, ready to be looked at with any parameters."""
+    """A model and its data, ready to be drawn with any parameters."""
 
     def __init__(self, model: Model, data: Dataset, train: NDArray[np.intp], test: NDArray[np.intp]) -> None:
         self.model = model
@@ -91,9 +91,9 @@ class Scene:
         self.range = _range(data)
 
     def means(self, theta: Theta, x: NDArray[np.float32]) -> Floats:
-        """What is shown for inputs, rows x outputs: probabilities, rates or numbers.
+        """Return what is shown for inputs, rows x outputs: probabilities, rates or values.
 
-        The perceptron has scores only; a sigmoid or softmax makes parts of 1 of them, with the same decisions.
+        The perceptron has scores only; their sigmoid or softmax is shown, which leads to the same decisions.
         """
         mean = self._objective.predict(theta, x).astype(np.float64)
         if not self.model.has_scores_only:
@@ -101,22 +101,22 @@ class Scene:
         return (Bernoulli() if mean.shape[1] == 1 else Categorical()).mean(mean)
 
     def decide(self, means: Floats, threshold: float) -> NDArray[np.intp]:
-        """The class of each row: of two the second from the threshold on, of more the most probable."""
+        """Return the class of each row: of two the second from the threshold on, of more the most probable."""
         if self.data.outcomes == 2:
             return (means[:, -1] >= threshold).astype(np.intp)
         return np.asarray(means.argmax(axis=1))
 
     def surface(self, theta: Theta) -> Floats:
-        """What is shown at the points of the plane, outputs x side x side."""
+        """Return what is shown at the points of the plane, outputs x side x side."""
         return self.means(theta, self._surface).T.reshape(-1, SURFACE, SURFACE)
 
     def neurons(self, theta: Theta) -> NDArray[np.float32]:
-        """What each hidden unit makes of the points of the plane, units x side x side."""
+        """Return the output of each hidden unit at the points of the plane, units x side x side."""
         maps = [part.predict(theta[: part.network.size], self._neurons).T for part in self._hidden]
         return np.concatenate([*maps, np.empty((0, NEURON**2), np.float32)]).reshape(-1, NEURON, NEURON)
 
     def scores(self, theta: Theta, head: Head, threshold: float) -> tuple[Score, Score]:
-        """How the network does on the rows trained on and on those held out, with the head as the run has it now."""
+        """Return the scores on the training rows and on the test rows, with the run's current head."""
         if head != self._objective.network.head:
             self._objective = NetworkObjective(replace(self._objective.network, head=head), DTYPE, threads=1)
         return self._score(theta, *self._train, threshold), self._score(theta, *self._test, threshold)
@@ -132,7 +132,7 @@ class Scene:
         return Score(loss, counts.accuracy, counts.counts)
 
     def frame(self, theta: Theta, head: Head, threshold: float, shown: int, told: Mapping[str, Any]) -> bytes:
-        """Everything the page draws, with what else is to be told."""
+        """Return everything that the page draws; `told`: further fields of the header."""
         train, test = self.scores(theta, head, threshold)
         low, high = self.range
         surface = np.nan_to_num((self.surface(theta) - low) / (high - low), nan=0.0).clip(0, 1)
@@ -155,9 +155,9 @@ class Scene:
         return pack(header, arrays)
 
     def _cutoffs(self, theta: Theta, shown: int) -> dict[str, NDArray[np.float32]]:
-        """Thresholds on the probability of a class from the highest down, with the positives said rightly and wrongly.
+        """Return thresholds on the probability of a class from the highest down, with true and false positives.
 
-        At most some hundred of them, evenly taken.
+        At most 400 of them, evenly chosen.
         """
         rows, y = self._test
         assert isinstance(rows.x, np.ndarray)
@@ -166,16 +166,16 @@ class Scene:
         flags = np.ascontiguousarray(y == one).astype(np.uint8)
         found = Cutoffs.counted(means[:, -1 if self.data.outcomes == 2 else one], flags, None)
         count = len(found.thresholds)
-        some = np.unique(np.linspace(0, count - 1, min(count, _MOST_CUTOFFS)).astype(np.intp))
+        chosen = np.unique(np.linspace(0, count - 1, min(count, _MAX_CUTOFFS)).astype(np.intp))
         return {
-            "thresholds": found.thresholds[some].astype(np.float32),
-            "tp": found.tp[some].astype(np.float32),
-            "fp": found.fp[some].astype(np.float32),
+            "thresholds": found.thresholds[chosen].astype(np.float32),
+            "tp": found.tp[chosen].astype(np.float32),
+            "fp": found.fp[chosen].astype(np.float32),
         }
 
 
 def _range(data: Dataset) -> tuple[float, float]:
-    """Between which values the surface is told."""
+    """Return the range of values that the surface shows."""
     if data.classes:
         return 0.0, 1.0
     if data.task is Task.COUNTS:

@@ -1,8 +1,8 @@
-"""Who may ask: a guard around the whole application, so that no route can be forgotten.
+"""Access control around the whole application, so that no route can be forgotten.
 
 A request must name this host (no other name can be made to point here), must not come from a page of another origin,
 and must have the token of this launch. The token arrives once, in the address that the command opens, and is kept in a
-cookie that other sites cannot send along and scripts cannot read.
+cookie that other sites cannot send and scripts cannot read.
 """
 
 import hmac
@@ -29,7 +29,7 @@ _HTTP_PORT = 80  # which browsers leave out of an address
 
 
 class Guard:
-    """An application that only answers whom it should."""
+    """An application that answers authorised requests only."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class Guard:
         self.cookie = f"linnet-play-{port}"  # cookies know no ports
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
+        """Answer or refuse."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -61,7 +61,7 @@ class Guard:
             await app(scope, receive, send)
 
     def _wrong(self, scope: Scope) -> str:
-        """What is wrong with a request: its host, its origin, its token, or nothing."""
+        """Return what is wrong with a request: "host", "origin", "token" or ""."""
         if _only(scope, b"host") not in self._hosts:
             return "host"
         origin = _only(scope, b"origin")
@@ -95,27 +95,28 @@ class Guard:
 _REFUSED = {
     "host": "Refused: linnet play answers only to 127.0.0.1 and localhost.\n",
     "origin": "Refused: the request comes from another site.\n",
-    "token": "This page belongs to a run of `linnet play`: open the address that it printed. What follows # in a link "
-    "can be put behind that address.\n",
+    "token": "This page belongs to a run of `linnet play`: open the address that it printed. The part of a link after "
+    "# can be appended to that address.\n",
 }
 
 
 def _last(scope: Scope) -> dict[str, str]:
-    """The header that ends the connection of a refused request, so that nobody asks on it over and over again. Not if a
-    body is on its way: an end in the middle of it would cut off the answer, too.
+    """Return the header that ends the connection of a refused request, so that it cannot be used again and again.
+
+    Not if a body is on its way: an end in the middle of it would cut off the reply, too.
     """
     body = _only(scope, b"transfer-encoding") or _only(scope, b"content-length") or "0"
     return {"connection": "close"} if body == "0" else {}
 
 
 def _only(scope: Scope, name: bytes) -> str | None:
-    """A header that must not be there twice."""
+    """Return a header that must not occur twice."""
     found = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
     return None if not found else found[0] if len(found) == 1 else "\n".join(found)
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
-    """All cookies, whatever others on this machine have put among them."""
+    """Return all cookies, whatever others on this machine have put among them."""
     found: dict[str, str] = {}
     for key, value in scope["headers"]:
         if key == b"cookie":

@@ -1,4 +1,4 @@
-"""The way out of the playground: a program and a command that do what is on screen, and the model as a file."""
+"""The run on the page as a program, as a command, and as a model file."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ PARTS = ("train", "test")
 
 
 def program(session: Session) -> str:
-    """A program that trains the same network on the same rows, to the same loss after the same whole epochs."""
+    """Return a program that trains the same network on the same rows, to the same loss after the same whole epochs."""
     state, model = session.state, session.model
     optimizers = sorted({repr(leg.state.make_optimizer()).partition("(")[0] for leg in session.legs})
     classes = {type(layer).__name__ for layer in model.layers} | {"Sequential", *optimizers}
@@ -49,9 +49,9 @@ def program(session: Session) -> str:
                 lines.append(f"model.build({model.network.inputs})")
             lines.append("weights = model.get_weights()  # some were set by hand")
             for edit in leg.edits:
-                place = f"[{edit.unit}]" if edit.source is None else f"[{edit.source}, {edit.unit}]"
+                index = f"[{edit.unit}]" if edit.source is None else f"[{edit.source}, {edit.unit}]"
                 number = 2 * edit.layer + (edit.source is None)
-                lines.append(f"weights[{number}]{place} = {edit.value!r}")
+                lines.append(f"weights[{number}]{index} = {edit.value!r}")
             lines.append("model.set_weights(weights)")
         if leg.epochs:
             lines.append(
@@ -67,9 +67,9 @@ def program(session: Session) -> str:
 
 
 def command(session: Session) -> str:
-    """`linnet train` on the rows as the page saves them: the same layers, loss, seed and number of epochs.
+    """Return `linnet train` on the rows as the page saves them: the same layers, loss, seed and number of epochs.
 
-    Of a table a second one follows, which looks for the best model of its own columns.
+    For a table a second command follows, which finds the best model of the table's own columns.
     """
     state, model = session.state, session.model
     train, test = (f"{state.data}-{part}.csv" for part in PARTS)
@@ -90,35 +90,35 @@ def command(session: Session) -> str:
         own = {"target": state.target}
         own |= {"delimiter": session.table.delimiter} if session.table.delimiter else {}
         again = command_of(own, [str(file) for file in session.table.files])
-        lines += ["", "# or the best model of the table's own columns, by another recipe", again]
+        lines += ["", "# or the best model of the table's own columns", again]
     return "\n".join(lines)
 
 
 def command_note(session: Session) -> str:
-    """What a user should know of the command: whether it gives the losses on screen, and if not, why."""
+    """Return whether the command reproduces the losses on the page, and if not, why."""
     missing = set(range(session.data.outcomes)) - set(session.data.y[session.train_part].tolist())
     if session.data.classes and missing:
         name = session.data.classes[min(missing)]
-        return f"It cannot give the numbers on screen: class {name} has no row to train on, so it would not know it."
+        return f"It cannot reproduce the losses above: class {name} has no training row, so it would be unknown."
     if len(session.train_part) < LEAST_ROWS or len(session.test_part) < 2:
-        return f"It will refuse so small a set: it wants at least {LEAST_ROWS} rows to train on, and 2 held out."
+        return f"It will fail on so few rows: it needs at least {LEAST_ROWS} training rows and 2 test rows."
     if not session.is_plain:
         return (
-            "Its numbers will differ from those on screen: something was changed on the way, which the program "
-            "repeats; the command trains with the last settings from the first epoch on."
+            "Its losses will differ from those above: settings were changed during the run, which the program "
+            "repeats, while the command trains with the last settings from the first epoch on."
         )
-    said = "It prints the very losses above. Save both files of rows in the folder where you run it."
+    note = "It prints the same losses as above. Save both files of rows in the folder where you run it."
     if _moved(session) and session.model.has_scores_only:
-        said += " It has no threshold for the perceptron: its accuracy is that of the threshold 0.5."
+        note += " It has no threshold for the perceptron: its accuracy is that at the threshold 0.5."
     if session.data.is_scaled:
-        said += (
-            f" The files have {session.state.target} as the network gets it, standardised, and its model answers so."
+        note += (
+            f" The files hold {session.state.target} standardised, as the network gets it, and so are its predictions."
         )
-    return said
+    return note
 
 
 def table_text(session: Session, part: str) -> str:
-    """The rows of a part as CSV: inputs as the network gets them, to the last bit, and the target."""
+    """Return the training or test rows as CSV: inputs as the network gets them, to the last bit, and the target."""
     data, text = session.data, io.StringIO()
     rows = session.train_part if part == "train" else session.test_part
     writer = csv.writer(text, lineterminator="\n")
@@ -129,7 +129,7 @@ def table_text(session: Session, part: str) -> str:
 
 
 def model_file(session: Session) -> bytes:
-    """The model as linnet.load reads it: of a table, one that takes raw columns; else a Sequential of the inputs."""
+    """Return the model as a file for linnet.load: a model of a table's raw columns, else a Sequential of the inputs."""
     model: Any = session.model.with_head(session.head).sequential(session.theta)
     if session.state.data == "table":
         model = table_model(session)
@@ -140,10 +140,10 @@ def model_file(session: Session) -> bytes:
 
 
 def table_model(session: Session) -> TableModel:
-    """The network as a model of the table's own columns.
+    """Return the network as a model of the table's own columns.
 
-    Inputs were standardised, (x - m) / s; with W / s and b - (m / s) W the first layer takes them as they are. So was a
-    number to predict, (y - c) / d; with d W and d b + c the last layer gives it as it is.
+    Inputs were standardised, (x - m) / s; with W / s and b - (m / s) W the first layer takes raw inputs. A numeric
+    target was standardised, too, (y - c) / d; with d W and d b + c the last layer returns it in its own unit.
     """
     state, head = session.state, session.head
     if session.model.has_scores_only:
@@ -158,7 +158,7 @@ def table_model(session: Session) -> TableModel:
     if session.data.is_scaled:
         weights, biases = blocks[-1]
         blocks[-1] = weights * session.data.scale, biases * session.data.scale + session.data.centre
-    if head.coupled and session.data.outcomes == 2:  # of two classes the estimator has the difference alone
+    if head.coupled and session.data.outcomes == 2:  # the estimator has one output for two classes: the difference
         weights, biases = blocks[-1]
         blocks[-1] = weights[:, 1:] - weights[:, :1], biases[1:] - biases[:1]
     settings: dict[str, Any] = {
@@ -194,7 +194,7 @@ def table_model(session: Session) -> TableModel:
 
 
 def _dispersion(session: Session, head: Head) -> Floats:
-    """That of the targets around their means: as the run has estimated it, else on the rows held out."""
+    """Return the dispersion of the targets around their means: the run's estimate, else that of the test rows."""
     if head.is_estimated:
         return np.array([head.parameter])
     spread = head.dispersion(session.means(session.test_part), session.data.y[session.test_part][:, None], None)
@@ -203,7 +203,7 @@ def _dispersion(session: Session, head: Head) -> Floats:
 
 
 def _fitted(estimator: Any, x: Any, y: Any) -> Any:
-    """The estimator as one that knows these columns and classes; its parameters will be others."""
+    """Return the estimator fitted to these columns and classes; its parameters will be replaced."""
     with hearing():
         return estimator.fit(x, y)
 
@@ -233,12 +233,12 @@ def _data_lines(session: Session) -> list[str]:
 
 
 def _moved(session: Session) -> bool:
-    """Whether decisions are made by another threshold than a network's own."""
+    """Return whether decisions use another threshold than a network's own."""
     return session.data.outcomes == 2 and session.state.threshold != 0.5
 
 
 def _threshold_lines(session: Session) -> list[str]:
-    """Accuracy at a threshold t that was moved; on the perceptron's score it is log(t / (1 - t)), with sigmoid t."""
+    """Return the accuracy at a changed threshold t; for the perceptron's score the threshold is log(t / (1 - t))."""
     if not _moved(session):
         return []
     data, threshold, what = session.data, session.state.threshold, "probability"
@@ -249,8 +249,9 @@ def _threshold_lines(session: Session) -> list[str]:
     limit = repr(threshold) if np.isfinite(threshold) else f"float('{threshold}')"
     return [
         "for name, part in (('train', train), ('test', test)):",
-        f"    said = model.predict(data.x[part])[:, -1].astype(float) >= {limit}  # the {what} of {data.classes[1]!r}",
-        "    print(name, 'accuracy', (said == data.y[part]).mean())",
+        f"    predicted = model.predict(data.x[part])[:, -1].astype(float) >= {limit}",
+        f"    # by the {what} of {data.classes[1]!r}",
+        "    print(name, 'accuracy', (predicted == data.y[part]).mean())",
     ]
 
 
@@ -280,7 +281,7 @@ def _optimizer(state: State) -> str:
 
 
 def _target_name(session: Session) -> str:
-    """What the target is called in a file: its own name, or another one than those of the inputs."""
+    """Return the target's name in a file: its own, or one that differs from those of the inputs."""
     name = session.state.target if session.state.data == "table" else "class" if session.data.classes else "y"
     while name in session.data.inputs:
         name += "_"

@@ -1,4 +1,4 @@
-"""What a state stands for: layers, loss, network and optimizer, as a user of Sequential would write them."""
+"""The model of a state: layers, loss, network and optimizer, as a user of Sequential would write them."""
 
 from dataclasses import dataclass, replace
 
@@ -21,16 +21,16 @@ from linnet.tables.network import losses_of, stack_of
 from linnet.tables.task import Task
 
 DTYPE = "float32"  # as Sequential trains
-FOR_EVER = 10**9  # epochs: a run on screen ends when somebody stops it
+FOR_EVER = 10**9  # epochs: a run on the page ends when the user stops it
 
 
 def heads_of(task: Task) -> dict[str, str]:
-    """The heads that a task can have, its own first, by the name of their family, with the name of their loss."""
+    """Return the heads of a task, the default first: the name of the loss by the name of the family."""
     return {Loss(loss).kind.family: loss for loss in losses_of(task)}
 
 
 def head_label(family: str) -> str:
-    """What a head is called on the page."""
+    """Return the name of a head on the page."""
     title = HEADS[family].title
     return title[:1].upper() + title[1:]
 
@@ -47,11 +47,11 @@ class Model:
 
     @classmethod
     def of(cls, state: State, data: Dataset) -> "Model":
-        """Make the layers; a head that the task cannot have is a ConfigError."""
+        """Build the layers; a head that does not suit the task is a ConfigError."""
         possible = heads_of(data.task)
         head = next(iter(possible)) if state.head == "task" else state.head
         if head not in possible:
-            raise ConfigError(f"head {head!r} is not for {data.task}: choose from: {', '.join(possible)}")
+            raise ConfigError(f"head {head!r} does not suit {data.task}: choose from: {', '.join(possible)}")
         layers = stack_of(
             [(hidden.units, hidden.activation, hidden.dropout) for hidden in state.layers],
             possible[head],
@@ -68,29 +68,29 @@ class Model:
 
     @property
     def has_scores_only(self) -> bool:
-        """Whether there are classes without probabilities: the perceptron's."""
+        """Whether there are classes without probabilities, as with the perceptron."""
         return self.network.head.classifies and not self.network.head.has_probabilities
 
     def with_head(self, head: Head) -> "Model":
-        """The model with the parameter of its head that a run has estimated."""
+        """Return the model with the head parameter that a run has estimated."""
         return replace(self, network=replace(self.network, head=head))
 
     @property
     def factor(self) -> float:
-        """What the head's loss of a row is multiplied by to be the loss that is shown."""
+        """The factor from the head's loss of a row to the loss on the page."""
         return self.loss.factor(self.network.outputs)
 
     def first_theta(self) -> Theta:
-        """The parameters that a run begins with."""
+        """Return the initial parameters of a run."""
         names = [layer.kernel_initializer for layer in self.layers if isinstance(layer, Dense)]
         return initial_theta(self.network, self.state.seed, DTYPE, names)
 
     def rows(self, data: Dataset, part: slice | NDArray[np.intp]) -> Rows:
-        """Some rows of the data set with their targets."""
+        """Return a subset of the rows of the data set with their targets."""
         return self.loss.rows(data.x[part], data.y[part], self.network.outputs, DTYPE)
 
     def plan(self) -> Plan:
-        """How Sequential's fit would train."""
+        """Return the training plan of Sequential's fit."""
         return Plan(
             optimizer=self.state.make_optimizer(),
             epochs=FOR_EVER,
@@ -103,7 +103,7 @@ class Model:
         )
 
     def sequential(self, theta: Theta) -> Sequential:
-        """The same as a model of its own, with these parameters."""
+        """Return the network with these parameters as a Sequential."""
         model = Sequential(self.layers, seed=self.state.seed)
         model.compile(self.state.make_optimizer(), loss=self.loss.name)
         model.build(self.network.inputs)

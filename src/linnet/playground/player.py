@@ -1,7 +1,7 @@
-"""One page on its socket: what it asks for is done with its session, and frames are sent as fast as it draws them.
+"""One page on its socket: its requests are passed to its session, and frames are sent as fast as the page draws them.
 
-The page sends JSON, `{"do": ..., ...}`; what it gets is JSON, `{"is": ..., ...}`, or bytes as in `frame`. The next
-frame is made when the page says that it has drawn the last ones, and no sooner than one can see.
+The page sends JSON, `{"do": ..., ...}`; it gets JSON, `{"is": ..., ...}`, or bytes as in `frame`. The next frame is
+computed when the page has reported that it has drawn the last ones, and no sooner than the eye can see.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from linnet.playground.state import State
 from linnet.playground.tables import Table
 
 _FRAME_SECONDS = 1 / 30
-_MOST_UNSEEN = 3  # frames on their way
-_CATCH_UP = 15.0  # seconds for the epochs that a link has behind it
-_SHOWN_EVERY = 0.2  # seconds, at least
-_SHOWN = 60  # points of their curve
+_MAX_UNSEEN = 3  # frames sent but not yet drawn
+_CATCH_UP_SECONDS = 15.0  # for the epochs of a link
+_SECONDS_PER_FRAME = 0.2  # at least, while epochs are repeated
+_CATCH_UP_POINTS = 60  # of the curves of repeated epochs
 
 
 class Player:
-    """One page and its session. Commands and training take turns, so that a session is used by one thread at a time."""
+    """One page and its session. Commands and training take turns, so that one thread at a time uses a session."""
 
     def __init__(self, socket: WebSocket, opened: Callable[[], Table | None]) -> None:
         self._socket = socket
@@ -46,7 +46,7 @@ class Player:
         self._playing: asyncio.Task[None] | None = None
 
     async def run(self, hello: Mapping[str, Any]) -> None:
-        """Greet the page and answer it until it goes away."""
+        """Greet the page and serve it until it closes."""
         await self._tell(hello)
         try:
             while True:
@@ -64,9 +64,9 @@ class Player:
         try:
             message = json.loads(text)
         except (ValueError, RecursionError):
-            raise ConfigError("a message must be JSON, and not too deep") from None
+            raise ConfigError("a message must be JSON without deep nesting") from None
         if not isinstance(message, dict):
-            raise ConfigError("a message must be an object with the field do")
+            raise ConfigError("a message must be an object with the field 'do'")
         if message.get("do") == "seen":
             self._unseen = 0 if message.get("frame") == "all" else max(0, self._unseen - 1)
             self._room_for_more.set()
@@ -79,9 +79,9 @@ class Player:
     # ---- commands ----
 
     async def _state(self, message: dict[str, Any]) -> None:
-        """Take a state, and if it says so the table that was opened last; a page that has no session gets one.
+        """Take a state, and if requested the table that was opened last; a page without a session gets one.
 
-        A page whose state is refused is told the last one that was not, to go back to.
+        A page whose state is refused gets the last accepted one, to go back to.
         """
         catching_up = message.get("catch up") is True
         async with self._turn:
@@ -100,7 +100,7 @@ class Player:
                 await self._show(self._session)
 
     async def _take(self, message: dict[str, Any], catching_up: bool) -> bool:
-        """Take the state of a message; return whether a run began. An error leaves all as it was."""
+        """Take the state of a message; return whether a run started. An error changes nothing."""
         given = State.of(message.get("state"))
         table = self._opened() if message.get("opened") is True else self._table
         new = True
@@ -196,7 +196,7 @@ class Player:
                 await self._show(session)
 
     async def _keep_playing(self, session: Session) -> None:
-        """Train and show, as fast as the page draws."""
+        """Train and send frames, as fast as the page draws them."""
         try:
             await self._status("playing")
             while True:
@@ -211,20 +211,20 @@ class Player:
             await self._status("")
 
     async def _catch_up(self, session: Session) -> None:
-        """Do what a link tells of, as far as patience goes, showing it on the way, until the page has gone."""
-        deadline, total, shown = perf_counter() + _CATCH_UP, max(1, session.state.epochs), 0
-        while await asyncio.to_thread(session.catch_up, _SHOWN_EVERY, shown):
+        """Repeat the run of a link, showing it on the way, until it takes too long or the page closes."""
+        deadline, total, shown = perf_counter() + _CATCH_UP_SECONDS, max(1, session.state.epochs), 0
+        while await asyncio.to_thread(session.catch_up, _SECONDS_PER_FRAME, shown):
             if perf_counter() > deadline:
                 await asyncio.to_thread(session.give_up)
                 raise FitError(
-                    f"the run of the link takes more than {_CATCH_UP:.0f} seconds: this is epoch {session.epochs} of "
-                    f"{total}, from which Play goes on with the last settings"
+                    f"the run of the link takes more than {_CATCH_UP_SECONDS:.0f} seconds: this is epoch "
+                    f"{session.epochs} of {total}, from which Play continues with the last settings"
                 )
             await self._show(session)
             shown = _shown_after(session.epochs, total)
 
     async def _show(self, session: Session, first: Callable[[], None] = lambda: None) -> None:
-        """Send a frame, having done something else first, in the same thread."""
+        """Call `first`, then send a frame, both in the same thread."""
 
         def made() -> bytes:
             first()
@@ -232,7 +232,7 @@ class Player:
 
         frame = await asyncio.to_thread(made)
         self._unseen += 1
-        if self._unseen >= _MOST_UNSEEN:
+        if self._unseen >= _MAX_UNSEEN:
             self._room_for_more.clear()
         await self._send(frame)
 
@@ -251,8 +251,8 @@ class Player:
 
 
 def _shown_after(epochs: int, total: int) -> int:
-    """The next epoch of a link to be shown: more of the first ones, as curves turn early."""
-    return max(epochs + 1, ceil(total * (sqrt(epochs / total) + 1 / _SHOWN) ** 2))
+    """Return the next epoch of a link to show: more of the first ones, as curves turn early."""
+    return max(epochs + 1, ceil(total * (sqrt(epochs / total) + 1 / _CATCH_UP_POINTS) ** 2))
 
 
 _COMMANDS: dict[str, Callable[[Player, dict[str, Any]], Awaitable[None]]] = {

@@ -1,4 +1,4 @@
-"""Settings worth looking at, each with what there is to see."""
+"""Settings worth looking at, each with a text about what to see."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,12 +32,12 @@ PRESETS = (
     ),
     Preset(
         "Xor defeats a line",
-        "No line tells these classes apart: without a hidden layer the accuracy stays near one half. Add one and see.",
+        "No line separates these classes: without a hidden layer the accuracy stays near one half. Add one and see.",
         {"data": "xor", "layers": [], "rate": 0.03},
     ),
     Preset(
         "Xor with one hidden layer",
-        "Four hidden units bend the plane until a line will do. Look at what each of them has learned to see.",
+        "Four hidden units bend the plane until a line is enough. Point at each of them to see what it has learned.",
         {"data": "xor", "layers": _layers(4), "rate": 0.03},
     ),
     Preset(
@@ -52,12 +52,12 @@ PRESETS = (
     ),
     Preset(
         "All zeros never learn",
-        "Units that start out the same get the same gradient and stay the same for ever. Change the initialiser.",
+        "Units with equal initial weights get equal gradients and stay equal for ever. Change the initialiser.",
         {"data": "circle", "layers": _layers(4), "initialiser": "zeros", "rate": 0.03},
     ),
     Preset(
         "Softmax on four classes",
-        "One probability a class, all of them adding to 1; colours blend where the network is in doubt.",
+        "One probability per class, with a sum of 1; colours blend where the network is uncertain.",
         {"data": "pinwheels", "classes": 4, "layers": _layers(8, 8), "rate": 0.02, "speed": "ten"},
     ),
     Preset(
@@ -77,7 +77,7 @@ PRESETS = (
     ),
     Preset(
         "Too deep for a sigmoid",
-        "In six layers of sigmoids the gradient all but vanishes on its way: see the backprop view, then try tanh.",
+        "In six layers of sigmoids the gradient almost vanishes on its way: see the backprop view, then try tanh.",
         {"data": "circle", "layers": _layers(*[4] * 6, activation="sigmoid"), "optimizer": "sgd", "rate": 0.1},
     ),
     Preset(
@@ -87,18 +87,18 @@ PRESETS = (
     ),
     Preset(
         "Counts in bursts",
-        "These counts vary more than Poisson's. The negative binomial head estimates by how much: watch the dispersion "
-        "go to about 0.5, then try the Poisson head.",
+        "These counts vary more than Poisson counts. The negative binomial head estimates by how much: watch the "
+        "dispersion go to about 0.5, then try the Poisson head.",
         {"data": "bursts", "head": "negative_binomial", "layers": _layers(8), "rate": 0.02},
     ),
     Preset(
         "Hills and hollows",
-        "Regression: six bumps, up and down. Squared error over a straight output.",
+        "Regression: six bumps, up and down. Squared error with a linear output.",
         {"data": "multi_gauss", "layers": _layers(8, 8), "rate": 0.02, "noise": 0.0, "speed": "ten"},
     ),
     Preset(
         "Handwritten digits",
-        "Ten classes in 64 dimensions, seen in the plane in which they vary most: the rest is hidden behind it.",
+        "Ten classes in 64 dimensions, shown in the plane in which they vary most: the rest is hidden behind it.",
         {"data": "digits", "layers": _layers(16, activation="relu"), "batch": 32},
     ),
 )

@@ -1,5 +1,6 @@
-"""The application: a page, its files, tables that it opens, and a socket on which a session is played. When the socket
-closes, its session ends.
+"""The application: a page, its files, tables that it opens, and a socket for its session.
+
+When the socket closes, the session ends.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ _TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", 
 
 
 class Room:
-    """What the pages of one launch share: the table, and a limit."""
+    """The state shared by the pages of one launch: the table, and the number of sessions."""
 
     def __init__(self, table: Table | None = None, first: Mapping[str, Any] | None = None) -> None:
         self.table = table
@@ -53,7 +54,7 @@ class Room:
         self._files = {file.name: file.read_bytes() for file in files if file.name.rpartition(".")[2] in _TYPES}
 
     def routes(self) -> list[Route | WebSocketRoute]:
-        """Everything that is answered."""
+        """Return all routes."""
         return [
             Route("/", self.index),
             Route("/page/{name}", self.file),
@@ -62,11 +63,11 @@ class Room:
         ]
 
     async def index(self, request: Request) -> Response:
-        """The page."""
+        """Return the page."""
         return self._file("index.html")
 
     async def file(self, request: Request) -> Response:
-        """A style sheet or script of the page."""
+        """Return a style sheet or script of the page."""
         return self._file(request.path_params["name"])
 
     def _file(self, name: str) -> Response:
@@ -81,7 +82,7 @@ class Room:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_UPLOAD:
-                    message = f"the file has more than {MOST_UPLOAD >> 20} MB: start `linnet play FILE` instead"
+                    message = f"the file is larger than {MOST_UPLOAD >> 20} MB: start `linnet play FILE` instead"
                     return JSONResponse({"is": "error", "message": message}, 413)
         except ClientDisconnect:  # half a file is none
             return Response(status_code=400)
@@ -93,7 +94,7 @@ class Room:
         return JSONResponse({"is": "table", **self.table.facts()})
 
     async def live(self, socket: WebSocket) -> None:
-        """Play with one page until it goes away."""
+        """Serve one page until it closes."""
         await socket.accept()
         if self.sessions >= MOST_SESSIONS:
             await socket.close(1013, f"{MOST_SESSIONS} pages are open: close one")
@@ -107,7 +108,7 @@ class Room:
             self.sessions -= 1
 
     def hello(self) -> dict[str, Any]:
-        """What a page needs to know before it begins."""
+        """Return what a page needs at its start."""
         return {
             "is": "hello",
             "defaults": State().to_dict(),
@@ -123,7 +124,7 @@ class Room:
                 "features": state.FEATURES,
                 "activation": ACTIVATIONS,
                 "initialiser": INITIALISERS,
-                "optimizer": state.OPTIMIZERS,
+                "optimizer": state.OPTIMIZER_NAMES,
                 "layers": state.MOST_LAYERS,
                 "units": state.MOST_UNITS,
                 "classes": state.MOST_CLASSES,
@@ -135,7 +136,7 @@ class Room:
 
 @cache
 def _thumbnails() -> dict[str, Any]:
-    """Some points of every toy set."""
+    """Return some points of every toy set."""
     found = {}
     for name in state.DATA:
         if name not in ("drawn", "digits", "table"):
@@ -163,7 +164,7 @@ def _read(data: bytes, name: str) -> Table:
 
 
 class Server:
-    """A playground on a port of this machine, of which only its own pages get an answer."""
+    """A playground on a port of this machine, which answers its own pages only."""
 
     def __init__(self, room: Room, port: int | None = None) -> None:
         self._listening = _listen(port)
@@ -182,11 +183,11 @@ class Server:
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """The address to open in a browser."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def run(self) -> None:
-        """Answer until it is told to stop, or by Ctrl-C."""
+        """Serve until `stop` or Ctrl-C."""
         self._server.run(sockets=[self._listening])
 
     def stop(self) -> None:
@@ -195,7 +196,7 @@ class Server:
 
 
 def _listen(port: int | None) -> sockets.socket:
-    """A socket on the loopback interface; without a port given any free one will do if ours is taken."""
+    """Return a socket on the loopback interface; without a given port, on any free one if the default is taken."""
     listening = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
     listening.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
     try:

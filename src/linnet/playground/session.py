@@ -1,7 +1,7 @@
-"""A run that a page starts, steps, changes and watches. It trains by linnet's own loop and is not safe for threads.
+"""A run that a page starts, steps, changes and watches. It uses linnet's own training loop and is not thread-safe.
 
-A run is a list of legs: each has settings, and weights that were changed by hand before it, and lasts for a number of
-whole epochs. So whatever was done on screen can be done again by a program, to the same bytes.
+A run is a list of legs: each has settings, and weights that were edited by hand before it, and lasts for a number of
+whole epochs. So a program can repeat everything done on the page, to the same bytes.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from linnet.playground.tables import Table
 
 BUDGET = 0.02  # seconds of training between two frames
-_PATIENCE = 5.0  # seconds for an epoch that is asked for
-_MOST_SHOWN = 1500  # points
-_MOST_DRAWN = 16  # inputs; the page draws more as one block
+_EPOCH_SECONDS = 5.0  # limit for a requested epoch
+_MAX_POINTS = 1500  # drawn on the page
+_MAX_INPUTS = 16  # drawn one by one; the page draws more as one block
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A weight that was set by hand; `source` None is the bias."""
+    """A weight set by hand; `source` None is the bias."""
 
     layer: int
     source: int | None
@@ -44,7 +44,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """Part of a run: its settings, what was edited before it, how many epochs it took."""
+    """Part of a run: its settings, the edits before it, and its number of epochs."""
 
     state: State
     edits: tuple[Edit, ...] = ()
@@ -52,14 +52,14 @@ class Leg:
     epochs: int = 0
 
     def told(self, now: State) -> dict[str, Any]:
-        """The same for a link to a state, as the fields of a `Past`."""
+        """Return the leg as the fields of a `Past`, for a link to the state `now`."""
         settings = {name: value for name in LIVE if (value := getattr(self.state, name)) != getattr(now, name)}
         edits = [(edit.layer, edit.source, edit.unit, edit.value) for edit in self.edits]
         return {"epochs": self.epochs, "settings": settings, "edits": edits, "fresh": self.fresh}
 
 
 class Session:
-    """What one page plays with."""
+    """The run of one page."""
 
     state: State
     table: "Table | None"
@@ -68,12 +68,12 @@ class Session:
     legs: list[Leg]
     step: int  # of the epoch under way; 0 between epochs
     notes: list[str]
-    behind: bool  # whether more of the run that a link tells of is to come
-    run = 0  # the number of the run: frames of an earlier one can still be under way
+    behind: bool  # whether epochs of a link remain to be repeated
+    run = 0  # the number of the run: frames of an earlier one may still arrive
     _training: Training
     _records: Generator[Slice | Epoch, None, None]
     _scene: Scene
-    _ahead: Iterator[None]  # does what a link tells of, piece by piece
+    _ahead: Iterator[None]  # repeats the epochs of a link, one by one
 
     def __init__(self, state: State | None = None, table: "Table | None" = None) -> None:
         self.open(State() if state is None else state, table)
@@ -81,7 +81,7 @@ class Session:
     # ---- settings ----
 
     def open(self, state: State, table: "Table | None") -> None:
-        """Begin the run that a state tells of: `catch_up` does what was done in it. An error leaves all as it was."""
+        """Start the run of a state; `catch_up` repeats the epochs it holds. An error changes nothing."""
         data = _data(state, table)
         model = Model.of(state, data)
         legs = _told(state, model.network.shapes)
@@ -95,7 +95,7 @@ class Session:
         self._train(model.first_theta(), OptimizerState())
 
     def apply(self, state: State, table: "Table | None" = None) -> bool:
-        """Take other settings, or another table; return whether the run began anew. An error leaves all as it was."""
+        """Take other settings, or another table; return whether the run started over. An error changes nothing."""
         table = self.table if table is None else table
         if not self.state.same_run(state) or (state.data == "table" and table is not self.table):
             self.open(state.without("epochs", "past"), table)
@@ -107,11 +107,11 @@ class Session:
         return False
 
     def reset(self) -> None:
-        """Begin the run anew."""
+        """Start the run over."""
         self.open(self.state.without("epochs", "past"), self.table)
 
     def edit(self, layer: object, source: object, unit: object, value: object) -> None:
-        """Set a weight by hand, or with source None a bias, after the epoch under way."""
+        """Set a weight by hand, or with source None a bias, after the current epoch."""
         edit = _edit(self.model.network.shapes, layer, source, unit, value)
         self.finish_epoch()
         self._go_on(Leg(self.state, (edit,), fresh=False))
@@ -119,9 +119,9 @@ class Session:
     # ---- training ----
 
     def advance(self, how: str, seconds: float = BUDGET) -> None:
-        """Train one "step", one "epoch", "ten", or the "most" that the time allows; others may end early, too.
+        """Train one "step", one "epoch", "ten", or the "most" that the time allows; the others may end early, too.
 
-        A FitError says that the loss became infinite; the parameters are then those of the last whole epoch.
+        A FitError means that the loss became infinite; the parameters are then those of the last whole epoch.
         """
         deadline = perf_counter() + seconds
         wanted = {"step": 0, "epoch": 1, "ten": 10, "most": 10**9}[how]
@@ -132,25 +132,25 @@ class Session:
                 return
 
     def finish_epoch(self) -> None:
-        """Go on to the end of the epoch under way, if there is one; back to its beginning if it has no end."""
+        """Continue to the end of the current epoch, if there is one; if the loss becomes infinite, to its start."""
         self._training.slice_seconds = BUDGET
         with suppress(FitError):
             while self.step:
                 self._next()
 
     def one_epoch(self) -> None:
-        """Train to the end of the epoch under way, or one whole epoch."""
-        self.advance("epoch", _PATIENCE)
+        """Train to the end of the current epoch, or one whole epoch."""
+        self.advance("epoch", _EPOCH_SECONDS)
 
     def catch_up(self, seconds: float, epochs: int) -> bool:
-        """Do what the state tells of for some seconds, or to a number of epochs; return whether more is to come."""
+        """Repeat the epochs of the state for `seconds`, or up to `epochs`; return whether more remain."""
         deadline = perf_counter() + seconds
         self.behind = False  # if the loss becomes infinite
         self.behind = any(perf_counter() > deadline or self.epochs >= epochs for _ in self._ahead)
         return self.behind
 
     def give_up(self) -> None:
-        """Leave what is to come: from here on the run has the settings of the state."""
+        """Drop the remaining epochs: from here on the run has the settings of the state."""
         self.behind = False
         if not self.legs[-1].state.same_training(self.state):
             self.finish_epoch()
@@ -168,7 +168,7 @@ class Session:
             record = next(self._records)
         except FitError:
             self.step = 0
-            self._go_on(Leg(self.state))  # whoever goes on all the same does so with a new optimizer
+            self._go_on(Leg(self.state))  # a continued run has a new optimizer
             raise
         if isinstance(record, Epoch):
             self.legs[-1] = replace(self.legs[-1], epochs=self.legs[-1].epochs + 1)
@@ -179,17 +179,17 @@ class Session:
 
     @property
     def theta(self) -> Theta:
-        """The parameters as they are now."""
+        """The current parameters."""
         return self._training.now() if self.step else self._training.theta
 
     @property
     def head(self) -> Head:
-        """The head, with the parameter that was estimated after the last whole epoch, if it has one."""
+        """The head, with its parameter as estimated after the last whole epoch, if it has one."""
         return self._training.fitted_network().head
 
     @property
     def parameter(self) -> dict[str, Any] | None:
-        """The parameter of the head that is estimated, with its symbol in formulas."""
+        """The estimated parameter of the head, with its symbol in formulas."""
         head = self.head
         return {"symbol": head.parameter_symbol, "value": head.parameter} if head.is_estimated else None
 
@@ -200,20 +200,20 @@ class Session:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing was changed on the way, so that the state alone says how the parameters came about."""
+        """Whether nothing was changed on the way: the state alone determines the parameters."""
         done = [leg for leg in self.legs if leg.epochs or leg.edits]
         return len(done) <= 1 and all(not leg.edits and leg.state.same_training(self.state) for leg in done)
 
     @property
     def past(self) -> list[Leg]:
-        """What was done so far; nothing if the state and a number of epochs say it all, the optimizer's memory too."""
+        """The legs so far; empty if the state and a number of epochs determine the run and the optimizer's memory."""
         only, *others = self.legs
         return self.legs if others or only.edits or not only.state.same_training(self.state) else []
 
     # ---- what the page gets ----
 
     def frame(self) -> bytes:
-        """The run as it is now; its `past` is None if there was too much for a link."""
+        """Return the current state of the run; its `past` is None if it is too long for a link."""
         past = self.past
         is_short = len(past) <= MOST_LEGS and all(leg.epochs <= MOST_EPOCHS for leg in past)
         told = {
@@ -228,25 +228,25 @@ class Session:
         return self._scene.frame(self.theta, self.head, self.state.threshold, self.state.shown, told)
 
     def scores(self) -> tuple[float, float]:
-        """The loss on the rows trained on and on those held out."""
+        """Return the loss on the training rows and on the test rows."""
         train, test = self.both_scores()
         return train.loss, test.loss
 
     def both_scores(self) -> tuple[Score, Score]:
-        """All that is known of how the network does on the same two."""
+        """Return all scores on the training rows and on the test rows."""
         return self._scene.scores(self.theta, self.head, self.state.threshold)
 
     def means(self, part: NDArray[np.intp]) -> Floats:
-        """What the network predicts of some rows, rows x outputs."""
+        """Return the predictions of the network for some rows, rows x outputs."""
         return self._scene.means(self.theta, self.data.x[part])
 
     def facts(self) -> dict[str, Any]:
-        """What stays the same during a run: the data and the shape of the network."""
+        """Return what stays the same during a run: the data and the shape of the network."""
         data, network = self.data, self.model.network
         held = np.zeros(len(data), np.bool_)
         held[self.test_part] = True
-        step = -(-len(data) // _MOST_SHOWN)
-        some = slice(None, None, step)
+        step = -(-len(data) // _MAX_POINTS)
+        shown = slice(None, None, step)
         return {
             "is": "facts",
             "run": self.run,
@@ -260,7 +260,7 @@ class Session:
             "metric": "accuracy" if data.classes else "R²",
             "classes": data.classes,
             "inputs": data.inputs,
-            "maps": input_maps(data) if len(data.inputs) <= _MOST_DRAWN else [],
+            "maps": input_maps(data) if len(data.inputs) <= _MAX_INPUTS else [],
             "axes": data.axes,
             "ranges": data.ranges,
             "range": data.own(np.array(self._scene.range)).tolist(),
@@ -268,17 +268,17 @@ class Session:
             "shapes": network.shapes,
             "activations": [layer.activation.name for layer in network.layers[:-1]] + [network.head.output.name],
             "rows": [len(self.train_part), len(self.test_part)],
-            "points": _short(data.points[some], data.ranges),
-            "values": data.own(data.y[some]).tolist(),
-            "held": held[some].astype(int).tolist(),
-            "numbers": np.arange(len(data))[some].tolist(),
+            "points": _short(data.points[shown], data.ranges),
+            "values": data.own(data.y[shown]).tolist(),
+            "held": held[shown].astype(int).tolist(),
+            "numbers": np.arange(len(data))[shown].tolist(),
             "notes": [*data.notes, *self.notes],
         }
 
     # ---- inside ----
 
     def _go_on(self, leg: Leg) -> None:
-        """Begin another leg between two epochs; one without epochs is as if it had never been, but for its edits."""
+        """Start another leg between two epochs; a leg without epochs leaves no trace but its edits."""
         model = Model.of(leg.state, self.data).with_head(self.head)
         scene = Scene(model, self.data, self.train_part, self.test_part)
         leg = replace(leg, fresh=leg.fresh or not leg.state.same_training(self.legs[-1].state))
@@ -313,7 +313,7 @@ class Session:
 def _data(state: State, table: "Table | None") -> Dataset:
     if state.data == "table":
         if table is None:
-            raise ConfigError("data 'table': there is none: start `linnet play FILE`, or open a file on the page")
+            raise ConfigError("data='table' needs a table: start `linnet play FILE`, or open a file on the page")
         return table.dataset(state.target, state.axes)
     return make(
         state.data,
@@ -326,14 +326,14 @@ def _data(state: State, table: "Table | None") -> Dataset:
 
 
 def _short(points: Floats, ranges: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """Points to as many digits as can be seen: a few thousandths of the ranges."""
+    """Return points rounded to the digits that can be seen: a few thousandths of the ranges."""
     digits = [int(np.ceil(3 - np.log10(high - low))) for low, high in ranges]
     columns = [np.round(points[:, axis], count).tolist() for axis, count in enumerate(digits)]
     return [list(point) for point in zip(*columns, strict=True)]
 
 
 def _told(state: State, shapes: Sequence[tuple[int, int]]) -> list[Leg]:
-    """The legs of the run that a state tells of."""
+    """Return the legs of the run that a state describes."""
     legs = [
         Leg(
             replace(state, past=(), **part.settings),
@@ -358,5 +358,5 @@ def _edit(shapes: Sequence[tuple[int, int]], layer: object, source: object, unit
 
 def _place(value: object, count: int, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
-        raise ConfigError(f"{name} must be a whole number from 0 to {count - 1}, got {value!r}")
+        raise ConfigError(f"{name} must be an integer from 0 to {count - 1}, got {value!r}")
     return value

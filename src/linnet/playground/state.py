@@ -1,7 +1,7 @@
-"""All that is on screen as one object: what a link holds, what a preset is, and what the page asks for.
+"""The state of the page as one object: the content of a link, a preset, and the page's request.
 
-`State.of` takes what JSON has and refuses what has no meaning, by the name of the field; fields that are not given have
-their defaults, so that a link names only what differs.
+`State.of` takes JSON values and refuses invalid ones by the name of the field; fields that are not given have their
+defaults, so that a link names only what differs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,7 @@ from linnet.fit.loop.optimizers import Optimizer
 from linnet.heads.activations import ACTIVATIONS
 from linnet.model.initialise import INITIALISERS
 from linnet.playground.approximate import Curve
-from linnet.tables.network import OPTIMIZERS as RULES
-from linnet.tables.network import losses_of
+from linnet.tables.network import OPTIMIZERS_BY_RATE, losses_of
 from linnet.tables.task import Task
 
 MOST_LAYERS = 6
@@ -33,12 +32,12 @@ DATA = (
     *("plane", "multi_gauss", "counts", "bursts", "drawn", "digits", "table"),
 )
 FEATURES = ("x1", "x2", "x1^2", "x2^2", "x1*x2", "sin(x1)", "sin(x2)")
-OPTIMIZERS = tuple(RULES)
+OPTIMIZER_NAMES = tuple(OPTIMIZERS_BY_RATE)
 HEADS = ("task", *dict.fromkeys(Loss(loss).kind.family for task in Task for loss in losses_of(task)))
 SPEEDS = ("step", "epoch", "ten", "most")
 VIEWS = ("train", "backprop", "approximation")
 
-# of these a change takes effect while training goes on; of what is seen it changes nothing; else a run begins anew
+# a change of LIVE fields takes effect during a run, that of SEEN fields has no effect on it, any other starts over
 LIVE = ("batch", "l1", "l2", "optimizer", "rate")
 SEEN = ("epochs", "threshold", "shown", "speed", "view", "test", "row", "place", "curve", "pins", "past")
 
@@ -57,7 +56,7 @@ def _choice(value: object, name: str, choices: Sequence[str]) -> None:
 def _within(value: object, name: str, low: int, high: int) -> int:
     whole = check_whole(value, name, at_least=low)
     if whole > high:
-        raise ConfigError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+        raise ConfigError(f"{name} must be an integer from {low} to {high}, got {value!r}")
     return whole
 
 
@@ -91,10 +90,10 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Part of a run on the way of which something was changed.
+    """Part of a run whose settings or weights were changed on the way.
 
     Its settings are given where they differ from the state's; edits are weights that were set by hand before it, as
-    (layer, source or None for the bias, unit, value); fresh is whether the optimizer began anew.
+    (layer, source or None for the bias, unit, value); `fresh`: whether the optimizer started over.
     """
 
     epochs: int = 0
@@ -120,8 +119,8 @@ class State:
 
     data: str = "circle"
     classes: int = 3  # of blobs and pinwheels
-    noise: float = 0.1  # how far points are moved from where they belong
-    ratio: float = 0.5  # the part of the rows to train on
+    noise: float = 0.1  # the standard deviation of the noise in positions
+    ratio: float = 0.5  # the share of training rows
     seed: int = 0
     points: tuple[tuple[float, float, int], ...] = ()  # drawn: x1, x2, class
     target: str = ""  # the column of a table to predict
@@ -135,16 +134,16 @@ class State:
     optimizer: str = "adam"
     rate: float = 0.01
     batch: int = 10
-    epochs: int = 0  # trained so far: what is made up for when a link is opened
+    epochs: int = 0  # trained so far, repeated when a link is opened
     threshold: float = 0.5
     shown: int = 0  # the class whose precision and recall are shown, if there are more than two
     speed: str = "epoch"
     view: str = "train"
-    test: bool = False  # whether the rows that are held out are drawn
-    row: int = 0  # whose values and gradients are shown
-    place: int = 0  # the step of that calculation
-    curve: Mapping[str, Any] = field(default_factory=dict)  # what approximation is asked for, where it differs
-    pins: tuple[str, ...] = ()  # runs to compare with, as the page writes their curves
+    test: bool = False  # whether the test rows are drawn
+    row: int = 0  # the row whose values and gradients are shown
+    place: int = 0  # the step of the backpropagation view
+    curve: Mapping[str, Any] = field(default_factory=dict)  # settings of the approximation view that are not defaults
+    pins: tuple[str, ...] = ()  # runs to compare with: their curves, as the page writes them
     past: tuple[Past, ...] = ()  # the run so far, if something was changed on the way
 
     def __post_init__(self) -> None:
@@ -163,14 +162,14 @@ class State:
         for name in self.features:
             _choice(name, "features", FEATURES)
         if not self.features or len(set(self.features)) != len(self.features):
-            raise ConfigError("features must be at least one, each of them once")
+            raise ConfigError(f"features must be at least one, without repetition, got {list(self.features)}")
         if len(self.layers) > MOST_LAYERS:
             raise ConfigError(f"layers must be at most {MOST_LAYERS}, got {len(self.layers)}")
         _choice(self.head, "head", HEADS)
         _choice(self.initialiser, "initialiser", INITIALISERS)
         check_number(self.l1, "l1", at_least=0, at_most=10)
         check_number(self.l2, "l2", at_least=0, at_most=10)
-        _choice(self.optimizer, "optimizer", OPTIMIZERS)
+        _choice(self.optimizer, "optimizer", OPTIMIZER_NAMES)
         check_number(self.rate, "rate", above=0, at_most=100)
         _within(self.batch, "batch", 1, 100_000)
         _within(self.epochs, "epochs", 0, MOST_EPOCHS)
@@ -192,7 +191,7 @@ class State:
 
     @classmethod
     def of(cls, given: object) -> "State":
-        """Take what JSON has, or raise a ConfigError that names the field."""
+        """Build a state from JSON values, or raise a ConfigError that names the field."""
         if not isinstance(given, Mapping):
             raise ConfigError(f"a state must be an object of fields, got {type(given).__name__}")
         known = [each.name for each in fields(cls)]
@@ -206,40 +205,40 @@ class State:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Values that JSON has."""
+        """Return the state as JSON values."""
         return asdict(self)
 
     def make_optimizer(self) -> Optimizer:
-        """The optimizer with its rate; momentum is 0.9."""
-        return RULES[self.optimizer](self.rate)
+        """Return the optimizer with its rate; momentum is 0.9."""
+        return OPTIMIZERS_BY_RATE[self.optimizer](self.rate)
 
     def same_run(self, other: "State") -> bool:
-        """Whether the other one differs in nothing but in what may change while a run goes on."""
+        """Return whether two states differ only in fields that may change during a run."""
         return self.without(*LIVE, *SEEN) == other.without(*LIVE, *SEEN)
 
     def same_training(self, other: "State") -> bool:
-        """Whether the other one differs in nothing but in what is seen."""
+        """Return whether two states differ only in fields that do not affect training."""
         return self.without(*SEEN) == other.without(*SEEN)
 
     def without(self, *names: str) -> "State":
-        """The same with defaults in these fields."""
+        """Return the state with defaults in these fields."""
         plain = State()
         return replace(self, **{name: getattr(plain, name) for name in names})
 
 
 def _parts(kind: type[_Part], name: str) -> Callable[[Sequence[Any]], tuple[_Part, ...]]:
-    """Take a list of objects whose fields are those of a class."""
+    """Return a function that builds objects of a class from a list of JSON objects."""
     known = [each.name for each in fields(kind)]
 
     def made(given: Sequence[Any]) -> tuple[_Part, ...]:
         parts = []
-        for place, part in enumerate(given, 1):
+        for number, part in enumerate(given, 1):
             if not isinstance(part, Mapping) or not part.keys() <= set(known):
-                raise ConfigError(f"{name} {place} must have {', '.join(known)}, got {_cut(part)}")
+                raise ConfigError(f"{name} {number} must have {', '.join(known)}, got {_cut(part)}")
             try:
                 parts.append(kind(**part))
             except ConfigError as error:
-                raise ConfigError(f"{name} {place}: {error}") from None
+                raise ConfigError(f"{name} {number}: {error}") from None
         return tuple(parts)
 
     return made
@@ -247,10 +246,10 @@ def _parts(kind: type[_Part], name: str) -> Callable[[Sequence[Any]], tuple[_Par
 
 def _points(given: Sequence[Any]) -> tuple[tuple[float, float, int], ...]:
     points = []
-    for place, point in enumerate(given, 1):
+    for number, point in enumerate(given, 1):
         if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != 3:
-            raise ConfigError(f"points: point {place} must be [x1, x2, class], got {_cut(point)}")
-        name = f"points: point {place}"
+            raise ConfigError(f"points: point {number} must be [x1, x2, class], got {_cut(point)}")
+        name = f"points: point {number}"
         x1, x2 = (check_number(value, name, at_least=-6, at_most=6) for value in point[:2])
         points.append((x1, x2, _within(point[2], name, 0, MOST_CLASSES - 1)))
     return tuple(points)

@@ -1,10 +1,10 @@
-"""A table of one's own as a data set: read and encoded as linnet's models of tables do, numbers standardised, those to
-predict too: from weights near 0 a network would take for ever to get to prices.
+"""The user's own table as a data set, read and encoded as linnet's models of tables do.
 
     data = Table.read(["iris.csv"]).dataset("species", axes=["petal_length", "petal_width"])
 
-Where two columns are the axes, the others are held at their means, or at their most frequent levels. Otherwise the
-plane is that of the first two principal components.
+Numbers are standardised, a numeric target too: from weights near 0 a network would take for ever to reach prices. Where
+two columns are the axes, the others are held at their means, or at their most frequent levels. Otherwise the plane is
+that of the first two principal components.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from linnet.data.encoder import Encoder
 from linnet.errors import DataError
 from linnet.playground.datasets import Dataset, Floats, Plane, components, span
 from linnet.tables.io.sources import open_source
-from linnet.tables.kinds import Column, Kind, judge
+from linnet.tables.kinds import Column, judge
 from linnet.tables.rows import Roles, target_of, with_target
 from linnet.tables.schema import Schema, unknown_column
 from linnet.tables.select import LEAST_ROWS
@@ -28,35 +28,34 @@ from linnet.tables.task import Task, read_task
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_BYTES = 1 << 26  # of a table in memory
-_MOST_ROWS = 20_000
-_MOST_INPUTS = 200
-_MOST_CLASSES = 10
-_MOST_NAMED = 3  # columns that are left out for one reason
-_PREDICTED = (Kind.NUMBER, Kind.BOOLEAN, Kind.CATEGORY)
+_MAX_BYTES = 1 << 26  # of a table in memory
+_MAX_ROWS = 20_000
+_MAX_INPUTS = 200
+_MAX_CLASSES = 10
+_MAX_NAMED = 3  # columns named for each reason to leave them out
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table for one target: how its columns are read, and all of them as numbers."""
+    """A table for one target: how its columns are read, and all columns as numbers."""
 
     schema: Schema
     roles: Roles
     table: "pa.Table"  # rows that have a target
     encoder: Encoder
     names: tuple[str, ...]  # of inputs
-    of_number: dict[str, int]  # the input that is a column of numbers
-    x: Floats  # rows x inputs, as they are
+    of_number: dict[str, int]  # the index of the input of each numeric column
+    x: Floats  # rows x inputs, not standardised
     centre: Floats
     scale: Floats
     usual: Floats  # an input row: means, and the most frequent levels
-    y: NDArray[Any]  # class numbers, or the target as it is
+    y: NDArray[Any]  # class numbers, or the target in its own unit
     classes: tuple[str, ...]
     notes: tuple[str, ...]
 
 
 class Table:
-    """A table in files, of which a column is predicted."""
+    """A table in files, one column of which is predicted."""
 
     def __init__(
         self, table: "pa.Table", files: Sequence[str], notes: Sequence[str] = (), delimiter: str | None = None
@@ -69,44 +68,44 @@ class Table:
 
     @classmethod
     def read(cls, files: Sequence[str | Path], *, delimiter: str | None = None) -> "Table":
-        """Read files of one table; of a large one some rows at random, the same every time."""
+        """Read the files of one table; of a large one a random sample of rows, the same every time."""
         source = open_source(list(files), delimiter=delimiter)
-        some = source.read_some(_MOST_BYTES)
-        table, notes = some.table, list(source.notices)
-        if len(table) > _MOST_ROWS:
-            chosen = np.sort(np.random.default_rng(0).permutation(len(table))[:_MOST_ROWS])
+        sample = source.read_some(_MAX_BYTES)
+        table, notes = sample.table, list(source.notices)
+        if len(table) > _MAX_ROWS:
+            chosen = np.sort(np.random.default_rng(0).permutation(len(table))[:_MAX_ROWS])
             table = table.take(chosen)
-        if len(table) < some.rows:
-            notes.append(f"{len(table):,} of {some.rows:,} rows are used, drawn at random")
+        if len(table) < sample.rows:
+            notes.append(f"{len(table):,} of {sample.rows:,} rows are used, drawn at random")
         return cls(table, [str(file) for file in files], notes, delimiter)
 
     @property
     def name(self) -> str:
-        """What it is called on screen."""
+        """The name on the page."""
         return ", ".join(Path(file).name for file in self.files)
 
     def facts(self) -> dict[str, Any]:
-        """What the page offers: columns to predict, and columns that may be axes."""
+        """Return what the page offers: columns to predict, and columns that may be axes."""
         columns = Schema.of(self.table).columns
         return {
             "name": self.name,
             "rows": len(self.table),
             "targets": [column.name for column in columns if _can_be_predicted(column, self.table)],
-            "axes": [column.name for column in columns if column.used and column.kind is Kind.NUMBER],
+            "axes": [column.name for column in columns if column.used and column.is_number],
         }
 
     def last_target(self) -> str:
-        """The last column that can be predicted, which is most often what a table is about."""
+        """Return the last column that can be predicted, which is most often the target."""
         targets: list[str] = self.facts()["targets"]
         if targets:
             return targets[-1]
         raise DataError(
-            f"{self.name}: no column can be predicted: one must have numbers, or 2 to {_MOST_CLASSES} classes, in at "
+            f"{self.name}: no column can be predicted: one must have numbers, or 2 to {_MAX_CLASSES} classes, in at "
             f"least {LEAST_ROWS} rows"
         )
 
     def prepared(self, target: str) -> Prepared:
-        """The table for a target."""
+        """Return the table prepared for a target."""
         if target not in self.table.column_names:
             raise unknown_column(target, self.table.column_names)
         if target not in self._prepared:
@@ -114,7 +113,7 @@ class Table:
         return self._prepared[target]
 
     def dataset(self, target: str, axes: Sequence[str] = ()) -> Dataset:
-        """All rows that have a target, seen in the plane of two columns of numbers or of two principal components."""
+        """Return all rows that have a target, with the plane of two numeric columns or of two principal components."""
         found = self.prepared(target)
         x = ((found.x - found.centre) / found.scale).astype(np.float32)
         task = found.schema.task
@@ -132,8 +131,8 @@ class Table:
             centre, scale = float(y.mean()), float(y.std())
             y = (y - centre) / scale
             notes.append(
-                f"{target!r} is learned as ({target} - {centre:,.6g}) / {scale:,.6g}, and the loss is that of these "
-                "numbers: the mean for every row would have a loss of 1"
+                f"{target!r} is standardised, ({target} - {centre:,.6g}) / {scale:,.6g}, and the loss is in these "
+                "units: predicting the mean for every row has a loss of 1"
             )
         return Dataset(
             *("table", task, x, y, points, found.names, plane),
@@ -158,18 +157,18 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
     if task.has_classes:
         kinds, y = np.unique(y, return_inverse=True)
         classes = tuple(map(str, kinds))
-        if len(classes) > _MOST_CLASSES:
-            raise DataError(f"the target {target!r} has {len(classes)} classes, more than {_MOST_CLASSES}")
+        if len(classes) > _MAX_CLASSES:
+            raise DataError(f"the target {target!r} has {len(classes)} classes, more than {_MAX_CLASSES}")
     schema = _narrowed(schema, table)
     if not schema.used:
         why = "; ".join(_notes(schema)) or f"{target!r} is the only one"
-        raise DataError(f"no column is left to learn from: {why}")
+        raise DataError(f"there is no column to learn from: {why}")
     read = schema.apply(table)
     encoder, columns = Encoder.learn(read, gaps="fill")
-    parts = [np.asarray(part, np.float64) for part in columns.tables]
+    blocks = [np.asarray(block, np.float64) for block in columns.tables]
     if columns.codes:
-        parts.append(columns.entries().toarray())
-    x = np.hstack(parts)
+        blocks.append(columns.entries().toarray())
+    x = np.hstack(blocks)
     names = np.empty(columns.count, object)
     names[encoder.order()] = encoder.coefficient_names
     numbers = [name for name in read.column_names if name not in {level.column for level in encoder.levels}]
@@ -188,7 +187,7 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
         table=table,
         encoder=encoder,
         names=tuple(map(str, names)),
-        of_number={name: place for place, name in enumerate(numbers)},
+        of_number={name: index for index, name in enumerate(numbers)},
         x=x,
         centre=centre,
         scale=scale,
@@ -200,8 +199,8 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
 
 
 def _can_be_predicted(column: Column, table: "pa.Table") -> bool:
-    """Whether it has a task that can be shown; whether something is left to learn from shows when it is chosen."""
-    if column.kind not in _PREDICTED or len(table) - column.missing < LEAST_ROWS:
+    """Return whether a column has a task that the page can show, whatever other columns there are."""
+    if not column.how.is_offered or len(table) - column.missing < LEAST_ROWS:
         return False
     values = table[column.name]
     found = judge(column.name, values, target=True)
@@ -209,11 +208,11 @@ def _can_be_predicted(column: Column, table: "pa.Table") -> bool:
         task, _ = read_task(found, values)
     except DataError:
         return False
-    return not task.has_classes or found.distinct <= _MOST_CLASSES
+    return not task.has_classes or found.distinct <= _MAX_CLASSES
 
 
 def _notes(schema: Schema) -> list[str]:
-    """Which columns are left out, those with the same reason in one sentence."""
+    """Return which columns are left out, with one sentence per reason."""
     reasons: dict[str, list[str]] = {}
     for column in schema.columns:
         if not column.used:
@@ -223,28 +222,28 @@ def _notes(schema: Schema) -> list[str]:
         if len(names) == 1:
             notes.append(f"column {names[0]!r} is left out: it {reason}")
             continue
-        some = ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
-        notes.append(f"{len(names)} columns are left out ({some}): each {reason}")
+        listed = ", ".join(map(repr, names[:_MAX_NAMED])) + (", …" if len(names) > _MAX_NAMED else "")
+        notes.append(f"{len(names)} columns are left out ({listed}): each {reason}")
     return notes
 
 
 def _narrowed(schema: Schema, table: "pa.Table") -> Schema:
-    """The same without texts, categories of many levels and, if need be, the last columns: as many as can be shown."""
+    """Return the schema without text, categories of many levels and, if need be, the last columns, up to 200 inputs."""
     while True:
         if not schema.used:
             return schema
         encoder, columns = Encoder.learn(schema.apply(table), gaps="fill")
-        excess = columns.count - _MOST_INPUTS
+        excess = columns.count - _MAX_INPUTS
         if excess <= 0:
             return schema
-        left = [column.name for column in schema.used if column.kind is Kind.TEXT][:1]
+        left = [column.name for column in schema.used if column.bins][:1]
         if not left and encoder.levels:
             left = [max(encoder.levels, key=lambda level: len(level.values)).column]
         left = left or [column.name for column in schema.used[-excess:]]
         schema = replace(
             schema,
             columns=tuple(
-                replace(column, used=False, note=f"would make more than {_MOST_INPUTS} inputs")
+                replace(column, used=False, note=f"would make more than {_MAX_INPUTS} inputs")
                 if column.name in left
                 else column
                 for column in schema.columns
@@ -254,7 +253,7 @@ def _narrowed(schema: Schema, table: "pa.Table") -> Schema:
 
 def _axis(found: Prepared, name: str) -> int:
     if name not in found.of_number:
-        raise DataError(f"axes: column {name!r} is no input of numbers: choose from: {', '.join(found.of_number)}")
+        raise DataError(f"axes: column {name!r} is not a numeric input: choose from: {', '.join(found.of_number)}")
     return found.of_number[name]
 
 

@@ -1,4 +1,4 @@
-"""A report of a model of a table: all its numbers (`facts_of`), and one page that shows them (`write_report`)."""
+"""Report on a model of a table: its facts (`facts_of`), and a page that shows them (`write_report`)."""
 
 from linnet.report.facts import Facts
 from linnet.report.measure import facts_of

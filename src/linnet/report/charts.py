@@ -1,4 +1,4 @@
-"""The charts of a report, each a figure with its caption; colours, light and dark, are the style sheet's."""
+"""The charts of a report, each a figure with its caption; the style sheet has the colours, light and dark."""
 
 import base64
 import math
@@ -15,11 +15,11 @@ from linnet.report.number_facts import Cloud, CountFacts, Group, Histogram
 from linnet.report.svg import Plot, tick_labels, ticks, widened
 
 _UNIT = (0.0, 1.0)
-_CELL_WIDTH = 180  # of a picture in a table, in pixels
+_CELL_WIDTH = 180  # pixels of a picture in a table
 
 
 def figure(title: str, picture: object, *, legend: Sequence[tuple[str, object]] = (), note: object = "") -> Safe:
-    """A picture with a caption above, a legend (class, text), and a remark below."""
+    """Return a picture with a caption above, a legend (class, text), and a note below."""
     keys = [
         tag("span", tag("i", class_=f"key {class_}"), " ", text if isinstance(text, Safe) else name(text, 40))
         for class_, text in legend
@@ -33,7 +33,7 @@ def figure(title: str, picture: object, *, legend: Sequence[tuple[str, object]] 
 
 
 def learning(metric: str, history: Mapping[str, Sequence[float]]) -> Safe:
-    """A number by epoch, on the training rows and on the validation rows."""
+    """Draw a metric by epoch, on the training rows and on the validation rows."""
     series = [(key, history[key]) for key in (metric, f"val_{metric}") if key in history]
     epochs = max(len(values) for _, values in series)
     plot = Plot(
@@ -44,20 +44,20 @@ def learning(metric: str, history: Mapping[str, Sequence[float]]) -> Safe:
         y_label=metric.replace("_", " "),
         whole_x=True,
     )
-    for place, (_, values) in enumerate(series):
-        plot.line(range(1, len(values) + 1), values, f"s{place + 1}")
+    for index, (_, values) in enumerate(series):
+        plot.line(range(1, len(values) + 1), values, f"s{index + 1}")
     best, note = history.get(f"val_{metric}"), ""
     if best and metric == "loss":
-        low = min(range(len(best)), key=best.__getitem__)
-        plot.dot(low + 1, best[low], "s2", 4.5)
-        note = f"Lowest on the validation rows: {number(best[low])} at epoch {low + 1}."
+        lowest = min(range(len(best)), key=best.__getitem__)
+        plot.dot(lowest + 1, best[lowest], "s2", 4.5)
+        note = f"Lowest on the validation rows: {number(best[lowest])} at epoch {lowest + 1}."
     texts = {metric: "training rows", f"val_{metric}": "validation rows"}
     title = metric.replace("_", " ").capitalize()
     return figure(title, plot, legend=[(f"s{k + 1}", texts[key]) for k, (key, _) in enumerate(series)], note=note)
 
 
 def dot_with_interval(x: tuple[float, float], value: float, low: float | None, high: float | None) -> Safe:
-    """A dot with its interval, for a cell of a table; a line is at 0 if that is inside."""
+    """Draw a dot with its interval, for a cell of a table, and a line at 0 if 0 is inside."""
     at = partial(_along, x)
     marks = [tag("path", d=f"M{at(0):.1f},0V18", class_="line zero")] if x[0] < 0 < x[1] else []
     if low is not None and high is not None and math.isfinite(low) and math.isfinite(high):
@@ -68,7 +68,7 @@ def dot_with_interval(x: tuple[float, float], value: float, low: float | None, h
 
 
 def axis_of_cells(x: tuple[float, float], label: str = "") -> Safe:
-    """The scale of such cells, for the head of their column."""
+    """Draw the scale of such cells, for the head of their column."""
     values = ticks(*x, about=5)
     texts = [
         tag("text", text, x=f"{_along(x, value):.1f}", y="12", text_anchor="middle")
@@ -87,7 +87,7 @@ def _along(x: tuple[float, float], value: float) -> float:
 
 
 def roc(curve: Curve) -> Safe:
-    """The ROC curve with a mark at the threshold."""
+    """Draw the ROC curve with a mark at the threshold."""
     x, y = roc_points(curve)
     plot = Plot(
         f"ROC curve, area {number(curve.roc_auc)}",
@@ -98,14 +98,14 @@ def roc(curve: Curve) -> Safe:
     )
     plot.line(_UNIT, _UNIT, "reference")
     plot.line(x, y, "s1", data_curve="roc")
-    place = curve.thresholds.index(curve.threshold)
-    plot.dot(x[place], y[place], "mark", 6, data_mark="roc")
+    index = curve.thresholds.index(curve.threshold)
+    plot.dot(x[index], y[index], "mark", 6, data_mark="roc")
     area = join([tag("b", fixed(curve.roc_auc, 4), data_value="roc_auc"), " is the area under it."])
     return figure("ROC", plot, note=area)
 
 
 def precision_recall(curve: Curve) -> Safe:
-    """The precision-recall curve with a mark at the threshold, and the precision of predicting positive for all."""
+    """Draw the precision-recall curve with a mark at the threshold, and the precision of predicting positive always."""
     x, y = pr_points(curve)
     share = (curve.tp[0] + curve.fn[0]) / (curve.tp[0] + curve.fp[0] + curve.fn[0] + curve.tn[0])
     plot = Plot(
@@ -117,8 +117,8 @@ def precision_recall(curve: Curve) -> Safe:
     )
     plot.line(_UNIT, (share, share), "reference", data_curve="share")
     plot.line(x, y, "s1", data_curve="pr")
-    place = curve.thresholds.index(curve.threshold)
-    plot.dot(x[place], y[place], "mark", 6, data_mark="pr")
+    index = curve.thresholds.index(curve.threshold)
+    plot.dot(x[index], y[index], "mark", 6, data_mark="pr")
     area = join(
         [tag("b", fixed(curve.average_precision, 4), data_value="average_precision"), " is the average precision."]
     )
@@ -126,28 +126,28 @@ def precision_recall(curve: Curve) -> Safe:
 
 
 def roc_points(curve: Curve) -> tuple[list[float], list[float]]:
-    """False and true positive rates, in the order of the thresholds."""
+    """Return false and true positive rates, in the order of the thresholds."""
     x = [fp / max(fp + tn, 1e-300) for fp, tn in zip(curve.fp, curve.tn, strict=True)]
     y = [tp / max(tp + fn, 1e-300) for tp, fn in zip(curve.tp, curve.fn, strict=True)]
     return x, y
 
 
 def pr_points(curve: Curve) -> tuple[list[float], list[float]]:
-    """Recall and precision (1 where nothing is predicted as positive), in the order of the thresholds."""
+    """Return recall and precision (1 where no row is predicted as positive), in the order of the thresholds."""
     x = [tp / max(tp + fn, 1e-300) for tp, fn in zip(curve.tp, curve.fn, strict=True)]
     y = [tp / (tp + fp) if tp + fp else 1.0 for tp, fp in zip(curve.tp, curve.fp, strict=True)]
     return x, y
 
 
 def scores(curve: Curve, rest: str) -> Safe:
-    """How often each probability is predicted for rows of the class, upwards, and for the rest, downwards."""
+    """Draw how often each probability is predicted: upwards for rows of the class, downwards for the rest."""
     most = max(*curve.rows_by_score, *curve.others_by_score, 1e-300)
     plot = Plot("Rows by predicted probability", _UNIT, (-1.08, 1.08), x_label="predicted probability", y_axis=False)
     bins = len(curve.rows_by_score)
     for sign, class_, counts in ((1, "s1", curve.rows_by_score), (-1, "s2", curve.others_by_score)):
-        for place, rows in enumerate(counts):
-            edges = (place + 0.06) / bins, (place + 0.94) / bins
-            plot.box(edges, (0, sign * rows / most), f"bar {class_}", data_bar=f"{class_} {place}")
+        for index, rows in enumerate(counts):
+            edges = (index + 0.06) / bins, (index + 0.94) / bins
+            plot.box(edges, (0, sign * rows / most), f"bar {class_}", data_bar=f"{class_} {index}")
     plot.line(_UNIT, (0, 0), "zero")
     plot.line((curve.threshold, curve.threshold), (-1.08, 1.08), "cut", data_mark="cut")
     legend = [("bar s1", tag("bdi", cut(curve.name, 60), class_="name", data_value="name")), ("bar s2", name(rest, 40))]
@@ -155,7 +155,7 @@ def scores(curve: Curve, rest: str) -> Safe:
 
 
 def calibration(bins: Sequence[CalibrationBin], error: float | None, whose: str) -> Safe:
-    """The observed share of rows against the predicted probability."""
+    """Draw the observed share of rows against the predicted probability."""
     plot = Plot("Calibration", _UNIT, _UNIT, x_label="predicted probability", y_label="observed share")
     plot.line(_UNIT, _UNIT, "reference")
     most = max(one.rows for one in bins)
@@ -165,12 +165,15 @@ def calibration(bins: Sequence[CalibrationBin], error: float | None, whose: str)
     for one in bins:
         text = f"predicted {percent(one.predicted)}, observed {percent(one.observed)} of {count(one.rows)} rows"
         plot.dot(one.predicted, one.observed, "s1", 2.5 + 3.5 * math.sqrt(one.rows / most), text)
-    note = f"For {cut(whose, 60)}. On the diagonal, predictions match what happens; the mean gap is {number(error, 3)}."
+    note = (
+        f"For {cut(whose, 60)}. On the diagonal, predicted and observed shares agree; the expected calibration error "
+        f"is {number(error, 3)}."
+    )
     return figure("Calibration", plot, note=note)
 
 
 def gain(rows: Sequence[float], found: Sequence[float], positive: str) -> Safe:
-    """The share of all positives among the rows with the highest scores."""
+    """Draw the share of all positives among the rows with the highest scores."""
     plot = Plot(
         "Cumulative gain", _UNIT, _UNIT, x_label="share of rows, most likely first", y_label="share of positives found"
     )
@@ -194,7 +197,7 @@ def gain(rows: Sequence[float], found: Sequence[float], positive: str) -> Safe:
 
 
 def cloud(title: str, points: Cloud, *, x_label: str, y_label: str, diagonal: bool) -> Safe:
-    """Points, or cells that are darker where there are more."""
+    """Draw points, or cells that are the darker the more points they hold."""
     half_x, half_y = points.cell[0] / 2, points.cell[1] / 2
     x = widened([*(v - half_x for v in points.x), *(v + half_x for v in points.x)])
     y = widened([*(v - half_y for v in points.y), *(v + half_y for v in points.y)])
@@ -214,7 +217,7 @@ def cloud(title: str, points: Cloud, *, x_label: str, y_label: str, diagonal: bo
 
 
 def histogram(title: str, bars: Histogram, *, x_label: str) -> Safe:
-    """Rows between edges."""
+    """Draw the numbers of rows between edges."""
     plot = Plot(title, (bars.edges[0], bars.edges[-1]), widened(bars.rows, zero=True), x_label=x_label, y_label="rows")
     edges = zip(bars.edges, bars.edges[1:], bars.rows, strict=False)
     for left, right, rows in edges:
@@ -222,12 +225,12 @@ def histogram(title: str, bars: Histogram, *, x_label: str) -> Safe:
         label = f"{count(rows)} rows from {number(left, 3)} to {number(right, 3)}"
         plot.box((left + gap, right - gap), (0, rows), "bar s1", label)
     plot.line((0, 0), plot.y, "reference")
-    note = f"{count(bars.outside)} rows lie outside." if bars.outside else ""
+    note = f"{count(bars.outside)} rows are outside this range." if bars.outside else ""
     return figure(title, plot, note=note)
 
 
 def groups(rows: Sequence[Group], *, rate: bool) -> Safe:
-    """Tenths of the rows by prediction: what was predicted and what was observed there."""
+    """Draw predicted and observed means in tenths of the rows."""
     what = "mean per unit of exposure" if rate else "mean"
     plot = Plot(
         "Observed and predicted by tenths of the rows",
@@ -246,7 +249,10 @@ def groups(rows: Sequence[Group], *, rate: bool) -> Safe:
 
 
 def rootogram(facts: CountFacts) -> Safe:
-    """Roots of how often counts occur, hanging from what is expected: bars end at 0 where both agree."""
+    """Draw square roots of the frequencies of counts, hanging from the expected ones.
+
+    Bars end at 0 where both agree.
+    """
     tops = [math.sqrt(value) for value in facts.expected]
     ends = [top - math.sqrt(value) for top, value in zip(tops, facts.observed, strict=True)]
     last = len(tops) - 1
@@ -267,7 +273,7 @@ def rootogram(facts: CountFacts) -> Safe:
     plot.line([k + 0.5 for k in range(last + 1)], tops, "s2")
     for k, top in enumerate(tops):
         plot.dot(k + 0.5, top, "s2", 3)
-    note = "Bars hang from the expected number of rows. One that ends below 0 occurs more often than expected."
+    note = "Bars hang from the expected number of rows. A bar that ends below 0 is a count more frequent than expected."
     return figure("Counts", plot, legend=[("s2", "expected"), ("bar s1", "observed")], note=note)
 
 
@@ -275,33 +281,33 @@ def rootogram(facts: CountFacts) -> Safe:
 
 
 def dependence(one: Dependence, y_label: str) -> Safe:
-    """The mean prediction by the values of a column."""
+    """Draw the mean prediction by the values of a column."""
     low, high = widened([v for means in one.means for v in means], 0.08)
     y = max(low, 0.0) if min(map(min, one.means)) >= 0 else low, high
     if one.numeric:
         numbers = [float(value) for value in one.at]
         plot = Plot(f"Mean prediction by {one.name}", (numbers[0], numbers[-1]), y, y_label=y_label)
-        for place, means in enumerate(one.means):
-            plot.line(numbers, means, f"s{place + 1}")
+        for index, means in enumerate(one.means):
+            plot.line(numbers, means, f"s{index + 1}")
     else:
         levels = [str(value) for value in one.at]
         plot = Plot(f"Mean prediction by {one.name}", (0, len(levels)), y, levels=levels, y_label=y_label)
-        for place, means in enumerate(one.means):
-            aside = 0.5 + 0.12 * (place - (len(one.means) - 1) / 2)
+        for index, means in enumerate(one.means):
+            shift = 0.5 + 0.12 * (index - (len(one.means) - 1) / 2)
             for k, (level, mean) in enumerate(zip(levels, means, strict=True)):
-                plot.line((k + aside, k + aside), (y[0], mean), f"s{place + 1} thin")
-                plot.dot(k + aside, mean, f"s{place + 1}", 4, f"{cut(level)}: {number(mean)}")
+                plot.line((k + shift, k + shift), (y[0], mean), f"s{index + 1} thin")
+                plot.dot(k + shift, mean, f"s{index + 1}", 4, f"{cut(level)}: {number(mean)}")
     legend = [(f"s{k + 1}", of) for k, of in enumerate(one.of)] if len(one.of) > 1 else []
     return figure(cut(one.name, 50), plot, legend=legend)
 
 
 def image(one: WeightImage) -> Safe:
-    """Weights as pixels: above 0 in one colour, below in another, the stronger the larger."""
+    """Draw weights as pixels: positive ones in one colour, negative ones in another, the larger the stronger."""
     side = math.isqrt(len(one.weights))
     largest = max(abs(weight) for weight in one.weights) or 1.0
     rows = bytearray()
-    for place, weight in enumerate(one.weights):
-        if place % side == 0:
+    for index, weight in enumerate(one.weights):
+        if index % side == 0:
             rows.append(0)
         colour = (0x1F, 0x77, 0xC0) if weight > 0 else (0xD9, 0x5F, 0x0E)
         rows += bytes((*colour, round(255 * abs(weight) / largest)))
@@ -311,7 +317,7 @@ def image(one: WeightImage) -> Safe:
 
 
 def _png(side: int, rows: bytes) -> bytes:
-    """A square picture; `rows`: a 0 and then red, green, blue and opacity of each pixel."""
+    """Return a square picture; `rows`: a 0 and then red, green, blue and opacity of each pixel, for each row."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

@@ -1,4 +1,4 @@
-"""Numbers of a classifier on held-out rows: confusion, classes, cut-offs, calibration, gain."""
+"""Facts of a classifier on held-out rows: confusion matrix, classes, cut-offs, calibration, gain."""
 
 import math
 from dataclasses import dataclass, replace
@@ -45,10 +45,10 @@ class MixedUp:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A class against the rest: cut-offs from the lowest up, with the rows at or above each of them counted."""
+    """A class against the rest: cut-offs from the lowest up, with the four counts of rows at each of them."""
 
     name: str  # of the class
-    threshold: float  # that is shown first: the one in force, if there is one
+    threshold: float  # shown first: the one in use, or that of the highest F1
     roc_auc: float
     average_precision: float
     thresholds: tuple[float, ...]
@@ -62,7 +62,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Rows of about the same probability: the predicted one, and the observed share with 95 % limits."""
+    """Rows of about the same probability: the mean predicted one, and the observed share with 95 % limits."""
 
     predicted: float
     observed: float
@@ -73,7 +73,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
-    """Numbers of a classifier; of many classes those with most rows are there, and how many there are in all."""
+    """Facts of a classifier; of many classes only those with the most rows are kept."""
 
     names: tuple[str, ...]  # of the confusion matrix
     confusion: tuple[tuple[float, ...], ...]  # actual x predicted
@@ -89,11 +89,11 @@ class ClassFacts:
 
 
 def class_facts(evaluation: Evaluation) -> ClassFacts:
-    """The numbers of a classifier on the rows of an evaluation."""
+    """Return the facts of a classifier on the rows of an evaluation."""
     model, y, weights, proba = evaluation.model, evaluation.y, evaluation.weights, evaluation.proba
     classes = model.classes
     assert classes is not None
-    with hearing():  # of classes that have no rows, or are never predicted
+    with hearing():  # warnings of classes that have no rows, or are never predicted
         confusion = evaluate.Confusion.of(y, evaluation.predicted, labels=classes, sample_weight=weights)
         scores = confusion.scores(zero_division=0.0)
         shown = _most(scores.support, _MAX_TABLE_CLASSES)
@@ -149,14 +149,14 @@ def _with_probabilities(facts: ClassFacts, evaluation: Evaluation, proba: Array,
 
 
 def _most(support: Floats, count: int) -> list[int]:
-    """The classes with most rows, the greatest first; all in their order if there are few."""
+    """Return the classes with the most rows, the largest first; if there are few, all in order."""
     if len(support) <= count:
         return list(range(len(support)))
     return [int(k) for k in np.argsort(-support, kind="stable")[:count]]
 
 
 def _areas(evaluation: Evaluation, wanted: list[int]) -> dict[int, tuple[float | None, float | None]]:
-    """ROC AUC and average precision of each class against the rest."""
+    """Return ROC AUC and average precision of each class against the rest."""
     assert evaluation.proba is not None
     assert evaluation.model.classes is not None
     out: dict[int, tuple[float | None, float | None]] = {}
@@ -174,8 +174,8 @@ def _mixed_up(confusion: evaluate.Confusion) -> tuple[MixedUp, ...]:
     counts = confusion.counts.copy()
     np.fill_diagonal(counts, 0)
     found = []
-    for place in np.argsort(-counts, axis=None, kind="stable")[:_MAX_MIXED_UP]:
-        actual, predicted = divmod(int(place), len(counts))
+    for cell in np.argsort(-counts, axis=None, kind="stable")[:_MAX_MIXED_UP]:
+        actual, predicted = divmod(int(cell), len(counts))
         rows = counts[actual, predicted].item()
         if rows > 0:
             found.append(MixedUp(str(confusion.classes[actual]), str(confusion.classes[predicted]), rows))
@@ -183,7 +183,7 @@ def _mixed_up(confusion: evaluate.Confusion) -> tuple[MixedUp, ...]:
 
 
 def _bins(found: evaluate.Calibration) -> list[CalibrationBin]:
-    """The bins that have rows, with Wilson's limits."""
+    """Return the bins that have rows, with Wilson's limits."""
     out = []
     for weight, predicted, observed in zip(found.weight, found.predicted, found.observed, strict=True):
         if weight > 0:
@@ -196,16 +196,15 @@ def _bins(found: evaluate.Calibration) -> list[CalibrationBin]:
 
 
 def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold: float | None) -> Curve:
-    """At most 400 cut-offs, evenly along the curves, with the one in force and the one of the best F1 among them."""
+    """Return at most 400 cut-offs, evenly along the curves, including the threshold in use and that of the best F1."""
     cutoffs = evaluate.Cutoffs.of(flags, p, pos_label=True, sample_weight=weights)
     length = cutoffs.tp / max(cutoffs.positives, 1e-300) + cutoffs.fp / max(cutoffs.negatives, 1e-300)
-    even = np.linspace(length[0], length[-1], _MAX_CUTOFFS - 3)  # and the best, that in force, and 1
-    places = np.unique(np.minimum(np.searchsorted(length, even), len(length) - 1))
+    even = np.linspace(length[0], length[-1], _MAX_CUTOFFS - 3)  # three more: the best, the one in use, and 1
+    indices = np.unique(np.minimum(np.searchsorted(length, even), len(length) - 1))
     below = np.append(cutoffs.thresholds[1:], -np.inf)
-    chosen = {short_between(float(below[k]), float(cutoffs.thresholds[k])) for k in places}
+    chosen = {short_between(float(below[k]), float(cutoffs.thresholds[k])) for k in indices}
     best = cutoffs.best_f(1.0)[0]
-    place = int(np.searchsorted(-cutoffs.thresholds, -best))
-    best = short_between(float(below[place]), best)
+    best = short_between(float(below[int(np.searchsorted(-cutoffs.thresholds, -best))]), best)
     first = best if threshold is None else threshold
     chosen |= {best, first}
     if cutoffs.thresholds[0] < 1:
@@ -230,7 +229,7 @@ def _curve(name: str, flags: Array, p: Array, weights: Floats | None, threshold:
 
 
 def short_between(below: float, score: float) -> float:
-    """The threshold with fewest decimals that divides rows as `score` does: above the score below, at most `score`."""
+    """Return the threshold with the fewest decimals that divides rows as `score` does: above `below`, up to `score`."""
     for digits in range(1, 16):
         short = math.floor(score * 10.0**digits) / 10.0**digits
         if below < short <= score:

@@ -17,20 +17,20 @@ _BETAS = ("0.5", "1", "2", "3", "5")
 
 
 class Classes(Section):
-    """Threshold, confusion, every class, calibration and gain."""
+    """Threshold, confusion matrix, every class, calibration and gain."""
 
     empty: ClassVar[Mapping[str, Any]] = {"of_classes": None}
 
     def applies(self, model: TableModel) -> bool:
-        """Whether it predicts classes."""
+        """Return whether the model predicts classes."""
         return model.classes is not None
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Confusion, classes, cut-offs, calibration and gain."""
+        """Return confusion matrix, classes, cut-offs, calibration and gain."""
         return {"of_classes": class_facts(subject.evaluation)}
 
     def show(self, facts: Facts) -> list[Shown]:
-        """Threshold, classes, probabilities."""
+        """Show threshold, classes and probabilities."""
         found: ClassFacts | None = facts.of_classes
         if found is None:
             return []
@@ -55,7 +55,7 @@ def _threshold(facts: Facts, found: ClassFacts) -> Shown:
             [
                 "Rows with at least this probability are predicted as ",
                 name(curve.name),
-                ". Move the threshold to see what changes.",
+                ". Move the threshold to see its effect.",
             ]
         )
     else:
@@ -82,7 +82,7 @@ def _controls(found: ClassFacts) -> Safe:
     if len(found.curves) > 1:
         options = [tag("option", cut(one.name, 60), value=k) for k, one in enumerate(found.curves)]
         parts.append(tag("label", "Class", tag("select", *options, id="class"), class_="needs-script"))
-    place = curve.thresholds.index(curve.threshold)
+    index = curve.thresholds.index(curve.threshold)
     slider = tag(
         "input",
         type="range",
@@ -90,7 +90,7 @@ def _controls(found: ClassFacts) -> Safe:
         min=0,
         max=len(curve.thresholds) - 1,
         step=1,
-        value=place,
+        value=index,
         autocomplete="off",
     )
     value = tag("output", f"{curve.threshold:g}", id="threshold-value", for_="threshold")
@@ -110,8 +110,8 @@ def _controls(found: ClassFacts) -> Safe:
 
 
 def _tiles(curve: Curve) -> Safe:
-    place = curve.thresholds.index(curve.threshold)
-    rates = Rates(curve.tp[place], curve.fp[place], curve.fn[place], curve.tn[place], zero_division=math.nan)
+    k = curve.thresholds.index(curve.threshold)
+    rates = Rates(curve.tp[k], curve.fp[k], curve.fn[k], curve.tn[k], zero_division=math.nan)
 
     def tile(label: object, key: str, rate: float) -> Safe:
         value = "–" if math.isnan(rate) else fixed(rate, 3)
@@ -128,8 +128,8 @@ def _tiles(curve: Curve) -> Safe:
 
 
 def _two_by_two(facts: Facts, curve: Curve) -> Safe:
-    place = curve.thresholds.index(curve.threshold)
-    counts = {key: getattr(curve, key)[place] for key in ("tp", "fp", "fn", "tn")}
+    index = curve.thresholds.index(curve.threshold)
+    counts = {key: getattr(curve, key)[index] for key in ("tp", "fp", "fn", "tn")}
     positive = tag("bdi", cut(curve.name, 60), class_="name", data_value="name")
     negative: object = name(facts.classes[0], 30) if len(facts.classes) == 2 else "another class"
 
@@ -150,7 +150,7 @@ def _two_by_two(facts: Facts, curve: Curve) -> Safe:
 
 
 def _data(curves: tuple[Curve, ...]) -> Safe:
-    """The cut-offs as JSON in which nothing can end the element that holds it."""
+    """Return the cut-offs as JSON that cannot end the element that holds it."""
     kept = [
         {
             "name": cut(one.name, 60),
@@ -183,15 +183,15 @@ def _classes(found: ClassFacts) -> Shown:
     rows = [_row(row, name(row.name, 60), with_areas) for row in found.rows]
     rows += [_row(row, tag("em", f"{row.name} average"), with_areas) for row in found.averages]
     more = found.count - len(found.rows)
-    parts, beside = list[object](), list[object]()
+    parts, row = list[object](), list[object]()
     if found.count > 2 or not found.curves:
         hidden = found.count - len(found.names)
         note = f"The {len(found.names)} largest of {found.count:,} classes." if hidden else ""
-        beside.append(tag("div", _matrix(found), tag("p", note, class_="note") if note else ""))
+        row.append(tag("div", _matrix(found), tag("p", note, class_="note") if note else ""))
     if found.count > 2 and found.mixed_up:
         mixed = [(name(one.actual, 60), name(one.predicted, 60), count(one.rows)) for one in found.mixed_up]
-        beside.append(table(("Actual", "Predicted", "Rows"), mixed, "llr", caption="Most often mixed up"))
-    parts += [tag("div", *beside, class_="beside")] if beside else []
+        row.append(table(("Actual", "Predicted", "Rows"), mixed, "llr", caption="Most frequent confusions"))
+    parts += [tag("div", *row, class_="beside")] if row else []
     parts.append(table(head, rows, "l" + "r" * (len(head) - 1), caption="By class" if parts else ""))
     if more > 0:
         parts.append(tag("p", f"And {several(more, 'more class', 'more classes')} with fewer rows.", class_="note"))
@@ -204,7 +204,7 @@ def _row(row: ClassRow, label: Safe, areas: bool) -> tuple[object, ...]:
 
 
 def _matrix(found: ClassFacts) -> Safe:
-    """The confusion matrix: strong where many rows of a class are."""
+    """Return the confusion matrix; the colour is the stronger, the larger a cell's share of its class."""
     head = tag("tr", tag("th", "actual ↓ predicted →"), *(tag("th", name(label, 24)) for label in found.names))
     lines = []
     for actual, counts in enumerate(found.confusion):

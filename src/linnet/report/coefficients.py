@@ -1,4 +1,4 @@
-"""What a linear model has learned: coefficients with their intervals, and weights as images."""
+"""Coefficients of a linear model with their intervals, and weights as images."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,6 @@ from linnet._sklearn import encoder_of
 from linnet.errors import LinnetError, hearing
 from linnet.estimators.linear.model import LinearModel
 from linnet.inference.glm import Inference
-from linnet.tables.kinds import Kind
 from linnet.tables.model import TableModel
 from linnet.tables.predictions import Evaluation
 from linnet.tables.rows import Examples, Floats
@@ -27,28 +26,31 @@ _MAX_IMAGES = 26
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient; None where there was nothing to compute it from."""
+    """A coefficient; a value that cannot be computed is None."""
 
     name: str
     value: float
-    low: float | None  # of its interval
+    low: float | None  # limit of the interval
     high: float | None
     p_value: float | None
     scale: float  # standard deviation of the column; 1 for levels
-    of_class: str = ""  # one of several
-    is_intercept: bool = False  # a column may have that name, too
+    of_class: str = ""  # of several classes
+    is_intercept: bool = False  # a column may be called "intercept", too
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Those that matter most by their test (or by coefficient x scale); a single intercept first, several ones last."""
+    """The most important coefficients by their test (or by coefficient x scale).
+
+    A single intercept comes first, several intercepts last.
+    """
 
     rows: tuple[Coefficient, ...]
-    count: int  # of all
+    count: int  # of all coefficients
     link: str  # "logit", "log" or "identity"
     level: float | None  # of the intervals, if there are any
     notes: tuple[str, ...] = ()
-    fit: Mapping[str, float] | None = None  # deviance and likelihood on the training rows, if they are given
+    fit: Mapping[str, float] | None = None  # deviance and likelihood on the training rows, if known
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class WeightImage:
 
 
 def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficients:
-    """The coefficients of a linear model, with intervals if its training rows are given."""
+    """Return the coefficients of a linear model, with intervals if its training rows are given."""
     model, estimator = evaluation.model, evaluation.model.estimator
     names, scales = _names(estimator), _scales(estimator, evaluation.rows.applied.x)
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
@@ -73,14 +75,14 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
     level, notes, fit = None, ["Intervals need the training rows."], None
     order = -np.abs([row.value * row.scale for row in rows])
     if training is not None and len(rows) > _MAX_INFERRED:
-        notes = [f"Intervals are left out: there are {len(rows):,} coefficients."]
+        notes = [f"Intervals are not computed for more than {_MAX_INFERRED:,} coefficients; there are {len(rows):,}."]
     elif training is not None:
         inferred = _infer(model, training, rows, 1 + len(names))
         if isinstance(inferred, str):
             notes = [inferred]
         else:
             rows, order, level, notes, fit = inferred
-    ranked = [rows[place] for place in np.argsort(order, kind="stable")]
+    ranked = [rows[index] for index in np.argsort(order, kind="stable")]
     first = [row for row in ranked if row.is_intercept]
     others = [row for row in ranked if not row.is_intercept]
     kept = [*first, *others] if len(first) == 1 else [*others, *first]
@@ -90,22 +92,22 @@ def coefficients(evaluation: Evaluation, training: Examples | None) -> Coefficie
 def _infer(
     model: TableModel, training: Examples, known: list[Coefficient], per_output: int
 ) -> tuple[list[Coefficient], Floats, float, list[str], dict[str, float]] | str:
-    """Coefficients with intervals, what to sort them by, the level, notes and the fit; or why there are none.
+    """Return coefficients with intervals, their sort keys, the level, notes and the fit; or why there are none.
 
-    `known`: all of them, for each output the intercept and then the columns, `per_output` in all.
+    `known`: all coefficients, for each output the intercept and then the columns; `per_output`: their number.
     """
     if not isinstance(model.estimator, LinearModel):
         return f"{type(model.estimator).__name__} is not a statistical model: its coefficients have no intervals."
     given: dict[str, Any] = training.given
     try:
-        with hearing():  # what it warns of was reported when the model was fitted
+        with hearing():  # its warnings were shown when the model was fitted
             found = model.estimator.inference(training.x, training.y, **given)
     except LinnetError as error:
         return f"There are no intervals: {error}"
     rows = [
-        replace(known[place], value=float(value), low=float(low), high=float(high), p_value=float(p))
-        for place, value, low, high, p in zip(
-            _places(found, per_output), found.coef, found.low, found.high, found.p_value, strict=True
+        replace(known[index], value=float(value), low=float(low), high=float(high), p_value=float(p))
+        for index, value, low, high, p in zip(
+            _indices(found, per_output), found.coef, found.low, found.high, found.p_value, strict=True
         )
     ]
     fit = {
@@ -122,9 +124,12 @@ def _infer(
     return rows, np.nan_to_num(-np.abs(found.statistic), nan=0.0), found.level, list(found.notes), fit
 
 
-def _places(found: Inference, per_output: int) -> Iterator[int]:
-    """For each row of the table of inference, its place among all: names may be alike, and a class may be left out."""
-    columns = Counter[int]()  # of each output so far
+def _indices(found: Inference, per_output: int) -> Iterator[int]:
+    """Yield, for each row of the table of inference, the index of its coefficient.
+
+    Names may be alike, and a class may be left out.
+    """
+    columns = Counter[int]()  # seen so far, by output
     for output, is_intercept in zip(found.output.tolist(), found.is_intercept.tolist(), strict=True):
         if not is_intercept:
             columns[output] += 1
@@ -132,23 +137,21 @@ def _places(found: Inference, per_output: int) -> Iterator[int]:
 
 
 def weight_images(model: TableModel) -> tuple[WeightImage, ...]:
-    """One for each class or number of a linear model, where the columns are the pixels of a square image."""
+    """Return an image for each class or number of a linear model, if the columns are the pixels of a square image."""
     columns, estimator = model.schema.columns, model.estimator
     side = _SIDES.get(len(columns))
-    if side is None or not all(
-        column.kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.CONSTANT, Kind.EMPTY) for column in columns
-    ):
+    if side is None or not all(column.how.may_be_pixel for column in columns):
         return ()
     encoder = encoder_of(estimator)
     assert encoder is not None
-    if encoder.levels or encoder.marked:  # pixels with missing values, or of true and false
+    if encoder.levels or encoder.marked:  # boolean pixels, or pixels with missing values
         return ()
     values = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
-    places = {column.name: place for place, column in enumerate(columns)}
+    pixels = {column.name: index for index, column in enumerate(columns)}
     out = []
     for row, of in zip(values[:_MAX_IMAGES], _outputs(model, len(values)), strict=False):
         image = np.zeros(side * side)
-        image[[places[name] for name in encoder.sources]] = row
+        image[[pixels[name] for name in encoder.sources]] = row
         out.append(WeightImage(of or str(model.roles.target), tuple(image.tolist())))
     return tuple(out)
 
@@ -158,17 +161,17 @@ def _names(estimator: Any) -> list[str]:
 
 
 def _outputs(model: TableModel, count: int) -> list[str]:
-    """The class that each row of coefficients is of; "" if there is one row only."""
+    """Return the class of each row of coefficients; "" if there is only one row."""
     return [""] if count == 1 or model.classes is None else [str(name) for name in model.classes]
 
 
 def _scales(estimator: Any, x: "pa.Table") -> list[float]:
-    """The standard deviation of each coefficient's column; 1 for levels, and for marks of missing values."""
+    """Return the standard deviation of each coefficient's column; 1 for levels and indicators of missing values."""
     encoder = encoder_of(estimator)
     assert encoder is not None
-    numbers = encoder.width - len(encoder.levels)  # which come first in the order of columns
-    known = [_scale(x[source]) for source in encoder.sources[:numbers]]
-    return [known[place] if place < numbers else 1.0 for place in encoder.order().tolist()]
+    numeric = encoder.width - len(encoder.levels)  # number of numeric columns, which come first
+    known = [_scale(x[source]) for source in encoder.sources[:numeric]]
+    return [known[index] if index < numeric else 1.0 for index in encoder.order().tolist()]
 
 
 def _scale(column: "pa.ChunkedArray") -> float:

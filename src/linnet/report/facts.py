@@ -1,4 +1,4 @@
-"""All facts of a report as plain values: what the page shows, and what programs get as JSON."""
+"""The facts of a report as plain values: shown by the page, and written as JSON."""
 
 import dataclasses
 import math
@@ -15,58 +15,95 @@ from linnet.tables.task import Task
 
 @dataclass(frozen=True)
 class Facts:
-    """What was trained on what, how good it is on rows it has not seen, and what it has learned.
+    """What was trained on which data, how good the model is on rows it has not seen, and what it has learned.
 
-    What the sections of the page measure are attributes, too, by the names that they have in JSON: `metrics`,
-    `of_classes`, `of_numbers`, `coefficients`, `images`, `importance`, `importance_metric`, `dependence`, `history`.
+    The facts of the sections of the page are attributes, too, by their names in JSON: `metrics`, `of_classes`,
+    `of_numbers`, `coefficients`, `images`, `importance`, `importance_metric`, `dependence`, `history`.
+
+    Attributes
+    ----------
+    target : Column
+        The target, as it was read.
+    task : Task
+        Two classes, several classes, counts or numbers.
+    reason : str
+        Why it is that task.
+    model, what, estimator : str
+        The name of the chosen candidate, a description, and its Python code.
+    files : tuple of str
+        The files of the training data.
+    rows, held_out : int
+        The number of training rows (None if unknown) and of test rows.
+    seed : int or None
+        The seed of the training.
+    roles : dict of str to str
+        Columns with a role: exposure, offset, weights.
+    classes : tuple of str
+        The classes, the second of two being the positive one; () for numbers.
+    threshold : float or None
+        The decision threshold, if one was set.
+    columns : tuple of Column
+        All other columns.
+    tried : tuple of Tried
+        The candidates.
+    metric, distribution_metric : str
+        The metric by which the model was chosen, and for counts the one that chose the distribution.
+    notices : tuple of str
+        What a reader should know about the data.
+    command : str
+        How to repeat the training.
+    versions : dict of str to str
+        The versions of the programs.
+    by_section : dict
+        The facts of the sections, by name.
     """
 
     target: Column
     task: Task
-    reason: str  # for the task
-    model: str  # the name of the candidate that was chosen
-    what: str  # that is, in words
-    estimator: str  # that is, in Python
+    reason: str
+    model: str
+    what: str
+    estimator: str
     files: tuple[str, ...]
-    rows: int | None  # trained on
+    rows: int | None
     held_out: int
     seed: int | None
-    roles: Mapping[str, str]  # columns with a task of their own: exposure, offset, weights
-    classes: tuple[str, ...]  # the second of two is the positive one
-    threshold: float | None  # if one was set
+    roles: Mapping[str, str]
+    classes: tuple[str, ...]
+    threshold: float | None
     columns: tuple[Column, ...]
     tried: tuple[Tried, ...]
-    metric: str  # that chose
-    distribution_metric: str  # that chose between distributions of counts, if another one
+    metric: str
+    distribution_metric: str
     notices: tuple[str, ...]
     command: str
     versions: Mapping[str, str]
     by_section: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        known = self.__dict__.get("by_section", {})  # not there yet while a copy is made
+        known = self.__dict__.get("by_section", {})  # missing while a copy is made
         if name not in known:
             raise AttributeError(f"a report has no {name!r}: it has {', '.join(known)}")
         return known[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as values that JSON has: numbers that are not finite are None."""
+        """Return the facts as values of JSON; NaN and infinite numbers become None."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         found = own.pop("by_section")
         return {name: _plain(value) for name, value in (own | found).items()}
 
 
 def how_trained(facts: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Return the command or the call that trains the model again; "" where it is not known."""
+    """Return the command or the Python call that trains the model again; "" if it is unknown."""
     parameters = facts.get("parameters")
-    if parameters is None:  # a file of before: options by the names of the command
+    if parameters is None:  # an older file has the options of the command instead
         settings = facts.get("settings")
         return "" if settings is None else command_of(settings, files)
     return (command_of if facts.get("by") == "command" else call_of)(parameters, files)
 
 
 def versions() -> dict[str, str]:
-    """The versions that a repetition needs."""
+    """Return the versions needed to repeat the training."""
     import numpy
     import pyarrow
     import scipy
@@ -82,7 +119,7 @@ def versions() -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has of a value."""
+    """Return a value as JSON has it."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

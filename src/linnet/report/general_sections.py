@@ -1,4 +1,4 @@
-"""The sections of the page that every task has, and the header."""
+"""The header, and the sections of the page for all tasks."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _TILES = 4
 
 
 def header(facts: Facts) -> Safe:
-    """What was trained on what, in two sentences, and the numbers that matter most."""
+    """Return what was trained on which data, in two sentences, and the main metrics."""
     what = "Predicting counts of " if facts.task is Task.COUNTS else "Predicting "
     rows = f"trained on {several(facts.rows, 'row')}" if facts.rows is not None else "trained"
     lead = join(
@@ -47,7 +47,7 @@ def _article(what: str) -> str:
 
 
 def _headline(facts: Facts) -> list[Interval]:
-    """The metric that chose the model, and those that people ask for first."""
+    """Return the metric that chose the model, and the metrics most asked for."""
     first, *others = facts.metrics
     kind = Reported[facts.task.name]
     return [first, *sorted(others, key=lambda one: kind not in as_metric(one.metric).headline)][:_TILES]
@@ -65,10 +65,10 @@ def _tile(one: Interval) -> Safe:
 
 
 class Summary(Section):
-    """What was trained on what."""
+    """What was trained on which data."""
 
     def show(self, facts: Facts) -> list[Shown]:
-        """Files, rows, target, task, seed."""
+        """Show files, rows, target, task and seed."""
         items: list[tuple[str, object]] = []
         if facts.files:
             more = f" and {len(facts.files) - 5} more" if len(facts.files) > 5 else ""
@@ -110,11 +110,11 @@ class Metrics(Section):
     empty: ClassVar[Mapping[str, Any]] = {"metrics": ()}
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Metrics with intervals."""
+        """Return the metrics with their intervals."""
         return {"metrics": subject.evaluation.intervals()}
 
     def show(self, facts: Facts) -> list[Shown]:
-        """All metrics with their intervals."""
+        """Show all metrics with their intervals."""
         has_shares = any(as_metric(one.metric).share for one in facts.metrics)
         rows = []
         for one in facts.metrics:
@@ -136,7 +136,7 @@ class Metrics(Section):
             "Value",
             "95% interval",
             *((charts.axis_of_cells((0, 1)),) if has_shares else ()),
-            "What it is",
+            "Meaning",
         )
         how = "Measured on the test rows, with 95% confidence intervals."
         listed = table(head, rows, "lrrll" if has_shares else "lrrl")
@@ -147,7 +147,7 @@ class Candidates(Section):
     """The models that were tried."""
 
     def show(self, facts: Facts) -> list[Shown]:
-        """All models that were tried."""
+        """Show all models that were tried."""
         if not facts.tried:
             return []
         names = list(dict.fromkeys(metric for one in facts.tried for metric in one.scores))[:6]
@@ -164,14 +164,14 @@ class Candidates(Section):
                 )
             )
         listed = table(
-            ("Model", "What it is", *(as_metric(metric).in_words() for metric in names), "Seconds"),
+            ("Model", "Description", *(as_metric(metric).in_words() for metric in names), "Seconds"),
             rows,
             "ll" + "r" * (len(names) + 1),
-            marked=next((place for place, one in enumerate(facts.tried) if one.chosen), None),
+            marked=next((index for index, one in enumerate(facts.tried) if one.chosen), None),
         )
         why = ""
         if len(facts.tried) > 1 and facts.metric:
-            why = f"The one with the best {as_metric(facts.metric).in_text()} on the held-out rows was kept."
+            why = f"The model with the best {as_metric(facts.metric).in_text()} on the held-out rows was kept."
             if facts.distribution_metric:
                 by = as_metric(facts.distribution_metric).in_text()
                 why += f" Of the distributions of counts, only the one with the best {by} was considered."
@@ -182,11 +182,11 @@ class ColumnTable(Section):
     """The columns as they were read."""
 
     def show(self, facts: Facts) -> list[Shown]:
-        """The columns as they were read."""
+        """Show the columns as they were read."""
         shown = [facts.target, *facts.columns[:_MAX_COLUMNS]]
         all_rows = (facts.rows or 0) + facts.held_out
         rows = [_column(column, column is facts.target, all_rows) for column in shown]
-        head = ("Column", "Read as", "Missing", "Distinct", "Examples and how it is used")
+        head = ("Column", "Read as", "Missing", "Distinct", "Examples and use")
         listed = table(head, rows, "llrrl")
         more = len(facts.columns) - _MAX_COLUMNS
         rest = tag("p", f"And {several(more, 'more column')}.", class_="note") if more > 0 else ""
@@ -212,11 +212,11 @@ class Repetition(Section):
     """How to repeat the training."""
 
     def show(self, facts: Facts) -> list[Shown]:
-        """The command, the estimator and the versions."""
+        """Show the command, the estimator and the versions."""
         command = tag("pre", tag("code", facts.command)) if facts.command else ""
         python = tag(
             "details", tag("summary", "The model in Python"), tag("pre", tag("code", cut(facts.estimator, 2000)))
         )
         made = _definitions([(key, value) for key, value in facts.versions.items()])
-        same = "This command gives the same model again, from the same data with the same versions."
+        same = "With the same data and versions, this command trains the same model again."
         return [Shown.of("repeat", "How to repeat it", tag("p", same, class_="quiet"), command, python, made)]

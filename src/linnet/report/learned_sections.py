@@ -1,4 +1,4 @@
-"""The sections of the page for what a model has learned: coefficients, which columns matter, learning curves."""
+"""Sections of the page for what a model has learned: coefficients, columns that matter, learning curves."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from linnet.report.svg import widened
 from linnet.tables.model import TableModel
 
 _TABLE_ROWS = 30
-_NO_CURVES = ("seconds", "learning_rate")
+_NOT_DRAWN = ("seconds", "learning_rate")  # of the history
 
 
 class CoefficientTable(Section):
@@ -26,33 +26,33 @@ class CoefficientTable(Section):
     empty: ClassVar[Mapping[str, Any]] = {"coefficients": None}
 
     def applies(self, model: TableModel) -> bool:
-        """Whether it has coefficients."""
+        """Return whether the model has coefficients."""
         return isinstance(model.estimator, HasCoefficients)
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Coefficients with intervals."""
+        """Return the coefficients with their intervals."""
         return {"coefficients": coefficients(subject.evaluation, subject.training)}
 
     def show(self, facts: Facts) -> list[Shown]:
-        """A table of them."""
+        """Show a table of coefficients."""
         return [] if facts.coefficients is None else [_coefficients(facts.coefficients)]
 
 
 class WeightImages(Section):
-    """The weights of a linear model of the pixels of an image, as images."""
+    """The weights of a linear model of images, as images."""
 
     empty: ClassVar[Mapping[str, Any]] = {"images": ()}
 
     def applies(self, model: TableModel) -> bool:
-        """Whether it has coefficients."""
+        """Return whether the model has coefficients."""
         return isinstance(model.estimator, HasCoefficients)
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """An image per class or number, if columns are pixels."""
+        """Return an image per class or number, if the columns are pixels."""
         return {"images": weight_images(subject.model)}
 
     def show(self, facts: Facts) -> list[Shown]:
-        """The images side by side."""
+        """Show the images side by side."""
         if not facts.images:
             return []
         text = "The weight of each pixel: blue raises the score of the class, orange lowers it."
@@ -61,30 +61,29 @@ class WeightImages(Section):
 
 
 class ColumnImportance(Section):
-    """Which columns matter to a network, and how its prediction moves with them."""
+    """Which columns matter to a network, and how its prediction depends on them."""
 
     empty: ClassVar[Mapping[str, Any]] = {"importance": (), "importance_metric": "", "dependence": ()}
 
     def applies(self, model: TableModel) -> bool:
-        """Whether it is a network."""
+        """Return whether the model is a network."""
         return isinstance(model.estimator, NetworkEstimator)
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Importance by shuffling, and partial dependence."""
+        """Return importances by shuffling, and partial dependence."""
         metric, found = importances(subject.evaluation, subject.seed, subject.progress)
         dependence = dependences(subject.evaluation, found, subject.seed)
         return {"importance": found, "importance_metric": metric, "dependence": dependence}
 
     def notices(self, facts: Mapping[str, Any], model: TableModel) -> Sequence[str]:
-        """Which columns were left out."""
+        """Return a sentence about the columns that were not shuffled."""
         shuffled, used = len(facts["importance"]), len(model.schema.used)
         if shuffled == used:
             return ()
-        which = f"the {shuffled:,} that move the network most were shuffled to see how much each matters"
-        return (f"of {used:,} columns {which}",)
+        return (f"of {used:,} columns, only the {shuffled:,} that change the prediction most have an importance",)
 
     def show(self, facts: Facts) -> list[Shown]:
-        """A table and charts."""
+        """Show a table and charts."""
         return [_importance(facts)] if facts.importance else []
 
 
@@ -94,19 +93,19 @@ class LearningCurves(Section):
     empty: ClassVar[Mapping[str, Any]] = {"history": {}}
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Numbers by epoch."""
+        """Return loss and metrics by epoch."""
         known = subject.model.history.items()
-        return {"history": {key: tuple(map(float, values)) for key, values in known if key not in _NO_CURVES}}
+        return {"history": {key: tuple(map(float, values)) for key, values in known if key not in _NOT_DRAWN}}
 
     def show(self, facts: Facts) -> list[Shown]:
-        """A chart of each."""
+        """Show a chart of each."""
         names = [key for key, values in facts.history.items() if not key.startswith("val_") and len(values) > 1]
         figures = [charts.learning(key, facts.history) for key in names[:4]]
         return [Shown.of("learning", "Learning curves", tag("div", *figures, class_="charts"))] if names else []
 
 
 def _coefficients(found: Coefficients) -> Shown:
-    """One row per coefficient: name, effect as a picture, numbers."""
+    """Return the table of coefficients: name, effect as a picture, numbers."""
     shown = found.rows[:_TABLE_ROWS]
     ratio = {"logit": "Odds ratio", "log": "Rate ratio"}.get(found.link)
     of_classes, inferred = any(one.of_class for one in shown), found.level is not None
@@ -127,15 +126,15 @@ def _coefficients(found: Coefficients) -> Shown:
     more = found.count - len(shown)
     rest = tag("p", f"And {several(more, 'more coefficient')}.", class_="note") if more > 0 else ""
     text = (
-        "The effect is what one standard deviation of a number, or the presence of a level, adds to the linear "
-        "predictor; the coefficient is what one unit adds."
+        "The effect is the change of the linear predictor for one standard deviation of a number, or for the presence "
+        "of a level; the coefficient is the change for one unit."
     )
     notes = [tag("p", note, class_="note") for note in (*_fit(found), *found.notes)]
     return Shown.of("coefficients", "Coefficients", tag("p", text, class_="quiet"), listed, rest, *notes)
 
 
 def _fit(found: Coefficients) -> list[str]:
-    """Deviance and likelihood on the training rows, in a sentence."""
+    """Return a sentence on deviance and likelihood on the training rows."""
     if found.fit is None:
         return []
     fit = {name: number(value) for name, value in found.fit.items()}
@@ -159,7 +158,7 @@ def _effect(one: Coefficient, x: tuple[float, float]) -> object:
 
 
 def _ratio(one: Coefficient) -> str:
-    """e to the coefficient; of an intercept that would be no ratio, but the odds or rate itself."""
+    """Return exp(coefficient); an intercept has no ratio, as its exponential is the odds or rate itself."""
     return "–" if one.is_intercept else number(math.exp(min(one.value, 700)), 3)
 
 
@@ -184,16 +183,16 @@ def _importance(facts: Facts) -> Shown:
     moved = f"{'Fall' if metric.greater_is_better else 'Rise'} of {metric.in_text()}"
     listed = table(("Column", charts.axis_of_cells(x), moved), rows, "llr")
     more = len(facts.importance) - len(shown)
-    rest = tag("p", f"And {several(more, 'column')} that matter less.", class_="note") if more > 0 else ""
+    rest = tag("p", f"And {several(more, 'less important column')}.", class_="note") if more > 0 else ""
     text = (
-        "How much worse predictions of the test rows get when the values of a column are shuffled: the mean and the "
-        "range over five shuffles."
+        "How much worse the predictions of the test rows become when the values of a column are shuffled: the mean "
+        "and the range of five shuffles."
     )
     parts: list[object] = [tag("p", text, class_="quiet"), listed, rest]
     if facts.dependence:
         y_label = f"probability of {facts.classes[1]}" if len(facts.classes) == 2 else "mean prediction"
         figures = [charts.dependence(one, cut(y_label, 40)) for one in facts.dependence]
-        what = "The mean prediction if all rows had this value, with the other columns as they are."
+        what = "The mean prediction if all rows had this value, with all other columns unchanged."
         parts += [tag("h3", "How predictions depend on a column"), tag("p", what, class_="quiet")]
         parts.append(tag("div", *figures, class_="charts"))
     return Shown.of("importance", "Which columns matter", *parts)

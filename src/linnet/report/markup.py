@@ -1,4 +1,4 @@
-"""Text from data as HTML: always escaped, cut where it is endless; and numbers as people read them."""
+"""Text from data as HTML, always escaped and cut to a length; and numbers formatted for reading."""
 
 import html
 import math
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 _NAME_CHARACTERS = 80
-_TITLE_CHARACTERS = 400  # shown where the pointer rests on a name
-_VOID = ("br", "img", "input")  # elements without an end
+_TITLE_CHARACTERS = 400  # of the tooltip of a long name
+_VOID_ELEMENTS = ("br", "img", "input")  # without an end tag
 
 
 class Safe(str):
@@ -17,7 +17,7 @@ class Safe(str):
 
 
 def escape(value: object) -> Safe:
-    """Text without any meaning in HTML, attributes included; characters that do not print are blanks."""
+    """Return text that has no meaning in HTML, attributes included; unprintable characters become blanks."""
     if isinstance(value, Safe):
         return value
     text = "".join(letter if letter.isprintable() or letter in "\n\t" else " " for letter in str(value))
@@ -25,13 +25,13 @@ def escape(value: object) -> Safe:
 
 
 def cut(text: object, most: int = _NAME_CHARACTERS) -> str:
-    """The text, or its beginning and an ellipsis."""
+    """Return the text, or its beginning and an ellipsis."""
     text = str(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def name(text: object, most: int = _NAME_CHARACTERS) -> Safe:
-    """A column's or class's name, which may be of any length and direction."""
+    """Return the name of a column or class, which may have any length and direction, as HTML."""
     text = str(text)
     if not text.strip():
         return Safe('<bdi class="quiet">(blank)</bdi>')
@@ -40,17 +40,17 @@ def name(text: object, most: int = _NAME_CHARACTERS) -> Safe:
 
 
 def tag(kind: str, *content: object, **attributes: object) -> Safe:
-    """An element; `class_` is the attribute class, and _ in names is -."""
+    """Return an element; `class_` is the attribute class, and _ in other names becomes -."""
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value != ""
     )
-    if kind in _VOID:
+    if kind in _VOID_ELEMENTS:
         return Safe(f"<{kind}{given}>")
     return Safe(f"<{kind}{given}>{join(content)}</{kind}>")
 
 
 def join(parts: Iterable[object], between: str = "") -> Safe:
-    """One after the other."""
+    """Return the parts in sequence."""
     return Safe(between.join(escape(part) for part in parts))
 
 
@@ -62,20 +62,24 @@ def table(
     caption: str = "",
     marked: int | None = None,
 ) -> Safe:
-    """A table that scrolls by itself where it is too wide; `align`: l or r for each column; one row may be marked."""
-    sides = ["number" if side == "r" else "" for side in align]
+    """Return a table, scrolling where it is too wide.
 
-    def cells(kind: str, row: Sequence[object], class_: str = "") -> Safe:
-        return tag("tr", *(tag(kind, cell, class_=side) for cell, side in zip(row, sides, strict=True)), class_=class_)
+    `align`: l or r for each column. `marked`: the row to highlight.
+    """
+    classes = ["number" if letter == "r" else "" for letter in align]
 
-    body = [cells("td", row, "chosen" if place == marked else "") for place, row in enumerate(rows)]
+    def line(kind: str, row: Sequence[object], class_: str = "") -> Safe:
+        cells = (tag(kind, cell, class_=class_of) for cell, class_of in zip(row, classes, strict=True))
+        return tag("tr", *cells, class_=class_)
+
+    body = [line("td", row, "chosen" if index == marked else "") for index, row in enumerate(rows)]
     top = tag("caption", caption) if caption else ""
-    inner = tag("table", top, tag("thead", cells("th", head)), tag("tbody", *body))
+    inner = tag("table", top, tag("thead", line("th", head)), tag("tbody", *body))
     return tag("div", inner, class_="scroll", tabindex="0")
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with this many significant digits and a real minus sign, rounded as by `fixed`; "–" if there is none."""
+    """Return a number with significant digits and a real minus sign, rounded as by `fixed`; "–" for None or NaN."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -86,27 +90,27 @@ def number(value: float | None, digits: int = 4) -> str:
     if size >= 1e7 or size < 1e-4:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         return f"{mantissa}e{int(exponent)}".replace("-", "−")
-    places = max(0, digits - 1 - math.floor(math.log10(size)))
-    return f"{Decimal(fixed(value, places)):,}".replace("-", "−")
+    decimals = max(0, digits - 1 - math.floor(math.log10(size)))
+    return f"{Decimal(fixed(value, decimals)):,}".replace("-", "−")
 
 
-def fixed(value: float, places: int) -> str:
-    """A number with this many decimals; ties are rounded away from zero, as the script of the page does."""
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with decimals; ties are rounded away from zero, as by the script of the page."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
 def count(value: float) -> str:
-    """A number of rows: whole where it is."""
+    """Return a number of rows: without decimals if it is an integer."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def percent(share: float) -> str:
-    """A share in percent."""
+    """Return a share in percent."""
     if math.isnan(share):
         return "–"
     return f"{share:.1%}" if 0 < share < 0.1 or 0.9 < share < 1 else f"{share:.0%}"
 
 
 def several(how_many: int, what: str, plural: str = "") -> str:
-    """1 row, 2 rows."""
+    """Return a number with its noun: 1 row, 2 rows."""
     return f"{how_many:,} {what if how_many == 1 else plural or what + 's'}"

@@ -1,4 +1,4 @@
-"""The facts of a report: what is known of a model, and what each section of the page measures."""
+"""Facts of a report: what is known of a model, and the facts of each section."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,20 +29,26 @@ def facts_of(
     ----------
     model : TableModel
         The model.
-    data
-        Rows of any kind with the target; None: those held out of the training of this model.
-    training : Examples or None
-        The rows it was trained on, which intervals of coefficients need.
-    files : list of str
-        Where these came from, which a model file does not tell.
-    command : str
-        The command that trained the model; by default it is made from the settings that the model keeps.
-    notices : list of str
+    data : frame, table, file or None, default=None
+        Rows with the target, in any form that `TableModel.predict` takes; None: the rows held out in the training of
+        this model.
+    training : Examples or None, default=None
+        The training rows, needed for intervals of coefficients.
+    files : list of str, default=()
+        The files of the training rows.
+    command : str, default=""
+        The command that trained the model; by default rebuilt from the settings in the model.
+    notices : list of str, default=()
         What a reader should know about the data.
-    progress : callable
-        Called with the share of the work that is done, from 0 to 1.
+    progress : callable, optional
+        Called with the share of the work done, from 0 to 1.
+
+    Returns
+    -------
+    Facts
+        All facts of the report.
     """
-    with hearing(DataWarning) as heard:
+    with hearing(DataWarning) as warned:
         if data is None:
             assert model.run is not None, "a model from a file has no rows"
             found = model.run.predictions
@@ -52,9 +58,9 @@ def facts_of(
             evaluation = Evaluation.of(model, data)
     seed = model.facts.get("seed")
     by_name: dict[str, Any] = {}
-    noticed = [*notices, *heard]
-    for place, section in enumerate(SECTIONS):
-        share = _share_of(progress, place, len(SECTIONS))
+    noticed = [*notices, *warned]
+    for index, section in enumerate(SECTIONS):
+        share = _share_of(progress, index, len(SECTIONS))
         by_name |= section.empty
         if section.applies(model):
             own = section.facts(Subject(evaluation, training, seed or 0, share))
@@ -64,9 +70,9 @@ def facts_of(
     return _general(evaluation, seed, files, command, noticed, by_name)
 
 
-def _share_of(progress: Progress, place: int, count: int) -> Progress:
-    """The progress of one of several sections."""
-    return lambda share: progress((place + share) / count)
+def _share_of(progress: Progress, index: int, count: int) -> Progress:
+    """Return the progress of one of several sections."""
+    return lambda share: progress((index + share) / count)
 
 
 def _general(
@@ -80,7 +86,6 @@ def _general(
     model, known = evaluation.model, evaluation.model.facts
     assert model.schema.target is not None
     chosen = next((one for one in model.tried if one.chosen), None)
-    roles = {"exposure": model.roles.exposure, "offset": model.roles.offset, "weights": model.roles.weights}
     return Facts(
         target=model.schema.target,
         task=model.task,
@@ -92,7 +97,7 @@ def _general(
         rows=known.get("rows"),
         held_out=len(evaluation.y),
         seed=seed,
-        roles={name: role for name, role in roles.items() if role is not None},
+        roles={role: column for role, column in model.roles.given.items() if role != "target"},
         classes=() if model.classes is None else tuple(str(name) for name in model.classes),
         threshold=model.threshold,
         columns=model.schema.columns,

@@ -1,4 +1,4 @@
-"""What a report calls metrics."""
+"""Metrics by name, for the report."""
 
 from linnet.errors import ConfigError
 from linnet.evaluate.metric import Metric
@@ -6,7 +6,10 @@ from linnet.evaluate.metrics import metric_named
 
 
 def as_metric(name: str) -> Metric:
-    """The metric of a name; a name that this version does not know, which a file may have, is all that is known."""
+    """Return a metric by name.
+
+    An unknown name, which a file of a later version may hold, becomes a metric of that name alone.
+    """
     try:
         return metric_named(name)
     except ConfigError:

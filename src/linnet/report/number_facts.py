@@ -1,4 +1,4 @@
-"""Numbers of a regression on held-out rows: predicted against actual, residuals, and how often each count occurs."""
+"""Facts of a regression on held-out rows: predicted against actual values, residuals, frequencies of counts."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _TAIL_SHARE = 0.005  # of rows at either end that do not stretch an axis
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Points; or, where there are many, the middles of cells with their numbers of points."""
+    """Points or, where there are many, the midpoints of cells with their numbers of points."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -29,18 +29,18 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A tenth of the rows, by prediction."""
+    """A tenth of the rows, in the order of predictions."""
 
     predicted: float
     observed: float
-    low: float  # of the mean observed, with 95 %
+    low: float  # 95 % limits of the observed mean
     high: float
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Rows between edges."""
+    """The number of rows between edges."""
 
     edges: tuple[float, ...]
     rows: tuple[float, ...]
@@ -49,18 +49,18 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class CountFacts:
-    """How many rows have 0, 1, 2 and so on (the last: so many or more), as observed and as predicted."""
+    """How many rows have 0, 1, 2 and so on (the last entry: that count or more), as observed and as predicted."""
 
     observed: tuple[float, ...]
     expected: tuple[float, ...]
     dispersion: float  # mean over rows of (y - mean)² / variance; 1 where the distribution is right
-    distribution: str = "Poisson"  # that is predicted
-    parameter: float | None = None  # of it that was estimated: d in the variance mean + d mean²
+    distribution: str = "Poisson"  # the predicted one
+    parameter: float | None = None  # its estimated parameter: d in the variance mean + d mean²
 
 
 @dataclass(frozen=True, slots=True)
 class NumberFacts:
-    """Numbers of a regression. A residual is actual - predicted."""
+    """Facts of a regression. A residual is actual - predicted."""
 
     actual: Cloud  # by predicted
     residual: Cloud  # by predicted
@@ -72,7 +72,7 @@ class NumberFacts:
 
 
 def number_facts(evaluation: Evaluation) -> NumberFacts:
-    """The numbers of a regression on the rows of an evaluation."""
+    """Return the facts of a regression on the rows of an evaluation."""
     y, mean, w = evaluation.y.astype(np.float64), evaluation.predicted.astype(np.float64), evaluation.w
     exposure = evaluation.model.roles.exposure
     time = np.ones(len(y)) if exposure is None else numbers_of(evaluation.table, exposure)
@@ -91,10 +91,10 @@ def number_facts(evaluation: Evaluation) -> NumberFacts:
 def _cloud(x: Floats, y: Floats) -> Cloud:
     if len(x) <= _MAX_POINTS:
         return Cloud(tuple(x.tolist()), tuple(y.tolist()))
-    sides = [_inner(values) for values in (x, y)]
-    counts, *edges = np.histogram2d(x, y, _CELLS_PER_SIDE, sides)
+    ranges = [_inner(values) for values in (x, y)]
+    counts, *edges = np.histogram2d(x, y, _CELLS_PER_SIDE, ranges)
     at_x, at_y = np.nonzero(counts)
-    middles = [(side[1:] + side[:-1]) / 2 for side in edges]
+    middles = [(along[1:] + along[:-1]) / 2 for along in edges]
     cell = float(edges[0][1] - edges[0][0]), float(edges[1][1] - edges[1][0])
     return Cloud(
         tuple(middles[0][at_x].tolist()), tuple(middles[1][at_y].tolist()), tuple(counts[at_x, at_y].tolist()), cell
@@ -102,7 +102,7 @@ def _cloud(x: Floats, y: Floats) -> Cloud:
 
 
 def _inner(values: Floats) -> tuple[float, float]:
-    """Where nearly all values lie; all of them, if that is not much more."""
+    """Return the range of nearly all values; of all values, if that is not much wider."""
     low, high = float(values.min()), float(values.max())
     inner_low, inner_high = (float(q) for q in np.quantile(values, [_TAIL_SHARE, 1 - _TAIL_SHARE]))
     spread = inner_high - inner_low
@@ -117,7 +117,7 @@ def _histogram(values: Floats, w: Floats) -> Histogram:
 
 
 def _groups(y: Floats, mean: Floats, time: Floats, w: Floats) -> tuple[Group, ...]:
-    """Tenths of the rows by predicted value (of a unit of exposure), with what was predicted and observed there."""
+    """Return tenths of the rows by predicted value (per unit of exposure), with the predicted and observed means."""
     order = np.argsort(mean / time, kind="stable")
     out = []
     for group in np.array_split(order, min(_GROUPS, len(order))):
@@ -125,14 +125,14 @@ def _groups(y: Floats, mean: Floats, time: Floats, w: Floats) -> tuple[Group, ..
         if total <= 0:
             continue
         predicted, observed = float((weight * mean[group]).sum()) / total, float((weight * y[group]).sum()) / total
-        off = weight * (y[group] - observed * time[group])
-        half = 1.96 * float(np.sqrt((off**2).sum())) / total * np.sqrt(len(group) / max(1, len(group) - 1))
+        residuals = weight * (y[group] - observed * time[group])
+        half = 1.96 * float(np.sqrt((residuals**2).sum())) / total * np.sqrt(len(group) / max(1, len(group) - 1))
         out.append(Group(predicted, observed, observed - float(half), observed + float(half), len(group)))
     return tuple(out)
 
 
 def _counts(y: Floats, mean: Floats, w: Floats, law: Law | None) -> CountFacts:
-    """`law`: the predicted distribution; older files have none of a constant."""
+    """Return the frequencies of counts. `law`: the predicted distribution, None for a constant in older files."""
     law = Law(Poisson(), np.ones(1)) if law is None else law
     y, mean = np.round(y), np.maximum(mean, 1e-12)
     last = int(min(y.max(), max(2, np.quantile(y, 1 - _TAIL_SHARE / 5) + 1), _MAX_COUNT))

@@ -12,20 +12,20 @@ from linnet.tables.model import TableModel
 
 
 class Numbers(Section):
-    """Predicted against actual, residuals, and how often each count occurs."""
+    """Predicted against actual values, residuals, and how often each count occurs."""
 
     empty: ClassVar[Mapping[str, Any]] = {"of_numbers": None}
 
     def applies(self, model: TableModel) -> bool:
-        """Whether it predicts numbers or counts."""
+        """Return whether the model predicts numbers or counts."""
         return model.classes is None
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Points, residuals and counts."""
+        """Return points, residuals and counts."""
         return {"of_numbers": number_facts(subject.evaluation)}
 
     def show(self, facts: Facts) -> list[Shown]:
-        """The fit, and the residuals."""
+        """Show the fit and the residuals."""
         found: NumberFacts | None = facts.of_numbers
         return [] if found is None else [_fit(found), _residuals(found, facts.target.name)]
 
@@ -53,9 +53,9 @@ def _residuals(found: NumberFacts, target: str) -> Shown:
 
 
 def _spread(counts: CountFacts) -> str:
-    """How far counts vary around their means, and whether the predicted distribution does as well."""
+    """Return how far counts vary around their means, compared with the predicted distribution."""
     ratio = counts.dispersion
-    text = f"Counts are predicted to have a {counts.distribution} distribution"
+    text = f"The predicted distribution of counts is {counts.distribution}"
     if counts.parameter is not None:
         shown = number(counts.parameter, 3)
         text += f" with dispersion {shown}: the variance is mean + {shown} × mean²"

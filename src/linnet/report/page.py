@@ -1,4 +1,4 @@
-"""One HTML file that needs no network: text, tables and pictures, for screens of any size, light or dark, and paper."""
+"""The report as one HTML file that needs no network: text, tables and pictures, for any screen and for paper."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from linnet.report.markup import Safe, cut, tag
 from linnet.report.number_sections import Numbers
 from linnet.report.section import Section
 
-SECTIONS: list[Section] = [  # in their order on the page
+SECTIONS: list[Section] = [  # in the order of the page
     Summary(),
     Metrics(),
     Candidates(),
@@ -30,7 +30,15 @@ SECTIONS: list[Section] = [  # in their order on the page
 
 
 def page(facts: Facts) -> str:
-    """The report of a model. Nothing of the data is markup or script, and the page may load and run nothing else."""
+    """Return the report of a model as HTML.
+
+    Data never becomes markup or script, and the page loads and runs nothing else.
+
+    Parameters
+    ----------
+    facts : Facts
+        As returned by `facts_of`.
+    """
     shown = [part for section in SECTIONS for part in section.show(facts)]
     contents = tag("ul", *(tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in shown))
     style, script = _asset("page.css"), _asset("slider.js")
@@ -56,7 +64,15 @@ def page(facts: Facts) -> str:
 
 
 def write_report(path: str | os.PathLike[str], facts: Facts) -> None:
-    """Write the page to a file; one that is there already is replaced once the new one is whole."""
+    """Write the report of a model to an HTML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; an existing one is replaced once the new one is complete.
+    facts : Facts
+        As returned by `facts_of`.
+    """
     write_whole(check_path(path), [page(facts).encode("utf-8", "backslashreplace")])
 
 
@@ -65,5 +81,5 @@ def _asset(name: str) -> str:
 
 
 def _digest(text: str) -> Safe:
-    """How a policy names the one text that it allows."""
+    """Return the digest by which a content security policy names the one text that it allows."""
     return Safe(f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}")

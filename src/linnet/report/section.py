@@ -1,4 +1,4 @@
-"""What a section of the page is: the models it is for, the facts it needs, and how it shows them."""
+"""Sections of the page: the models they apply to, the facts they need, and how they show them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from linnet.tables.model import TableModel
 from linnet.tables.predictions import Evaluation
 from linnet.tables.rows import Examples
 
-Progress = Callable[[float], None]  # is called with the share that is done
+Progress = Callable[[float], None]  # called with the share of work done
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a report is about: a model and its predictions of rows that it was not trained on."""
+    """The model of a report, with its predictions of rows that it was not trained on."""
 
     evaluation: Evaluation
     training: Examples | None = None  # the rows it was trained on
@@ -30,7 +30,7 @@ class Subject:
 
 
 class Shown(NamedTuple):
-    """A part of the page with its entry in the table of contents."""
+    """One section on the page, with its entry in the table of contents."""
 
     key: str  # its anchor
     title: str
@@ -38,28 +38,28 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, key: str, title: str, *content: object) -> "Shown":
-        """A part with its heading."""
+        """Build a section with its heading."""
         return cls(key, title, tag("section", tag("h2", title), *content, id=key))
 
 
 class Section(ABC):
-    """A section of the page. `linnet.report.page.SECTIONS` lists them."""
+    """A section of the page. `linnet.report.page.SECTIONS` lists all sections."""
 
-    # the names of its facts in `Facts` and in JSON, with their values for a model that it does not apply to
+    # the names of the facts in `Facts` and in JSON, with their values for a model to which the section does not apply
     empty: ClassVar[Mapping[str, Any]] = {}
 
     def applies(self, model: TableModel) -> bool:
-        """Whether it has facts of such a model."""
+        """Return whether the section has facts about this model."""
         return True
 
     def facts(self, subject: Subject) -> Mapping[str, Any]:
-        """Its facts, by the names in `empty`: dataclasses, tuples, mappings and numbers."""
+        """Return the facts, by the names in `empty`: dataclasses, tuples, mappings and numbers."""
         return {}
 
     def notices(self, facts: Mapping[str, Any], model: TableModel) -> Sequence[str]:
-        """What a reader of its facts should know."""
+        """Return sentences about the facts that a reader should know."""
         return ()
 
     @abstractmethod
     def show(self, facts: Facts) -> list[Shown]:
-        """Its parts of the page; none where there is nothing to show."""
+        """Return the parts of the page; an empty list if there is nothing to show."""

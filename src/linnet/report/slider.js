@@ -66,16 +66,16 @@
     curve = curves[chosen ? Number(chosen.value) : 0];
     slider.max = String(curve.thresholds.length - 1);
     slider.value = String(curve.thresholds.indexOf(curve.threshold));
-    const every = curve.thresholds.map((_, k) => rates(k));
-    path("roc", every.map((r) => r.fpr), every.map((r) => r.recall));
-    path("pr", every.map((r) => r.recall), every.map((r) => (Number.isNaN(r.precision) ? 1 : r.precision)));
+    const all_rates = curve.thresholds.map((_, k) => rates(k));
+    path("roc", all_rates.map((r) => r.fpr), all_rates.map((r) => r.recall));
+    path("pr", all_rates.map((r) => r.recall), all_rates.map((r) => (Number.isNaN(r.precision) ? 1 : r.precision)));
     const share = ratio(curve.tp[0] + curve.fn[0], curve.tp[0] + curve.fp[0] + curve.fn[0] + curve.tn[0]);
     path("share", [0, 1], [share, share]);
     const most = Math.max(...curve.s1, ...curve.s2, 1e-300);
     all("[data-bar]", (bar) => {
-      const [side, place] = bar.dataset.bar.split(" "), [, top, , height] = box(bar.ownerSVGElement);
-      const length = (curve[side][Number(place)] / most) * (height / 2.16);
-      bar.setAttribute("y", top + height / 2 - (side === "s1" ? length : 0));
+      const [series, index] = bar.dataset.bar.split(" "), [, top, , height] = box(bar.ownerSVGElement);
+      const length = (curve[series][Number(index)] / most) * (height / 2.16);
+      bar.setAttribute("y", top + height / 2 - (series === "s1" ? length : 0));
       bar.setAttribute("height", length);
     });
     write("roc_auc", curve.roc_auc.toFixed(4));

@@ -1,4 +1,4 @@
-"""A plot in SVG: axes with round ticks, and marks in the units of the data. Colours are CSS classes of the page."""
+"""Plots in SVG: axes with round ticks, and marks in the units of the data. Colours are CSS classes of the page."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ _LETTER_WIDTH = 6.8  # of tick labels
 
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:
-    """Round numbers (1, 2 or 5 times a power of 10 apart) from low to high."""
+    """Return round numbers (1, 2 or 5 times a power of 10 apart) from low to high."""
     span = high - low
     if not (span > 0 and math.isfinite(span)):
         return [low]
@@ -23,7 +23,7 @@ def ticks(low: float, high: float, about: int = 6) -> list[float]:
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """Numbers as text with one number of decimals, thousands as k and millions as M."""
+    """Return numbers as text with the same number of decimals, thousands as k and millions as M."""
     if not values:
         return []
     step = min((b - a for a, b in pairwise(values)), default=abs(values[0]) or 1.0)
@@ -31,12 +31,12 @@ def tick_labels(values: Sequence[float]) -> list[str]:
     if largest >= 1e9 or (0 < largest < 1e-4):
         return [f"{value:.2g}".replace("-", "−") for value in values]
     unit, sign = next(((u, s) for u, s in ((1e6, "M"), (1e3, "k")) if largest >= 10 * u), (1.0, ""))
-    places = max(0, -math.floor(math.log10(step / unit) + 1e-9))
-    return [f"{value / unit:.{places}f}{sign if value else ''}".replace("-", "−") for value in values]
+    decimals = max(0, -math.floor(math.log10(step / unit) + 1e-9))
+    return [f"{value / unit:.{decimals}f}{sign if value else ''}".replace("-", "−") for value in values]
 
 
 def widened(values: Iterable[float], margin_share: float = 0.04, *, zero: bool = False) -> tuple[float, float]:
-    """Where values lie, with a margin; from 0 on, if asked for."""
+    """Return the range of values with a margin; with `zero`, the range includes 0."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     if zero:
@@ -46,7 +46,7 @@ def widened(values: Iterable[float], margin_share: float = 0.04, *, zero: bool =
 
 
 class Plot:
-    """An empty plot of x against y, to which marks are added; `str` of it is SVG."""
+    """A plot of x against y, to which marks are added; `str` of it is SVG."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Plot:
         *,
         x_label: str = "",
         y_label: str = "",
-        levels: Sequence[str] = (),  # of columns from the left, instead of numbers at the x axis
+        levels: Sequence[str] = (),  # labels of columns from the left, instead of numbers at the x axis
         y_axis: bool = True,  # numbers at the left
-        whole_x: bool = False,  # only whole numbers at the x axis
+        whole_x: bool = False,  # only integers at the x axis
     ) -> None:
         self.title, self.x, self.y = title, x, y
         self.levels, self.x_label, self.y_label = levels, x_label, y_label
@@ -70,28 +70,28 @@ class Plot:
         self.marks: list[Safe] = []
 
     def at_x(self, value: float) -> float:
-        """Where x is in the picture."""
+        """Return the horizontal position of x in the picture."""
         return self.left + self.width * (value - self.x[0]) / (self.x[1] - self.x[0])
 
     def at_y(self, value: float) -> float:
-        """Where y is in the picture."""
+        """Return the vertical position of y in the picture."""
         return self.top + self.height * (1 - (value - self.y[0]) / (self.y[1] - self.y[0]))
 
     def line(self, xs: Iterable[float], ys: Iterable[float], class_: str, **more: object) -> None:
-        """Join points."""
+        """Draw a line through points."""
         known = [(x, y) for x, y in zip(xs, ys, strict=True) if math.isfinite(x) and math.isfinite(y)]
         path = "L".join(f"{self.at_x(x):.1f},{self.at_y(y):.1f}" for x, y in known)
         if path:
             self.marks.append(tag("path", d=f"M{path}", class_=f"line {class_}", **more))
 
     def dot(self, x: float, y: float, class_: str, radius: float = 3.5, label: str = "", **more: object) -> None:
-        """Mark a point."""
+        """Draw a point."""
         tip = tag("title", label) if label else ""
         at = {"cx": f"{self.at_x(x):.1f}", "cy": f"{self.at_y(y):.1f}"}
         self.marks.append(tag("circle", tip, **at, r=f"{radius:g}", class_=f"dot {class_}", **more))
 
     def box(self, x: tuple[float, float], y: tuple[float, float], class_: str, label: str = "", **more: object) -> None:
-        """Fill a rectangle."""
+        """Draw a filled rectangle."""
         left, right = sorted(self.at_x(value) for value in x)
         top, bottom = sorted(self.at_y(value) for value in y)
         size = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{right - left:.1f}", "height": f"{bottom - top:.1f}"}
@@ -104,7 +104,7 @@ class Plot:
             out.append(tag("path", d=f"M{self.left:.1f},{at:.1f}H{right:.1f}", class_="grid"))
             out.append(tag("text", label, x=f"{self.left - 7:.1f}", y=f"{at + 4:.1f}", text_anchor="end"))
         room = max(4, int(self.width / _LETTER_WIDTH / max(1, len(self.levels))) - 1)
-        marks = [(place + 0.5, cut(level, room)) for place, level in enumerate(self.levels)]
+        marks = [(k + 0.5, cut(level, room)) for k, level in enumerate(self.levels)]
         if not self.levels:
             marks = list(zip(self.x_ticks, tick_labels(self.x_ticks), strict=True))
             out += [
@@ -122,7 +122,7 @@ class Plot:
         return out
 
     def __str__(self) -> str:
-        """The whole picture; its place is given to scripts as data-box."""
+        """Return the whole picture; scripts find the area of the plot in data-box."""
         box = f"{self.left:.1f} {self.top:.1f} {self.width:.1f} {self.height:.1f}"
         return tag(
             "svg",

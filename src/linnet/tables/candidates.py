@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, Parameter
 from linnet.heads import HEADS, Head, NegativeBinomial, count_heads
 from linnet.registry import need, saved
 from linnet.tables.options import Options
@@ -123,11 +123,20 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     seed, threads = options.seed, options.threads
     shifts = [name for name in ("exposure", "offset") if getattr(options, name) is not None]
     if shifts and (classes or (task is not Task.COUNTS and "exposure" in shifts)):
-        raise ConfigError(f"{shifts[0]}= is for counts, and the task is {task!r}: set task=, or drop the column")
+        raise ConfigError(
+            Parameter(shifts[0]),
+            f" is for counts, and the task is {task!r}: set ",
+            Parameter("task"),
+            ", or drop the column",
+        )
     common: dict[str, Any] = {"threads": threads, "verbose": options.verbose}
     if model == "sequential":
         if shifts or class_weight is not None:
-            raise ConfigError("model='sequential' knows no exposure, offset or class weights: use model='mlp'")
+            raise ConfigError(
+                Parameter("model", "sequential"),
+                " knows no exposure, offset or class weights: use ",
+                Parameter("model", "mlp"),
+            )
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
         return [Candidate("sequential", "one network, as asked for", lambda: made, proba=made.has_proba)]
     exact: dict[str, Any] = {"gaps": "fill", **common}
@@ -162,7 +171,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         ]
     else:
         if class_weight is not None:
-            raise ConfigError(f"class_weight is for classes, and the task is {task!r}")
+            raise ConfigError(Parameter("class_weight"), f" is for classes, and the task is {task!r}")
         if not shifts:
             linear = Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
             found.append(replace(linear, from_file=True))
@@ -185,7 +194,16 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     chosen = [each for each in found if model in (each.name, each.also)]
     if not chosen:
         known = ", ".join(each.name for each in found)
-        raise ConfigError(f"model={model!r} does not suit the task {task!r}: choose from auto, {known}, or set task=")
+        raise ConfigError(
+            Parameter("model", model),
+            f" does not suit the task {task!r}: choose from auto, {known}, or set ",
+            Parameter("task"),
+        )
     if unused := [name for name in params if name not in chosen[0].settings]:
-        raise ConfigError(f"{unused[0]}= is for the network, and model={model!r} has no such thing: use auto or mlp")
+        raise ConfigError(
+            Parameter(unused[0]),
+            " is for the network, and ",
+            Parameter("model", model),
+            " has no such thing: use auto or mlp",
+        )
     return chosen

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linnet.evaluate import Cutoffs
 from linnet.evaluate.metric import Compared
 from linnet.evaluate.metrics import r2
-from linnet.tables.kinds import Column, Kind, is_time, text_dates, text_numbers
-from linnet.tables.schema import Schema, hours
+from linnet.tables.schema import Schema
 
 _SAMPLE = 40_000  # rows looked at
 _FEWEST = 30  # rows, or the numbers mean nothing
@@ -55,10 +53,11 @@ def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[L
     learn = rng.permutation(len(rows)) % 2 == 0
     found = []
     for column in schema.used:
-        if column.kind is Kind.TEXT:
+        values = column.how.compared(column, table[column.name])
+        if values is None:
             continue
         with np.errstate(over="ignore", invalid="ignore"):  # squares of huge numbers: no suspicion, then
-            measure, value = _score(_values(column, table[column.name]), truth, classes, learn)
+            measure, value = _score(values, truth, classes, learn)
         if value >= _SUSPECT[measure]:
             found.append(Leak(column.name, measure, round(value, 4)))
     return tuple(sorted(found, key=lambda leak: -leak.value))
@@ -69,26 +68,11 @@ def _truth(column: pa.ChunkedArray, schema: Schema) -> tuple[Floats, int]:
     assert schema.target is not None
     assert schema.task is not None
     if not schema.task.has_classes:
-        values = _values(schema.target, column)
+        values = schema.target.how.compared(schema.target, column)
         assert isinstance(values, np.ndarray)
         return np.nan_to_num(values), 0
     codes = column.combine_chunks().dictionary_encode()
     return codes.indices.to_numpy(zero_copy_only=False).astype(np.float64), max(2, len(codes.dictionary))
-
-
-def _values(column: Column, values: pa.ChunkedArray) -> Any:
-    """Numbers with NaN where they are missing, or, for levels, a pair of codes and their number."""
-    if column.kind in (Kind.CATEGORY, Kind.BOOLEAN, Kind.TEXT, Kind.IDENTIFIER):
-        encoded = values.combine_chunks().dictionary_encode()
-        return pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(), len(encoded.dictionary) + 1
-    if column.style:
-        values = text_numbers(values, column.style) if column.kind is Kind.NUMBER else text_dates(values, column.style)
-    if column.kind is Kind.DATE:
-        values = values.cast(pa.timestamp("s", getattr(values.type, "tz", None)), safe=False).cast(pa.int64())
-    if is_time(values.type):
-        values = hours(values)
-    numbers = values.cast(pa.float64(), safe=False).to_numpy()
-    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _score(values: Any, truth: Floats, classes: int, learn: NDArray[np.bool_]) -> tuple[str, float]:

@@ -13,7 +13,7 @@ import linnet.tables.network  # noqa: F401 - model files may hold what is in the
 from linnet._sklearn import encoder_of, history_of, prepared_encoder_of
 from linnet.checks import check_random
 from linnet.data.encoder import AT_ONCE
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, Parameter
 from linnet.export.saved import Saved
 from linnet.heads import Normal, draw_class
 from linnet.registry import UNSAVED, need, saved
@@ -253,7 +253,12 @@ class TableModel(Saved):
             raise ConfigError(f"{self.task!r} has no probabilities: the model predicts numbers")
         if not self.has_proba:
             kind = type(self.estimator).__name__
-            raise ConfigError(f"{kind} has no probabilities: train with model='logistic', or model='mlp'")
+            raise ConfigError(
+                f"{kind} has no probabilities: train with ",
+                Parameter("model", "logistic"),
+                ", or ",
+                Parameter("model", "mlp"),
+            )
         proba = self._predictions(data).proba
         assert proba is not None
         return proba
@@ -283,7 +288,9 @@ class TableModel(Saved):
         """
         if self.classes is not None:
             raise ConfigError(
-                f"intervals are of numbers, and the task is {self.task!r}: predict_proba says how sure it is"
+                f"intervals are of numbers, and the task is {self.task!r}: ",
+                Parameter("predict_proba"),
+                " says how sure it is",
             )
         found = self._predictions(data)
         return _known(found.law).interval(found.values, level)
@@ -328,6 +335,8 @@ class TableModel(Saved):
         predictions : Predictions
             As `predictions` returns them.
         """
+        if not np.iterable(keep) or isinstance(keep, str | bytes) or not all(isinstance(name, str) for name in keep):
+            raise ConfigError(f"keep must be a list of the names of columns, got {keep!r}")
         source = as_source(data)
         if source is None:
             whole = as_arrow(data)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.errors import ConfigError, unknown_name
+from linnet.checks import check_name, is_name
+from linnet.errors import ConfigError, Parameter, unknown_name
 from linnet.estimators.sequential.layers import Dense, Dropout, l1_l2
 from linnet.estimators.sequential.sequential import Sequential
-from linnet.fit.loop.optimizers import OPTIMIZERS as RULES
-from linnet.fit.loop.optimizers import SGD, Optimizer
+from linnet.fit.loop.optimizers import OPTIMIZERS, SGD, Optimizer
 from linnet.heads import HEADS, Head, count_heads, heads_by_loss
 from linnet.registry import UNSAVED, need, saved
 from linnet.tables.rows import numbers_of
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
+OPTIMIZERS_BY_RATE: Mapping[str, Callable[[float], Optimizer]] = {
     "sgd": SGD,
     "momentum": lambda rate: SGD(rate, momentum=0.9),
     "nesterov": lambda rate: SGD(rate, momentum=0.9, nesterov=True),
-    **RULES,
+    **OPTIMIZERS,
 }
 _HEADS = heads_by_loss(keras=True)
 
@@ -45,7 +45,7 @@ def losses_of(task: Task) -> tuple[str, ...]:
     offered = [kind for kind in HEADS.values() if kind.table_loss]
     if task.has_classes:
         several = task is Task.MANY_CLASSES
-        return tuple(kind.table_loss for kind in offered if kind.classifies and not (several and kind.only_yes_no))
+        return tuple(kind.table_loss for kind in offered if kind.classifies and not (several and kind.is_binary))
     of_counts = [kind.keras_losses[0] for kind in count_heads()] if task is Task.COUNTS else []
     return (*of_counts, *(kind.table_loss for kind in offered if not kind.classifies))
 
@@ -62,7 +62,7 @@ def stack_of(
         if dropout:
             layers.append(Dropout(dropout))
     by_class = _HEADS[loss].coupled or outcomes > 2
-    layers.append(Dense(outcomes if by_class else 1, _HEADS[loss].own_activation, **how))
+    layers.append(Dense(outcomes if by_class else 1, _HEADS[loss].default_activation, **how))
     return layers
 
 
@@ -93,13 +93,12 @@ class TableNetwork:
     def __post_init__(self) -> None:
         self.task = Task(self.task)  # files have the word
         self.loss = losses_of(self.task)[0] if self.loss is None else self.loss
-        if self.loss not in losses_of(self.task):
-            if self.loss not in _HEADS:
+        if not is_name(self.loss, *losses_of(self.task)):
+            if not is_name(self.loss, *_HEADS):
                 raise unknown_name("loss", self.loss, losses_of(self.task))
             known = ", ".join(losses_of(self.task))
-            raise ConfigError(f"loss={self.loss!r} is not for {self.task}: choose from: {known}")
-        if self.optimizer not in OPTIMIZERS:
-            raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
+            raise ConfigError(Parameter("loss", self.loss), f" is not for {self.task}: choose from: {known}")
+        check_name(self.optimizer, "solver", OPTIMIZERS_BY_RATE)
 
     def _check_file(self) -> None:
         need(self.classes_ is None or self.classes_.ndim == 1, self, "classes_")
@@ -116,7 +115,7 @@ class TableNetwork:
         assert self.loss is not None
         how: dict[str, Any] = {"initialiser": self.initialiser, "l1": self.l1, "l2": self.l2}
         model = Sequential(stack_of(hidden, self.loss, outcomes, **how), seed=self.seed)
-        model.compile(OPTIMIZERS[self.optimizer](self.rate), loss=self.loss)
+        model.compile(OPTIMIZERS_BY_RATE[self.optimizer](self.rate), loss=self.loss)
         x = _numbers(X)
         if not self.epochs:  # the first weights
             model.build(x.shape[1])
@@ -146,7 +145,7 @@ class TableNetwork:
             return mean[:, 0]
         if mean.shape[1] > 1:
             return np.asarray(self.classes_[mean.argmax(axis=1)])
-        return np.asarray(self.classes_[(mean[:, 0] > self._kind().cut).astype(np.intp)])
+        return np.asarray(self.classes_[(mean[:, 0] > self._kind().threshold).astype(np.intp)])
 
     def target_distribution(self) -> tuple[Head, Array] | None:
         """The head of counts and its dispersion; that of numbers is known to the table's model."""
@@ -184,9 +183,11 @@ class TableNetwork:
 
     def _each(self, name: str, count: int) -> list[Any]:
         given = getattr(self, name)
-        values = [given] * count if isinstance(given, str | float | int) else list(given)
+        values = list(given) if isinstance(given, list | tuple | range) else [given] * count
         if len(values) != count:
-            raise ConfigError(f"{name} must be one for all or one for each of the {count} layers, got {values!r}")
+            raise ConfigError(
+                Parameter(name), f" must be one for all or one for each of the {count} layers, got {values!r}"
+            )
         return values
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":

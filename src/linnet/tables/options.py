@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from linnet.checks import check_number, check_seed
+import numpy as np
+
+from linnet.checks import check_flag, check_name, check_number, check_seed, check_whole, is_name
 from linnet.config import checked_threads
-from linnet.errors import ConfigError, unknown_name
+from linnet.errors import ConfigError, Parameter
 from linnet.heads import count_heads
 from linnet.tables.inputs import Data
 from linnet.tables.rows import Roles
@@ -78,41 +80,73 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("drop", "text"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given or ()))
+            object.__setattr__(self, name, _names_of_columns(getattr(self, name), name))
+        for name in ("task", "solver", "loss", "initializer", "exposure", "offset", "weights", "metric"):
+            if not isinstance(given := getattr(self, name), str | None):
+                raise ConfigError("unknown ", Parameter(name), f" {given!r}: it must be a name")
+        for name in ("hidden_layer_sizes", "activation", "dropout"):
+            if isinstance(given := getattr(self, name), np.ndarray):
+                given = tuple(given.tolist()) if given.ndim else given.item()
+                object.__setattr__(self, name, given)
+            if name == "hidden_layer_sizes" and not isinstance(given, int | np.integer | list | tuple | range | None):
+                raise ConfigError(Parameter(name), f" must be a list of whole numbers, got {given!r}")
+            if not (given is None or isinstance(given, str | int | float | np.number | list | tuple | range)):
+                raise ConfigError(Parameter(name), f" must be one for all layers or a list, got {given!r}")
+        if isinstance(self.hidden_layer_sizes, int | np.integer):
+            object.__setattr__(self, "hidden_layer_sizes", (int(self.hidden_layer_sizes),))
+        for name, least in (("max_iter", 0), ("batch_size", 1), ("n_iter_no_change", 1)):
+            if (given := getattr(self, name)) is not None:
+                check_whole(given, name, at_least=least)
+        for name in ("l1", "l2"):
+            if (given := getattr(self, name)) is not None:
+                check_number(given, name, at_least=0)
+        check_flag(self.resume, "resume")
         if isinstance(self.class_weight, Mapping):  # classes are known as they are written
             object.__setattr__(self, "class_weight", {str(name): each for name, each in self.class_weight.items()})
-        if self.model not in MODELS:
-            raise unknown_name("model", self.model, MODELS)
+        check_name(self.model, "model", MODELS)
         check_seed(self.seed)
         if isinstance(self.valid, int | float) and not 0 < self.valid < 1:
-            raise ConfigError(f"valid must be rows, or a share of the rows between 0 and 1, got {self.valid!r}")
+            raise ConfigError(
+                Parameter("valid"), f" must be rows, or a share of the rows between 0 and 1, got {self.valid!r}"
+            )
         if self.threads is not None:
             checked_threads(self.threads)
-        if self.threshold not in (None, "tune"):
+        if self.threshold is not None and not is_name(self.threshold, "tune"):
             try:
                 check_number(float(self.threshold), "threshold", at_least=0, at_most=1)
-            except (TypeError, ValueError):  # a ConfigError is one
-                raise ConfigError(f"threshold must be 'tune' or a number from 0 to 1, got {self.threshold!r}") from None
+            except (TypeError, ValueError, OverflowError):  # a ConfigError is one
+                raise ConfigError(
+                    Parameter("threshold"), f" must be 'tune' or a number from 0 to 1, got {self.threshold!r}"
+                ) from None
         if self.resume and self.checkpoint is None:
-            raise ConfigError("resume=True goes on from a checkpoint: give its file as checkpoint")
+            raise ConfigError(
+                Parameter("resume", True), " goes on from a checkpoint: give its file as ", Parameter("checkpoint")
+            )
         self._check_network()
 
     def _check_network(self) -> None:
         """Refuse settings of a network that the model does not have."""
         if self.model == "sequential":
             if self.n_iter_no_change is not None:
-                raise ConfigError("model='sequential' trains for all its epochs: leave out n_iter_no_change")
+                raise ConfigError(
+                    Parameter("model", "sequential"),
+                    " trains for all its epochs: leave out ",
+                    Parameter("n_iter_no_change"),
+                )
             return
         for name in _names("sequential"):
             if getattr(self, name) is not None:
-                raise ConfigError(f"{name}= is for model='sequential', and the model is {self.model}")
+                raise ConfigError(
+                    Parameter(name), " is for ", Parameter("model", "sequential"), f", and the model is {self.model}"
+                )
 
     def roles(self, target: str) -> Roles:
         """The columns with a role of their own."""
-        roles = Roles(target, self.exposure, self.offset, self.weights)
+        roles = Roles(
+            target, **{each.name: getattr(self, each.name) for each in fields(Roles) if each.name != "target"}
+        )
         if both := [name for name in self.drop if name in roles.names]:
-            raise ConfigError(f"drop={both[0]!r}: the column has a role, so it is not learned from anyway")
+            raise ConfigError(Parameter("drop", both[0]), ": the column has a role, so it is not learned from anyway")
         return roles
 
     @property
@@ -140,6 +174,15 @@ class Options:
             if value != getattr(type(self), name):
                 found[name] = list(value) if isinstance(value, tuple) else value
         return found
+
+
+def _names_of_columns(given: object, parameter: str) -> tuple[str, ...]:
+    if given is None or isinstance(given, str):
+        return () if not given else (given,)
+    names = tuple(given) if np.iterable(given) else (given,)
+    if all(isinstance(name, str) for name in names):
+        return tuple(map(str, names))
+    raise ConfigError(Parameter(parameter), f" must be the name of a column or a list of names, got {given!r}")
 
 
 def _names(kind: str) -> dict[str, str]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linnet._cached import cached_property
 from linnet.errors import ConfigError, hearing
 from linnet.evaluate import Interval
+from linnet.evaluate.intervals import check_level
 from linnet.evaluate.metric import Compared, Metric
 from linnet.heads import Head
 from linnet.tables.metrics import as_metric, metrics_of
@@ -161,8 +162,11 @@ class Evaluation:
 
     def intervals(self, names: Sequence[str] = (), level: float = 0.95) -> tuple[Interval, ...]:
         """Metrics with confidence intervals: those named, that which chose the model, and all that suit the task."""
-        task = self.model.task
-        first = [*(as_metric(name, task) for name in names), self.chooser()]
+        task, level = self.model.task, check_level(level)
+        if not np.iterable(names) or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"metrics must be a list of names, got {names!r}")
+        asked = (names,) if isinstance(names, str) else names
+        first = [*(as_metric(name, task) for name in asked), self.chooser()]
         wanted = {metric.name: metric for metric in self.possible([*first, *metrics_of(task)])}
         with hearing():  # a class without rows is seen in the table of classes
             return tuple(metric.interval(self.compared, level) for metric in wanted.values())

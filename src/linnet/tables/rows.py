@@ -1,6 +1,6 @@
 """Rows of a table on their way to a model: roles of columns, targets, weights, and columns as a schema reads them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from linnet.data.targets import Labelled
 from linnet.errors import ConfigError, DataError, DataWarning, warn
 from linnet.registry import saved
-from linnet.tables.kinds import Kind, text_numbers
+from linnet.tables.kinds import text_numbers
 from linnet.tables.schema import Schema
 from linnet.tables.task import Task
 
@@ -35,16 +35,21 @@ class Roles:
     weights: str | None = None
 
     def __post_init__(self) -> None:
-        given = [(role, name) for role in self.__slots__ if (name := getattr(self, role)) is not None]
+        given = [*self.given.items()]
         for place, (role, name) in enumerate(given):
             for other, same in given[:place]:
                 if name == same:
                     raise ConfigError(f"column {name!r} is given as {other} and as {role}: it can be one of them")
 
     @property
+    def given(self) -> dict[str, str]:
+        """The columns by their roles, those there are."""
+        return {each.name: name for each in fields(self) if (name := getattr(self, each.name)) is not None}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Those there are."""
-        return tuple(name for name in (self.target, self.exposure, self.offset, self.weights) if name is not None)
+        return tuple(self.given.values())
 
     @property
     def shifts(self) -> dict[str, str]:
@@ -241,7 +246,7 @@ def target_of(table: "pa.Table", schema: Schema, task: Task, classes: Array | No
             raise DataError(f"the target {name!r} has {values.min():g} in row {int(values.argmin())}: no count")
         return values
     names, codes = _coded(table[name])
-    if classes is not None and schema.target.kind is Kind.NUMBER:
+    if classes is not None and schema.target.is_number:
         style = schema.target.style
         names = _as_known(names, style if str(table[name].type) == "string" else "", classes.tolist(), style)
     found = np.asarray(np.array([*names, ""], dtype=object)[codes])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._sklearn import prepared_encoder_of
-from linnet.errors import ConfigError, DataError, DataWarning, FitWarning, LinnetError, hearing, warn
+from linnet.errors import ConfigError, DataError, DataWarning, FitWarning, LinnetError, Parameter, hearing, warn
 from linnet.evaluate.metric import Metric, Needs
 from linnet.evaluate.metrics import metric_named
 from linnet.evaluate.thresholds import best_threshold
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 LEAST_ROWS = 10
 _OF_LAWS = "log_loss"  # the metric that chooses between distributions of counts
 _SAME = 1e-6  # part of a metric: smaller differences are rounding
+# Parameters of a network that is not tried by itself: more than so many, for which training takes about a gigabyte, and
+# more than so many per row. The widest tables of measured expression of genes have some 30,000 per row.
+_MOST_PARAMETERS, _MOST_PER_ROW = 10_000_000, 50_000
 
 Told = Callable[[str], None]
 
@@ -58,17 +61,22 @@ def best_model(
     numbers: NDArray[np.int64] | None = None,
     whole: TableOnDisk | None = None,
     begin: Told = lambda name: None,
+    notice: Callable[[LinnetError], None] = lambda message: None,
 ) -> TableModel:
     """Return the best candidate, with the rows it was trained on and those it was chosen by in `run`.
 
     `whole`: where all rows are, if `table` has only some of them, with these `numbers`. `begin` is told the name of
-    each candidate before it is fitted.
+    each candidate before it is fitted, `notice` what a user should know.
     """
     task = schema.task
     assert task is not None
     line = _line(task, options)
     chooser, wanted = _metrics(task, line, options)
     rows = _parted(table, schema, options, valid, numbers, whole)
+    del table, valid
+    if len(line) > 1 and not options.network and options.checkpoint is None and (why := _too_large(rows)):
+        line = [candidate for candidate in line if not candidate.by_epochs]
+        notice(why)
     blank = TableModel(schema, rows.roles, task, None, rows.classes, metric=chooser.name)
     tried: list[Tried] = []
     fits: list[_Fit] = []
@@ -157,7 +165,7 @@ class _Rows:
     schema: Schema
     roles: Roles
     classes: Array | None
-    table: "pa.Table"  # to train on
+    table: "pa.Table"  # to train on, as it came; without rows if all are in `some`
     some: Examples
     held_out: KnownRows
     left_out: NDArray[np.int64]  # numbers of rows in the files that are not to be trained on
@@ -212,8 +220,9 @@ def _parted(
         inner, outer = split(y, task.has_classes, options.share, options.seed)
         if len(outer) < 2 or len(inner) < 5:
             raise ConfigError(
-                f"valid={options.share:g} of {len(table):,} rows holds out {len(outer)} and leaves {len(inner)} to "
-                f"learn from: {'raise' if len(outer) < 2 else 'lower'} it"
+                Parameter("valid", options.share),
+                f" of {len(table):,} rows holds out {len(outer)} and leaves {len(inner)} to "
+                f"learn from: {'raise' if len(outer) < 2 else 'lower'} it",
             )
         (table, y), (held_out, of_held_out) = ((table.take(part), y[part]) for part in (inner, outer))
         left_out = numbers[outer]
@@ -230,7 +239,37 @@ def _parted(
             known_rows = KnownRows.with_targets(held_out, of_held_out, schema, roles)
     except DataError as error:  # no candidate could be measured by them
         raise DataError(f"the held-out rows: {error}") from None
+    table = table if whole is not None else table.slice(0, 0)
     return _Rows(schema, roles, classes, table, some, known_rows, left_out, whole)
+
+
+def _too_large(rows: _Rows) -> LinnetError | None:
+    """Why the network is not tried by itself, None if it is: it would have far more parameters than rows can pay for.
+
+    It is no error that is raised, but has its parameters in the words of whoever is told.
+    """
+    import pyarrow as pa
+
+    from linnet.data.tabular_encoder import TabularEncoder, most_columns
+    from linnet.estimators.tabular.base import parameter_count
+
+    x, outputs = rows.some.x, 1 if rows.classes is None or len(rows.classes) == 2 else len(rows.classes)
+    assert isinstance(x, pa.Table)
+    most = max(_MOST_PARAMETERS, _MOST_PER_ROW * len(x))
+    coded = {place for place, type_ in enumerate(x.schema.types) if pa.types.is_dictionary(type_)}
+    levels = [len(x.column(place).chunk(0).dictionary) for place in coded]
+    inputs = most_columns(len(x), x.num_columns - len(coded), levels)
+    if parameter_count(inputs, outputs) > most:  # seldom: then they are counted, as columns may have fewer bins
+        inputs = TabularEncoder.learn(x)[0].count
+    count = parameter_count(inputs, outputs)
+    if count <= most:
+        return None
+    return ConfigError(
+        f"the network is left out: with {inputs:,} inputs it would have {count:,} parameters to learn from {len(x):,} "
+        "rows; ",
+        Parameter("model", "mlp"),
+        " asks for it",
+    )
 
 
 def _beats(metric: Metric, value: float, best: float) -> bool:
@@ -286,14 +325,17 @@ def _check_checkpoint(network: Candidate | None, options: Options) -> None:
     """Refuse now what would be refused when it is the network's turn, as far as it can be told without the rows."""
     assert options.checkpoint is not None
     if network is None:
-        raise ConfigError(f"a checkpoint is for the network, and model={options.model!r} has none: use auto or mlp")
+        raise ConfigError(
+            "a checkpoint is for the network, and ", Parameter("model", options.model), " has none: use auto or mlp"
+        )
     if options.resume:
         try:
             _check_any(options.checkpoint, [network, *(network.under(head) for head in network.heads[1:])])
         except FileNotFoundError:
             raise ConfigError(
                 f"there is no checkpoint {options.checkpoint} to resume: the network had not begun, or the file is "
-                "elsewhere; to start over, leave out resume=True"
+                "elsewhere; to start over, give ",
+                Parameter("resume", False),
             ) from None
 
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linnet.errors import DataError, unknown_name
-from linnet.tables.kinds import Column, Kind, Word, is_time, known_numbers, text_numbers
+from linnet.checks import check_name
+from linnet.errors import DataError
+from linnet.tables.kinds import Column, Word, is_time, known_numbers, text_numbers
 
 
 class Task(Word):
@@ -37,13 +38,13 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     """Return the task and the reason for it; a DataError if the column cannot be predicted."""
     name, distinct = target.name, target.distinct
     _check_varied(target)
-    if target.kind is Kind.DATE:
-        raise DataError(f"the target {name!r} holds dates: make a number of it, such as the days until then")
-    if target.kind is Kind.NUMBER and target.style:
+    if target.how.no_target:
+        raise DataError(f"the target {name!r} {target.how.no_target}")
+    if target.is_number and target.style:
         column = column.filter(pc.is_valid(text_numbers(column, target.style)))
     if distinct == 2:
         return Task.TWO_CLASSES, f"{name!r} has two values: {', '.join(sorted(_two(column)))}"
-    if target.kind is not Kind.NUMBER:
+    if not target.is_number:
         rows = len(column) - target.missing
         if distinct > 0.5 * rows:
             raise DataError(
@@ -76,16 +77,14 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
 
 def check_task(task: str, target: Column) -> Task:
     """Return the task that a user asks for; a DataError if the target is not made for it."""
-    if task not in list(Task):
-        raise unknown_name("task", task, list(Task))
-    wanted = Task(task)
+    wanted = Task(check_name(task, "task", list(Task)))
     _check_varied(target)
     if wanted is Task.TWO_CLASSES and target.distinct != 2:
         raise DataError(
             f"the target {target.name!r} has {target.distinct:,} values, and the task 'two classes' needs 2: ask for "
             "'many classes'"
         )
-    if not wanted.has_classes and target.kind is not Kind.NUMBER:
+    if not wanted.has_classes and not target.is_number:
         raise DataError(
             f"the target {target.name!r} holds no numbers, but {target.kind} such as {target.examples[0]!r}: the task "
             f"{task!r} needs them"
@@ -94,7 +93,7 @@ def check_task(task: str, target: Column) -> Task:
 
 
 def _check_varied(target: Column) -> None:
-    if target.kind is Kind.EMPTY:
+    if not target.distinct:
         raise DataError(f"the target {target.name!r} has no value at all")
     if target.distinct < 2:
         only = target.examples[0]

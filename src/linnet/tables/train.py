@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.errors import ConfigError, DataError, DataWarning, warn
+from linnet.errors import ConfigError, DataError, DataWarning, LinnetError, Parameter, warn
 from linnet.files import real_path
 from linnet.tables.inputs import Data, as_arrow, as_source, paths_of, without_nested
 from linnet.tables.io.sampling import MOST_HELD
@@ -39,8 +39,8 @@ class Listener:
     def begins(self, name: str) -> None:
         """A candidate is about to be fitted."""
 
-    def noticed(self, notices: Sequence[str]) -> None:
-        """Something to know, about the rows in files."""
+    def noticed(self, notices: Sequence[str | LinnetError]) -> None:
+        """Something to know, about the rows in files, or about what is tried; an error has parameters in its words."""
 
     def reading(self, what: str) -> "AbstractContextManager[Progress | None]":
         """Stand around a pass over files, and give what is told how far it is, if anything."""
@@ -145,6 +145,8 @@ def train(
     ('two classes', array(['True', 'False'], dtype=object))
     """
     given = {name: value for name, value in locals().items() if name not in ("data", "target")}
+    if not isinstance(target, str):
+        raise ConfigError(f"target must be the name of a column, got {target!r}")
     options = Options(**given)
     found = train_on(data, target, options)
     return replace(found, facts={**found.facts, "parameters": {"target": target, **options.given}})
@@ -170,8 +172,10 @@ def train_on(
     read = _read(data, listener, delimiter)
     _check_columns(read, [*roles.names, *(name for name in options.drop if name not in read.nested), *options.text])
     table = read.table.drop_columns([name for name in options.drop if name not in read.nested])
+    read = replace(read, table=table)
     columns = [name for name in table.column_names if name == target or name not in roles.names]
-    schema = Schema.of(table.select(columns), target, task=options.task, text=options.text)
+    judged = table.select(columns)
+    schema = Schema.of(judged, target, task=options.task, text=options.text)
     schema = replace(schema.as_numbers() if options.model == "sequential" else schema, rows=read.rows)
     notices = [*read.notices, *schema.notices]
     if read.source is not None:
@@ -179,7 +183,8 @@ def train_on(
             f"the table is too large to hold: columns are judged by {len(table):,} rows drawn at random; linear models "
             f"learn from all {read.rows:,}, other models from those"
         )
-    listener.read(schema, notices, leaks(table.select(columns), target, schema))
+    listener.read(schema, notices, leaks(judged, target, schema))
+    del judged
     held_out = None
     if options.share is None:
         held_out = _read(options.valid, listener, delimiter, most=np.inf, types=schema.types)
@@ -188,14 +193,22 @@ def train_on(
     if read.source is not None:
         room = Path(tempfile.gettempdir()) if folder is None else folder
         whole = TableOnDisk(read.source, read.rows, room, lambda: listener.reading("Encoding"))
+
+    def notice(message: LinnetError) -> None:
+        notices.append(str(message))
+        listener.noticed([message])
+
+    numbers, tables = read.numbers, [table]
+    del read, table  # of very many columns a table takes far more memory than their values: it goes once it is parted
     found = best_model(
-        table,
+        tables.pop(),
         schema,
         options,
         valid=None if held_out is None else held_out.table,
-        numbers=read.numbers,
+        numbers=numbers,
         whole=whole,
         begin=listener.begins,
+        notice=notice,
     )
     if whole is not None:
         listener.noticed(whole.notices)
@@ -248,5 +261,5 @@ def _check_apart(data: Data, valid: Data) -> None:
     trained = {real_path(name) for name in paths_of(data)}
     same = [name for name in paths_of(valid) if real_path(name) in trained]
     if same or (valid is data and not isinstance(valid, int | float)):
-        told = f"valid={same[0]!r}" if same else "valid"
-        raise ConfigError(f"{told}: these rows are learned from, so they say nothing about others")
+        told = Parameter("valid", same[0]) if same else Parameter("valid")
+        raise ConfigError(told, ": these rows are learned from, so they say nothing about others")

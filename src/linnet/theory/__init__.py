@@ -1,4 +1,4 @@
-"""The ideas behind the models, as programs that can be run."""
+"""The theory behind the models, as programs to run: derivatives, maximum entropy, likelihood, approximation."""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -1,22 +1,22 @@
 """Universal approximation by construction: networks of one hidden layer that are built, not trained.
 
-**ReLU.** A continuous f on [a, b] is followed from breakpoint to breakpoint, a = u_1 < u_2 < ... < u_k < b, by straight
-pieces of slopes s_1, ..., s_k. A new unit starts at every breakpoint, with the change of slope as its weight:
+**ReLU.** A continuous f on [a, b] is approximated by straight pieces with slopes s_1, ..., s_k between breakpoints
+a = u_1 < u_2 < ... < u_k < b. A new unit starts at every breakpoint, with the change of slope as its weight:
 
     y(x) = f(a) + Σ_j (s_j - s_{j-1}) relu(x - u_j),   s_0 = 0        k pieces, k units
 
-**Squashing functions.** Compressed horizontally, sigmoid(k (x - u)) becomes a step at u. A sum of steps is a staircase;
-f is within ε of one whose levels c_j are no further apart than f varies:
+**Squashing functions.** Compressed horizontally, sigmoid(k (x - u)) becomes a step at u. A sum of steps is a staircase
+with levels c_j, which is within ε of f if f varies by less than 2 ε over each step:
 
     y(x) = c_0 + Σ_j (c_j - c_{j-1}) sigmoid(k_j (x - u_j))
 
-Pieces are made as long as they can be from left to right, so that breakpoints are dense where f is curved (for a smooth
-f in proportion to |f''|^½, for steps to |f'|) and few where it is straight.
+From left to right, each piece is made as long as the tolerance allows, so breakpoints are dense where f is curved (for
+a smooth f in proportion to |f''|^½, for steps to |f'|) and sparse where it is straight.
 
-What is known of the error. f is asked at some thousand points and more of them where it bends; `error` is the largest
-found on them. No number of points proves anything about an unknown f between them. With a Lipschitz constant L of f
-there is a proof: on [l, r] f is within (f(l) + f(r) ± L (r - l)) / 2, and the network lies between known values; the
-largest possible difference, up to rounding, is `bound`.
+**The error.** f is evaluated at several thousand points, most of them where it bends; `error` is the largest error
+found there. No number of points proves anything about an unknown f between them. With a Lipschitz constant L of f there
+is a proof: on [l, r] f is within (f(l) + f(r) ± L (r - l)) / 2, and the network lies between known values; the largest
+possible error, up to rounding, is `bound`.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,39 +37,58 @@ from linnet.theory.sampling import Sampled, jump_of, sample, sample_by_height, s
 
 Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
-Maybe = float | None  # a number that need not be given
-Reach = Callable[[Floats, Floats, float], int]
+PieceLength = Callable[[Floats, Floats, float], int]
 
-_MOST_UNITS = 20_000
-_SMALLEST = 1e-9  # the least error to ask for, in units of the largest |f|
-_FINER = 16  # samples know f this many times better than the network follows it
-_TRIES = 16
-_LESS = 0.99  # of eps on the points looked at, as it may be a little more between them
-_CHECKS = 20_000  # points at least on which the error is looked for
-_MOST_CHECKS = 4_000_000
+_MAX_UNITS = 20_000
+_MIN_RELATIVE_EPS = 1e-9  # the smallest tolerance, in units of the largest |f|
+_SAMPLING_FACTOR = 16  # the tolerance of the network divided by that of the samples
+_MAX_TRIES = 16
+_POINT_SHARE = 0.99  # of eps, on the points checked: between them the error may be slightly larger
+_MIN_CHECKS = 20_000  # points
+_MAX_CHECKS = 4_000_000  # points
 _STEEPNESS = tuple(4 * 2**i for i in range(1, 14))  # k_j times the distance to the nearer neighbour
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolant:
-    """A network of one hidden layer built to follow a function; call it with numbers to have it predict."""
+    """A network of one hidden layer that approximates a function; call it with x for its output.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    theta : array
+        Its parameters.
+    knots : array of shape (units,)
+        Where the units start (relu) or step (sigmoid).
+    error : float
+        The largest |f - network| found.
+    error_at : float
+        The x of this error.
+    points : int
+        The number of points on which the error was computed.
+    bound : float or None
+        The largest possible |f - network| for the given Lipschitz constant; None without one.
+    jump : float
+        The largest change of f over a distance too small to resolve; 0 for a continuous f.
+    """
 
     network: Network
     theta: Floats
-    knots: Floats  # where units start (relu) or step (sigmoid)
-    error: float  # the largest |f - network| found on `points` points
-    error_at: float  # where that is
+    knots: Floats
+    error: float
+    error_at: float
     points: int
-    bound: float | None  # the largest possible |f - network| for the Lipschitz constant given; None without one
-    jump: float  # the largest change of f within a distance too small to follow; 0 for a continuous f
+    bound: float | None
+    jump: float
 
     @property
     def units(self) -> int:
-        """Units of the hidden layer."""
+        """The number of hidden units."""
         return self.network.layers[0].units
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Return the network's output at x, in the shape of x, computed by the engine in float64."""
+        """Return the network's output at x, in float64 and in the shape of x."""
         given = np.asarray(x, np.float64)
         return _predict(self.network, self.theta, given.ravel()).reshape(given.shape)
 
@@ -77,27 +96,56 @@ class Interpolant:
         hidden = self.network.layers[0].activation.name
         text = f"{self.units} {hidden} unit{'s' * (self.units > 1)}, largest error found on {self.points:,} points: "
         text += f"{self.error:.3g} at x = {self.error_at:.6g}"
-        return text if self.bound is None else f"{text}; never more than {self.bound:.3g}"
+        return text if self.bound is None else f"{text}; proven to be at most {self.bound:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A network with the values between which it lies on [l, r]."""
+    """A network, and a function that bounds its values between points."""
 
     network: Network
     theta: Floats
     knots: Floats
-    between: Callable[[Floats, Floats], tuple[Floats, Floats]]  # (x, y at x) -> lowest, highest from x to the next
+    between: Callable[[Floats, Floats], tuple[Floats, Floats]]  # (x, y at x) -> lowest, highest from each x to the next
 
 
 def relu_interpolant(
-    f: Function, a: float, b: float, eps: Maybe = None, units: int | None = None, *, lipschitz: Maybe = None
+    f: Function,
+    a: float,
+    b: float,
+    eps: float | None = None,
+    units: int | None = None,
+    *,
+    lipschitz: float | None = None,
 ) -> Interpolant:
-    """Build a one-hidden-layer ReLU network that follows f on [a, b] within `eps`, or with `units` as well as it can.
+    """Build a ReLU network of one hidden layer that approximates f on [a, b] by straight pieces.
 
-    f takes a number, or an array of them. With `lipschitz` (|f(x) - f(y)| <= L |x - y|) the error is not only looked
-    for but bounded. With both `eps` and `units` it is an error if so many do not do.
+    Parameters
+    ----------
+    f : function
+        The function to approximate; takes a number, or an array of numbers elementwise.
+    a, b : float
+        The interval, a < b.
+    eps : float, default=None
+        The largest error allowed.
+    units : int, default=None
+        The number of hidden units. Without `eps`, the smallest error that this number can reach; with `eps`, the
+        largest number allowed. One of the two is needed.
+    lipschitz : float, default=None
+        A constant L with |f(x) - f(y)| <= L |x - y|, which turns the error found into a proven bound.
 
+    Returns
+    -------
+    Interpolant
+        The network, its error, and the bound.
+
+    Raises
+    ------
+    FitError
+        If more units are needed than allowed, or eps was not reached.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> net = relu_interpolant(np.sin, 0, np.pi, eps=0.01, lipschitz=1)
     >>> net.units, bool(net.bound < 0.01)
@@ -105,29 +153,61 @@ def relu_interpolant(
     >>> relu_interpolant(abs, -1, 2, units=2).knots.round(6)
     array([-1.,  0.])
     """
-    return _Construction(_straight_reach, _straight_network, None, 0).build(f, a, b, eps, units, lipschitz)
+    return _Construction(_line_length, _straight_network, None, 0).build(f, a, b, eps, units, lipschitz)
 
 
 def squash_interpolant(
-    f: Function, a: float, b: float, eps: Maybe = None, units: int | None = None, *, lipschitz: Maybe = None
+    f: Function,
+    a: float,
+    b: float,
+    eps: float | None = None,
+    units: int | None = None,
+    *,
+    lipschitz: float | None = None,
 ) -> Interpolant:
-    """Build a network of steep sigmoids that follows f on [a, b] as a staircase; arguments as in `relu_interpolant`.
+    """Build a network of one hidden layer of steep sigmoids that approximates f on [a, b] by a staircase.
 
+    Parameters
+    ----------
+    f : function
+        The function to approximate; takes a number, or an array of numbers elementwise.
+    a, b : float
+        The interval, a < b.
+    eps : float, default=None
+        The largest error allowed.
+    units : int, default=None
+        The number of hidden units. Without `eps`, the smallest error that this number can reach; with `eps`, the
+        largest number allowed. One of the two is needed.
+    lipschitz : float, default=None
+        A constant L with |f(x) - f(y)| <= L |x - y|, which turns the error found into a proven bound.
+
+    Returns
+    -------
+    Interpolant
+        The network, its error, and the bound.
+
+    Raises
+    ------
+    FitError
+        If more units are needed than allowed, or eps was not reached.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> squash_interpolant(np.sin, 0, np.pi, eps=0.1).units > relu_interpolant(np.sin, 0, np.pi, eps=0.1).units
     True
     """
-    return _Construction(_level_reach, _stair_network, _FINER / 4, 1).build(f, a, b, eps, units, lipschitz)
+    return _Construction(_level_length, _stair_network, _SAMPLING_FACTOR / 4, 1).build(f, a, b, eps, units, lipschitz)
 
 
 @dataclass(frozen=True, slots=True)
 class _Construction:
-    """A way to follow a function: how far a piece may go, and the networks that pieces make."""
+    """A kind of approximation: how long a piece may be, and the networks that pieces make."""
 
-    reach: Reach
+    piece_length: PieceLength
     networks: Callable[[Sampled, list[int]], Iterator[_Built]]
-    steepest: float | None  # how much f may change from sample to sample, in units of how well samples know it
-    spare: int  # pieces more than units: the first level of a staircase needs none
+    max_change: float | None  # of f from sample to sample, in units of the samples' tolerance
+    extra_pieces: int  # pieces minus units: the first level of a staircase needs no unit
 
     def build(
         self, f: Function, a: float, b: float, eps: float | None, units: int | None, lipschitz: float | None
@@ -136,73 +216,74 @@ class _Construction:
         if not low < high:
             raise ConfigError(f"the interval needs a < b, got a={a!r}, b={b!r}")
         if eps is None and units is None:
-            raise ConfigError("say how near, eps=0.01, or how many units, units=20")
+            raise ConfigError("give the largest error, such as eps=0.01, or the number of units, such as units=20")
         if units is not None:
             check_whole(units, "units", at_least=1)
         if lipschitz is not None:
             check_number(lipschitz, "lipschitz", at_least=0)
-        begun = start(f, low, high)
+        initial = start(f, low, high)
         if eps is None:
             assert units is not None
-            return self._as_well_as(begun, units, lipschitz)
+            return self._best_of_size(initial, units, lipschitz)
         check_number(eps, "eps", above=0)
-        if eps < _SMALLEST * begun.scale:
+        if eps < _MIN_RELATIVE_EPS * initial.scale:
             raise ConfigError(
-                f"eps={eps:g} is lost in rounding where f reaches {begun.scale:g}: take {_SMALLEST * begun.scale:.1g}"
+                f"eps={eps:g} is lost in rounding where f reaches {initial.scale:g}: use at least "
+                f"{_MIN_RELATIVE_EPS * initial.scale:.1g}"
             )
-        return self._within(begun, eps, units, lipschitz)
+        return self._within(initial, eps, units, lipschitz)
 
-    def _within(self, begun: Sampled, eps: float, units: int | None, lipschitz: float | None) -> Interpolant:
-        """A network whose error, bounded or looked for, is at most eps."""
-        most = _MOST_UNITS if units is None else units
-        tolerance = _LESS * eps if lipschitz is None else 0.9 * eps
+    def _within(self, initial: Sampled, eps: float, units: int | None, lipschitz: float | None) -> Interpolant:
+        """A network whose error, proven or found, is at most eps."""
+        max_units = _MAX_UNITS if units is None else units
+        tolerance = _POINT_SHARE * eps if lipschitz is None else 0.9 * eps
         found = None
-        for _ in range(_TRIES):
-            sampled = sample(begun, tolerance / _FINER)
-            where, jump = jump_of(sampled)
+        for _ in range(_MAX_TRIES):
+            sampled = sample(initial, tolerance / _SAMPLING_FACTOR)
+            at, jump = jump_of(sampled)
             if jump > eps:
                 raise DataError(
-                    f"f changes by {jump:.3g} at x = {where:.10g} within a distance too small to follow: a jump, a "
-                    f"pole, or too steep. A network is continuous and cannot be within eps={eps:g} on both sides: take "
-                    "a larger eps, an interval that ends there, or units= in place of eps"
+                    f"f changes by {jump:.3g} at x = {at:.10g} over a distance too small to resolve: a jump, a pole, "
+                    f"or a very steep slope. A network is continuous and cannot be within eps={eps:g} on both sides: "
+                    "use a larger eps, an interval that ends there, or units instead of eps"
                 )
-            sampled = self._close(sampled, tolerance / _FINER)
-            pieces = self._pieces(sampled, tolerance, most)
+            sampled = self._refined(sampled, tolerance / _SAMPLING_FACTOR)
+            pieces = self._pieces(sampled, tolerance, max_units)
             if pieces is None:
-                way_out = "a larger eps" if units is None else "a larger eps or more units"
-                raise FitError(f"eps={eps:g} needs more than {most} units: take {way_out}")
+                advice = "a larger eps" if units is None else "a larger eps or more units"
+                raise FitError(f"eps={eps:g} needs more than {max_units} units: use {advice}")
             for built in self.networks(sampled, pieces):
-                found = _checked(begun, sampled, built, lipschitz, eps)
-                if (found.error <= _LESS * eps) if found.bound is None else (found.bound <= eps):
+                found = _checked(initial, sampled, built, lipschitz, eps)
+                if (found.error <= _POINT_SHARE * eps) if found.bound is None else (found.bound <= eps):
                     return found
             tolerance *= 0.95
-        raise FitError(f"eps={eps:g} was not reached: {found}; f may be too rough for it")
+        raise FitError(f"eps={eps:g} was not reached ({found}): f may be too irregular, use a larger eps")
 
-    def _as_well_as(self, begun: Sampled, units: int, lipschitz: float | None) -> Interpolant:
-        """The network of so many units with the least error found."""
-        look = sample(begun, 0.0, 1e-3 / units)  # the first samples may have missed a peak
-        begun = replace(begun, scale=max(begun.scale, float(np.abs(look.y).max())))
-        finest = begun.scale * _SMALLEST / 64
-        fine = max(begun.scale * 1e-3 / units, finest)
+    def _best_of_size(self, initial: Sampled, units: int, lipschitz: float | None) -> Interpolant:
+        """The network with the given number of units and the smallest error found."""
+        closer = sample(initial, 0.0, 1e-3 / units)  # the first samples may have missed a peak
+        initial = replace(initial, scale=max(initial.scale, float(np.abs(closer.y).max())))
+        finest = initial.scale * _MIN_RELATIVE_EPS / 64
+        fine = max(initial.scale * 1e-3 / units, finest)
         before = np.inf
-        while True:  # better samples, as long as they show a better network
-            sampled = self._close(sample(begun, fine), fine)
-            tolerance, pieces = self._least(sampled, units, finest)
+        while True:  # refine the samples as long as that improves the network
+            sampled = self._refined(sample(initial, fine), fine)
+            tolerance, pieces = self._smallest_tolerance(sampled, units, finest)
             if fine == finest or tolerance > 0.9 * before:
                 break
-            before, fine = tolerance, max(tolerance / (4 * _FINER), finest)
-        tried = [_checked(begun, sampled, built, None, None) for built in self.networks(sampled, pieces)]
+            before, fine = tolerance, max(tolerance / (4 * _SAMPLING_FACTOR), finest)
+        tried = [_checked(initial, sampled, built, None, None) for built in self.networks(sampled, pieces)]
         best = int(np.argmin([one.error for one in tried]))
         if lipschitz is None:
             return tried[best]
         built = list(self.networks(sampled, pieces))[best]
-        return _checked(begun, sampled, built, lipschitz, max(tried[best].error, _SMALLEST * begun.scale))
+        return _checked(initial, sampled, built, lipschitz, max(tried[best].error, _MIN_RELATIVE_EPS * initial.scale))
 
-    def _close(self, sampled: Sampled, fine: float) -> Sampled:
-        return sampled if self.steepest is None else sample_by_height(sampled, self.steepest * fine)
+    def _refined(self, sampled: Sampled, fine: float) -> Sampled:
+        return sampled if self.max_change is None else sample_by_height(sampled, self.max_change * fine)
 
-    def _least(self, sampled: Sampled, units: int, finest: float) -> tuple[float, list[int]]:
-        """The least tolerance, to a few per cent, that so many pieces meet."""
+    def _smallest_tolerance(self, sampled: Sampled, units: int, finest: float) -> tuple[float, list[int]]:
+        """The smallest tolerance, to a few per cent, that the given number of units can meet, and its pieces."""
         high = max(float(np.ptp(sampled.y)), finest)
         best = high, [0, len(sampled.x) - 1]
         low = finest
@@ -210,7 +291,7 @@ class _Construction:
         if pieces is not None:
             return low, pieces
         while high > 1.02 * low:
-            middle = low**0.5 * high**0.5  # their product may be too large, or too small, for a number
+            middle = low**0.5 * high**0.5  # the product might overflow or underflow
             pieces = self._pieces(sampled, middle, units)
             if pieces is None:
                 low = middle
@@ -219,16 +300,16 @@ class _Construction:
                 best = middle, pieces
         return best
 
-    def _pieces(self, sampled: Sampled, tolerance: float, most: int) -> list[int] | None:
-        """The samples where pieces end, each as far as it can go; None if they take more than so many units."""
+    def _pieces(self, sampled: Sampled, tolerance: float, max_units: int) -> list[int] | None:
+        """The indices of the samples where pieces end, each as long as possible; None if they need too many units."""
         ends, size = [0], 64
         while ends[-1] < len(sampled.x) - 1:
-            if len(ends) > most + self.spare:
+            if len(ends) > max_units + self.extra_pieces:
                 return None
             begin = ends[-1]
-            while True:  # in a part of the samples that is long enough to see the end of the piece
-                part = slice(begin, begin + size + 1)
-                length = self.reach(sampled.x[part], sampled.y[part], tolerance)
+            while True:  # in a window of samples, enlarged until it contains the end of the piece
+                window = slice(begin, begin + size + 1)
+                length = self.piece_length(sampled.x[window], sampled.y[window], tolerance)
                 if length < size // 2 or begin + size >= len(sampled.x) - 1:
                     break
                 size *= 2
@@ -240,10 +321,10 @@ class _Construction:
 # ---- straight pieces ----
 
 
-def _straight_reach(x: Floats, y: Floats, tolerance: float) -> int:
-    """How far a straight line from the first sample to another can go, all between them being near it.
+def _line_length(x: Floats, y: Floats, tolerance: float) -> int:
+    """The index of the last sample to which a line from the first stays within the tolerance of all between.
 
-    It passes within the tolerance of a sample if its slope is between (y ± tolerance - y_0) / (x - x_0).
+    The line is within the tolerance of a sample if its slope is between (y ± tolerance - y_0) / (x - x_0).
     """
     run, rise = x[1:] - x[0], y[1:] - y[0]
     lowest = np.maximum.accumulate((rise - tolerance) / run)
@@ -268,14 +349,14 @@ def _straight_network(sampled: Sampled, ends: list[int]) -> Iterator[_Built]:
 # ---- steps ----
 
 
-def _level_reach(x: Floats, y: Floats, tolerance: float) -> int:
-    """How far one level can go that is within the tolerance of all samples."""
+def _level_length(x: Floats, y: Floats, tolerance: float) -> int:
+    """The index of the last sample up to which one level is within the tolerance of all samples."""
     spread = np.maximum.accumulate(y) - np.minimum.accumulate(y)
     return max(1, int(np.flatnonzero(spread <= 2 * tolerance)[-1]))
 
 
 def _stair_network(sampled: Sampled, ends: list[int]) -> Iterator[_Built]:
-    """A unit steps from each level to the next; networks of several degrees of steepness, smooth ones first."""
+    """Networks with one unit per step between levels, of increasing steepness."""
     x, y = sampled.x, sampled.y
     levels = np.array([(y[i : j + 1].min() + y[i : j + 1].max()) / 2 for i, j in pairwise(ends)])
     steps, weights = x[ends[1:-1]], np.diff(levels)
@@ -293,7 +374,7 @@ def _stair_network(sampled: Sampled, ends: list[int]) -> Iterator[_Built]:
 def _monotone_parts(
     network: Network, theta: Floats, rising: Floats
 ) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
-    """Between l and r a rising part less a falling one is at least rising(l) - falling(r)."""
+    """Bounds on [l, r] for a network that is a rising minus a falling function: at least rising(l) - falling(r)."""
 
     def between(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         up = _predict(network, rising, x)
@@ -319,32 +400,32 @@ def _predict(network: Network, theta: Floats, x: Floats) -> Floats:
 
 
 def _checked(
-    begun: Sampled, sampled: Sampled, built: _Built, lipschitz: float | None, aim: float | None
+    initial: Sampled, sampled: Sampled, built: _Built, lipschitz: float | None, aim: float | None
 ) -> Interpolant:
-    """Look for the largest error between all samples, and bound it if f has a Lipschitz constant."""
+    """Find the largest error, on points between all samples, and bound it if f has a Lipschitz constant."""
     cells = len(sampled.x) - 1
-    parts = np.full(cells, max(3, -(-_CHECKS // cells)))
+    parts = np.full(cells, max(3, -(-_MIN_CHECKS // cells)))
     if lipschitz is not None and aim is not None:
         wanted = np.ceil(np.diff(sampled.x) * lipschitz / (0.05 * aim))
-        if wanted.sum() > _MOST_CHECKS:
+        if wanted.sum() > _MAX_CHECKS:
             raise ConfigError(
-                f"a proof of {aim:.2g} with lipschitz={lipschitz:g} takes {wanted.sum():.2g} values of f, more than "
-                f"{_MOST_CHECKS:,}: take a larger eps or fewer units, or leave lipschitz out"
+                f"a proof of {aim:.2g} with lipschitz={lipschitz:g} needs {wanted.sum():.2g} values of f, more than "
+                f"{_MAX_CHECKS:,}: use a larger eps or fewer units, or leave lipschitz out"
             )
         parts = np.maximum(parts, wanted.astype(np.int64))
     cell = np.repeat(np.arange(cells), parts)
     inside = np.arange(len(cell)) - np.repeat(np.cumsum(parts) - parts, parts)
     x = np.append(sampled.x[cell] + np.diff(sampled.x)[cell] * (inside / parts[cell]), sampled.x[-1])
     x = np.unique(x)
-    truth, y = begun.f(x), _predict(built.network, built.theta, x)
-    off = np.abs(truth - y)
-    worst = int(np.argmax(off))
+    truth, y = initial.f(x), _predict(built.network, built.theta, x)
+    errors = np.abs(truth - y)
+    worst = int(np.argmax(errors))
     bound = None
     if lipschitz is not None:
         move = lipschitz * np.diff(x)
         rise = np.abs(np.diff(truth))
         steep = int(np.argmax(rise - move))
-        if rise[steep] > move[steep] * (1 + 1e-6) + 1e-12 * begun.scale:
+        if rise[steep] > move[steep] * (1 + 1e-6) + 1e-12 * initial.scale:
             raise ConfigError(
                 f"f changes by {rise[steep]:.4g} from x = {x[steep]:.10g} to {x[steep + 1]:.10g}, more than "
                 f"lipschitz={lipschitz:g} allows"
@@ -352,5 +433,5 @@ def _checked(
         low, high = built.between(x, y)
         middle = (truth[:-1] + truth[1:]) / 2
         bound = float(np.maximum(middle + move / 2 - low, high - middle + move / 2).max())
-    error, at, jump = float(off[worst]), float(x[worst]), jump_of(sampled)[1]
+    error, at, jump = float(errors[worst]), float(x[worst]), jump_of(sampled)[1]
     return Interpolant(built.network, built.theta, built.knots, error, at, len(x), bound, jump)

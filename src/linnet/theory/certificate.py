@@ -1,14 +1,14 @@
 """A proof that a logistic or softmax regression has reached its optimum.
 
-At the optimum the model's expected feature sums equal the data's, class by class and column by column, but for the
-penalty's gradient:
+At the optimum the model's expected feature sums equal those of the data, class by class and column by column, up to the
+gradient of the penalty:
 
     Σ_i w_i p_ik x_ij - Σ_i w_i [y_i = k] x_ij = -∂penalty/∂W_jk
 
-The left side is the gradient of the loss. The duality gap bounds what is left to gain: for every parameter it is
-θ·∇L + Ω(θ) + Ω*(-∇L), with Ω = μ|θ| + λθ²/2 its penalty and Ω*(v) = max(|v| - μ, 0)² / (2λ) its conjugate, at the
-intercepts that are best for these weights, plus what those gain. Where λ is zero there is no such bound but an
-estimate: max(|∇L| - μ, 0) |θ| or, without any penalty, Newton's decrement ½ g'H⁻¹g.
+The left side is the gradient of the loss. The duality gap bounds how far the objective is above its minimum: it is the
+sum over parameters of θ·∇L + Ω(θ) + Ω*(-∇L), where Ω = μ|θ| + λθ²/2 is the penalty and Ω*(v) = max(|v| - μ, 0)² / (2λ)
+its conjugate, at the best intercepts for these weights, plus the decrease from moving to these intercepts. Where λ is
+zero there is no bound but an estimate: max(|∇L| - μ, 0) |θ| or, without any penalty, Newton's decrement ½ g'H⁻¹g.
 """
 
 from dataclasses import dataclass
@@ -23,43 +23,76 @@ from linnet.fit.solvers.newton import newton
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.start import starting_point
 
-_LARGEST = 10_000  # parameters
+_MAX_PARAMETERS = 10_000  # for the Hessian of Newton's decrement
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The classes met on the way from one point to another: (class, from, to), the way being 0 to 1."""
+    """The classes predicted along the line between two points.
+
+    Parameters
+    ----------
+    pieces : tuple of (class, start, end)
+        The predicted classes in order, with the parts of the line where each is predicted; 0 is the first point, 1 the
+        second.
+    """
 
     pieces: tuple[tuple[Any, float, float], ...]
 
     @property
     def convex(self) -> bool:
-        """Whether no class is left and met again."""
-        met = [name for name, _, _ in self.pieces]
-        return len(met) == len(set(met))
+        """Whether no class appears twice, as it must be for convex decision regions."""
+        names = [name for name, _, _ in self.pieces]
+        return len(names) == len(set(names))
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Feature sums by class (or the second class of two) and column, the intercept last."""
+    """Expected and observed feature sums of a fitted model, and a bound on its distance from the optimum.
+
+    Feature sums have one row per class (for two classes one row, of the second) and one column per coefficient, the
+    intercept last.
+
+    Parameters
+    ----------
+    names : list of str
+        The names of the columns.
+    expected : array of shape (classes, columns)
+        Σ_i w_i p_ik x_ij, by the model's probabilities.
+    observed : array of shape (classes, columns)
+        Σ_i w_i [y_i = k] x_ij, by the data.
+    penalty_gradient : array of shape (classes, columns)
+        The gradient of the penalty.
+    gap : float
+        How far the objective is above its minimum, at most or by an estimate.
+    is_bound : bool
+        Whether the gap is a bound; otherwise it is an estimate.
+    objective : float
+        The objective: the weighted sum of the losses plus the penalty.
+    scale : array of shape (columns,)
+        √(Σ w · Σ w x²), an upper bound of Σ w |x|.
+    segments : tuple of Segment
+        The classes predicted along the segments asked for.
+    """
 
     names: list[str]
-    expected: Floats  # classes x columns
+    expected: Floats
     observed: Floats
     penalty_gradient: Floats
-    gap: float  # what is left to gain, in units of the objective
-    is_bound: bool  # whether no more can be left; else the gap is an estimate
+    gap: float
+    is_bound: bool
     objective: float
-    scale: Floats  # of each column's sums: √(Σ w · Σ w x²), which no Σ w |x| exceeds
+    scale: Floats
     segments: tuple[Segment, ...] = ()
 
     @property
     def mismatch(self) -> float:
-        """Largest difference between expected and observed sums that the penalty does not explain, relative to the size
-        of the column: the same in any units.
+        """The largest difference between expected and observed sums that the penalty does not explain.
+
+        It is relative to `scale`, and thus independent of the units of the columns.
         """
-        rest = np.abs(self.expected - self.observed + self.penalty_gradient)
-        return float((rest / np.where(self.scale > 0, self.scale, 1)).max())
+        unexplained = np.abs(self.expected - self.observed + self.penalty_gradient)
+        return float((unexplained / np.where(self.scale > 0, self.scale, 1)).max())
 
     def __str__(self) -> str:
         kind = "duality gap" if self.is_bound else "estimated gap"
@@ -72,7 +105,21 @@ class Certificate:
 def certify(
     problem: Problem, theta: Floats, names: list[str], order: NDArray[np.intp], segments: tuple[Segment, ...]
 ) -> Certificate:
-    """Certify a solved problem."""
+    """Return the certificate of a solved problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data and the penalty.
+    theta : array
+        The parameters to certify.
+    names : list of str
+        The names of the columns, the intercept last.
+    order : array of int
+        The indices, in the core's order, of the user's columns.
+    segments : tuple of Segment
+        The segments to attach.
+    """
     k = problem.outputs
     l1, ridge = lasso(problem), problem.ridge
     objective, slope = _at(problem, theta)
@@ -81,61 +128,61 @@ def certify(
     weights = np.ones(len(target)) if problem.rows.weights is None else problem.rows.weights
     observed = np.empty(problem.size)
     problem.row_sums.gradient(weights[:, None] * target, observed)
-    # sums over columns as the user has them: add back what the centers took off
-    back = np.zeros((problem.columns.count + 1, k))
-    back[: problem.columns.dense] = problem.center[:, None]
+    # sums over the user's columns: add back the centers, which the problem has subtracted
+    centers = np.zeros((problem.columns.count + 1, k))
+    centers[: problem.columns.dense] = problem.center[:, None]
     sums, slopes = observed.reshape(-1, k), slope.reshape(-1, k)
-    observed_sums = sums + back * sums[-1]
-    slope_sums = slopes + back * slopes[-1]
-    own = ridge * theta + l1 * np.sign(theta)
-    inside = np.where(theta == 0, np.clip(-slope, -l1, l1), own)  # at zero any slope within l1 will do
-    if problem.fixed is not None:  # slopes of all classes cancel: the class held at zero takes what the others leave
-        by_class = inside.reshape(-1, k)
+    observed_sums = sums + centers * sums[-1]
+    slope_sums = slopes + centers * slopes[-1]
+    nonzero = ridge * theta + l1 * np.sign(theta)
+    penalty_slope = np.where(theta == 0, np.clip(-slope, -l1, l1), nonzero)  # at zero: a subgradient within ±l1
+    if problem.fixed is not None:  # slopes of all classes sum to zero: the fixed class balances the others
+        by_class = penalty_slope.reshape(-1, k)
         by_class[:, problem.fixed] = 0
         by_class[:, problem.fixed] = -by_class.sum(axis=1, keepdims=True)
     squared = problem.row_sums.weighted_squares(weights[:, None])[:, 0]
     squared[: problem.columns.dense] += problem.center**2 * weights.sum()
-    gap, is_bound = _left(problem, theta)
-    places = np.append(order, problem.columns.count) if problem.intercept else order
+    gap, is_bound = _gap_and_kind(problem, theta)
+    columns = np.append(order, problem.columns.count) if problem.intercept else order
     return Certificate(
         names,
-        (observed_sums + slope_sums)[places].T,
-        observed_sums[places].T,
-        inside.reshape(-1, k)[places].T,
+        (observed_sums + slope_sums)[columns].T,
+        observed_sums[columns].T,
+        penalty_slope.reshape(-1, k)[columns].T,
         gap,
         is_bound,
         objective,
-        np.sqrt(weights.sum() * squared)[places],
+        np.sqrt(weights.sum() * squared)[columns],
         segments,
     )
 
 
 def _at(problem: Problem, theta: Floats) -> tuple[float, Floats]:
-    """The objective, and the slope of the loss alone, also where parameters are held at zero."""
+    """The objective, and the gradient of the loss alone, including parameters held at zero."""
     slope = np.empty(problem.size)
     loss, _ = problem.sums.at(theta, slope)
     return loss + float(0.5 * problem.ridge @ theta**2 + lasso(problem) @ np.abs(theta)), slope
 
 
-def _left(problem: Problem, theta: Floats) -> tuple[float, bool]:
-    """What is left to gain, and whether no more can be."""
+def _gap_and_kind(problem: Problem, theta: Floats) -> tuple[float, bool]:
+    """How far the objective is above its minimum, and whether that is a bound rather than an estimate."""
     ridge, l1 = problem.ridge, lasso(problem)
-    bare = problem.free & (ridge == 0) & (l1 == 0)
-    bare[-problem.outputs :] = False
-    gained, at = 0.0, theta
-    if bare.any():
-        gained = _decrement(problem, theta, bare)
+    unpenalised = problem.free & (ridge == 0) & (l1 == 0)
+    unpenalised[-problem.outputs :] = False
+    decrease, at = 0.0, theta
+    if unpenalised.any():
+        decrease = _decrement(problem, theta, unpenalised)
     elif problem.intercept:
-        at = _best_biases(problem, theta)
-        gained = max(_at(problem, theta)[0] - _at(problem, at)[0], 0.0)  # less is rounding
+        at = _with_best_biases(problem, theta)
+        decrease = max(_at(problem, theta)[0] - _at(problem, at)[0], 0.0)  # below 0 only by rounding
     slope = _at(problem, at)[1]
-    some = problem.free & ((ridge > 0) | (l1 > 0))
-    gap = gained + _gap(at[some], slope[some], ridge[some], l1[some])
-    return gap, not bare.any() and bool((ridge[some] > 0).all())
+    penalised = problem.free & ((ridge > 0) | (l1 > 0))
+    gap = decrease + _gap(at[penalised], slope[penalised], ridge[penalised], l1[penalised])
+    return gap, not unpenalised.any() and bool((ridge[penalised] > 0).all())
 
 
-def _best_biases(problem: Problem, theta: Floats) -> Floats:
-    """The same weights with the intercepts that are best for them."""
+def _with_best_biases(problem: Problem, theta: Floats) -> Floats:
+    """The parameters with the intercepts that minimise the objective for the given weights."""
     weights, biases = problem.to_user(theta)
     rest = part_of(problem, theta, np.empty(0, np.intp))
     best = newton(
@@ -144,11 +191,11 @@ def _best_biases(problem: Problem, theta: Floats) -> Floats:
     return problem.from_user(weights, best.theta)
 
 
-def _decrement(problem: Problem, theta: Floats, bare: NDArray[np.bool_]) -> float:
-    """½ g'H⁻¹g in the columns without a penalty and the intercept; infinite if they are too many to tell."""
-    chosen = np.flatnonzero(bare.reshape(-1, problem.outputs).any(axis=1))
+def _decrement(problem: Problem, theta: Floats, unpenalised: NDArray[np.bool_]) -> float:
+    """½ g'H⁻¹g in the unpenalised columns and the intercept; infinite if there are too many to compute it."""
+    chosen = np.flatnonzero(unpenalised.reshape(-1, problem.outputs).any(axis=1))
     rest = part_of(problem, theta, chosen)
-    if rest.size > _LARGEST:
+    if rest.size > _MAX_PARAMETERS:
         return float("inf")
     weights, biases = problem.to_user(theta)
     point = rest.at(rest.from_user(weights[chosen], biases), curvature=True)
@@ -167,20 +214,33 @@ def _gap(theta: Floats, slope: Floats, ridge: Floats, l1: Floats) -> float:
 
 
 def walk(z_start: Floats, z_end: Floats, names: list[Any]) -> Segment:
-    """The classes with the largest z on the way between two points: the upper envelope of straight lines."""
+    """Return the classes with the largest z along a segment: the upper envelope of straight lines.
+
+    Parameters
+    ----------
+    z_start, z_end : array of shape (classes,)
+        The logits at the two ends.
+    names : list
+        The classes.
+
+    Returns
+    -------
+    Segment
+        The predicted class of each piece.
+    """
     slope = z_end - z_start
     pieces, at = [], 0.0
-    here = int(np.lexsort((-slope, -z_start))[0])
+    leader = int(np.lexsort((-slope, -z_start))[0])
     while True:
-        lead = z_start[here] - z_start
-        steeper = slope > slope[here]
+        lead = z_start[leader] - z_start
+        steeper = slope > slope[leader]
         with np.errstate(divide="ignore", invalid="ignore"):
-            meets = np.where(steeper, lead / (slope - slope[here]), np.inf)
-        meets = np.where(meets >= at - 1e-15, meets, np.inf)
-        following = int(np.lexsort((-slope, meets))[0])
-        end = float(min(1.0, meets[following]))
+            crossing = np.where(steeper, lead / (slope - slope[leader]), np.inf)
+        crossing = np.where(crossing >= at - 1e-15, crossing, np.inf)
+        following = int(np.lexsort((-slope, crossing))[0])
+        end = float(min(1.0, crossing[following]))
         if end > at:
-            pieces.append((names[here], at, end))
+            pieces.append((names[leader], at, end))
         if end >= 1.0:
-            return Segment(tuple(pieces) or ((names[here], at, 1.0),))
-        here, at = following, end
+            return Segment(tuple(pieces) or ((names[leader], at, 1.0),))
+        leader, at = following, end

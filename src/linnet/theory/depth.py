@@ -1,17 +1,17 @@
-"""Width against depth: the same number of units in one hidden layer or in several.
+"""Width versus depth: the same number of hidden units in one layer or in several.
 
-**Built.** One hidden layer: `relu_interpolant`; n units make n straight pieces, and for a smooth f the error falls as
-1/n². Several: folding. The hat h(x) = 2 relu(x) - 4 relu(x - 1/2) maps [0, 1] to itself twice; applied m times it has
-2^m pieces, though each layer has two units. On [0, 1]
+**Constructed.** One hidden layer: `relu_interpolant`; n units make n straight pieces, and for a smooth f the error
+falls as 1/n². Several layers: folding. The hat h(x) = 2 relu(x) - 4 relu(x - 1/2) maps each half of [0, 1] onto [0, 1];
+applied m times it has 2^m pieces with only two units per layer. On [0, 1]
 
     x² = x - Σ_m h_m(x) / 4^m,    h_m = h applied m times,
 
-so that with l layers of at most three units (two to fold, one to carry the sum) the error is 4^-(l+1): it falls by 4
-with every layer, where a single layer must have twice the units for that. Only the square is built in this way here;
-for another f networks of several layers are trained only.
+so l layers of at most three units (two to fold, one to carry the sum) have an error of 4^-(l+1): each layer divides it
+by 4, for which a single layer needs twice the units. Only the square is constructed in this way here; for other
+functions deep networks are trained only.
 
-**Trained.** From several random starts by L-BFGS on 1,025 points; the best is kept. What could be built is seldom
-found: that a deep network can say more does not mean that training finds it.
+**Trained.** By L-BFGS on 1,025 points, from several random starts, of which the best is kept. Training rarely finds
+what could be constructed: that a deep network can represent a function does not mean that it learns it.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,15 +37,25 @@ from linnet.theory.sampling import start
 Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
-_POINTS = 1024  # and one, to learn from; the error is looked for on eight times as many
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # safe for all eyes
+_CELLS = 1024  # between the points to learn from; the error is computed on eight times as many
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # distinguishable by colour-blind readers
 
 
 @dataclass(frozen=True, slots=True)
 class DepthRow:
-    """One network: how it came about, its hidden layers and units, and the largest error found."""
+    """One network of a comparison.
 
-    made: str  # "built" or "trained"
+    Parameters
+    ----------
+    made : str
+        "built" for a construction, or "trained".
+    depth, units, parameters : int
+        The numbers of hidden layers, of hidden units in all, and of parameters.
+    error : float
+        The largest error found.
+    """
+
+    made: str
     depth: int
     units: int
     parameters: int
@@ -54,7 +64,13 @@ class DepthRow:
 
 @dataclass(frozen=True, slots=True)
 class DepthTable:
-    """What shallow_vs_deep found; prints as a table."""
+    """The result of `shallow_vs_deep`; print it for a table.
+
+    Parameters
+    ----------
+    rows : tuple of DepthRow
+        One row per network.
+    """
 
     rows: tuple[DepthRow, ...]
 
@@ -64,7 +80,18 @@ class DepthTable:
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw error against units, a line a depth; dashed: built. Returns the axes."""
+        """Plot error against units, one line per depth; dashed lines are constructed networks.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            The axes to draw on; a new figure if None.
+
+        Returns
+        -------
+        matplotlib axes
+            The axes drawn on.
+        """
         axes = new_axes(ax, (6.4, 4.6))
         built = [row for row in self.rows if row.made == "built"]
         self._line(axes, [row for row in built if row.depth == 1], "built, 1 layer", 0, "s--")
@@ -88,11 +115,25 @@ class DepthTable:
 
 
 def square_network(depth: int) -> tuple[Network, Floats]:
-    """Return a network of `depth` hidden layers, three units each but the first, within 4^-(depth+1) of x² on [0, 1].
+    """Build a network with `depth` hidden layers whose output is within 4^-(depth+1) of x² on [0, 1].
 
-    Layer l holds relu(h), relu(h - 1/2) and the sum so far s; the next h is 2 relu(h) - 4 relu(h - 1/2), the next sum
-    s - h / 4^l.
+    Layer l holds relu(h), relu(h - 1/2) and the sum s so far; the next h is 2 relu(h) - 4 relu(h - 1/2), the next sum
+    s - h / 4^l. The first layer has two units, all others three.
 
+    Parameters
+    ----------
+    depth : int
+        The number of hidden layers, at least 1.
+
+    Returns
+    -------
+    network : Network
+        The network.
+    theta : array
+        Its parameters.
+
+    Examples
+    --------
     >>> network, theta = square_network(4)
     >>> network.shapes
     [(1, 2), (2, 3), (3, 3), (3, 3), (3, 1)]
@@ -102,7 +143,7 @@ def square_network(depth: int) -> tuple[Network, Floats]:
     network = Network(1, (Layer(2, relu), *[Layer(3, relu)] * (depth - 1), Layer(1)), Normal())
     theta = np.zeros(network.size)
     for level, block in enumerate(network.blocks(theta)):
-        if level == 0:  # relu(x) is the sum so far, too
+        if level == 0:  # relu(x) is also the first sum
             block.weights[:] = 1.0
             block.biases[:] = 0.0, -0.5
             continue
@@ -128,27 +169,52 @@ def shallow_vs_deep(
     max_iter: int = 400,
     seed: int = 0,
 ) -> DepthTable:
-    """Compare networks of the same number of hidden units in one layer and in several, built and trained.
+    """Compare networks with the same number of hidden units in one layer and in several, constructed and trained.
 
-    Without f it is x² on [0, 1], of which deep networks are built as well. Units are shared out evenly over the layers.
+    Units are distributed evenly over the layers.
+
+    Parameters
+    ----------
+    f : function, default=None
+        The function to approximate; takes a number, or an array of numbers elementwise. None for x² on [0, 1], for
+        which deep networks are constructed as well.
+    a, b : float, default=0.0, 1.0
+        The interval.
+    units : sequence of int, default=(4, 8, 16, 32)
+        The numbers of hidden units.
+    depths : sequence of int, default=(1, 2, 3, 4)
+        The numbers of hidden layers.
+    starts : int, default=3
+        The number of random starts per trained network, of which the best is kept.
+    max_iter : int, default=400
+        The largest number of L-BFGS iterations.
+    seed : int, default=0
+        The seed of the random starts.
+
+    Returns
+    -------
+    DepthTable
+        The size and the largest error of each network.
     """
-    for name, numbers in (("units", units), ("depths", depths)):
-        if not np.ndim(numbers) or len(numbers) == 0:
-            raise ConfigError(f"{name} must be a list of numbers, such as ({numbers or 4!r},)")
-        for number in numbers:
-            check_whole(number, name, at_least=1)
+    for name, counts in (("units", units), ("depths", depths)):
+        if not np.ndim(counts) or len(counts) == 0:
+            raise ConfigError(f"{name} must be a list of numbers, such as ({counts or 4!r},)")
+        for count in counts:
+            check_whole(count, name, at_least=1)
     check_whole(starts, "starts", at_least=1)
     check_whole(max_iter, "max_iter", at_least=1)
     check_whole(seed, "seed")
     if f is None and (a, b) != (0.0, 1.0):
-        raise ConfigError(f"without f it is the square on [0, 1]: give f for the interval from {a:g} to {b:g}")
+        raise ConfigError(
+            f"without f the function is the square on [0, 1]: give f for the interval from {a:g} to {b:g}"
+        )
     function = start(np.square if f is None else f, a, b).f
     rows = list[DepthRow]()
     for count in units:
         net = relu_interpolant(function, a, b, units=count)
         rows.append(DepthRow("built", 1, net.units, net.network.size, net.error))
     if f is None:
-        x = np.linspace(0, 1, 8 * _POINTS + 1)
+        x = np.linspace(0, 1, 8 * _CELLS + 1)
         for depth in depths:
             if depth > 1:
                 network, theta = square_network(depth)
@@ -171,18 +237,18 @@ def _error(network: Network, theta: Floats, x: Floats, y: Floats) -> float:
 def _trained(
     f: Function, a: float, b: float, depth: int, units: int, starts: int, max_iter: int, seed: int
 ) -> DepthRow:
-    """The best of several starts, learned with inputs and targets brought to the size of 1."""
+    """The best trained network of several starts, with inputs and targets scaled to the size of 1."""
     widths = [units // depth + (index < units % depth) for index in range(depth)]
     network = Network(1, (*(Layer(width, Activation("relu")) for width in widths), Layer(1)), Normal())
-    x, fine = np.linspace(-1, 1, _POINTS + 1), np.linspace(-1, 1, 8 * _POINTS + 1)
-    y, truth = (f(a + (b - a) * (1 + at) / 2) for at in (x, fine))
+    x, x_fine = np.linspace(-1, 1, _CELLS + 1), np.linspace(-1, 1, 8 * _CELLS + 1)
+    y, truth = (f(a + (b - a) * (1 + at) / 2) for at in (x, x_fine))
     middle, size = float(y.mean()), float(y.std()) or 1.0
     problem = FullBatch.in_memory(network, Rows(x[:, None], values=((y - middle) / size)[:, None]))
     best = np.inf
-    for more in range(starts):
-        theta = initial_theta(network, seed + more, np.float64, ["he_uniform"] * depth + ["uniform"])
-        first = network.blocks(theta)[0]  # its units begin to speak at places all over the interval
+    for offset in range(starts):
+        theta = initial_theta(network, seed + offset, np.float64, ["he_uniform"] * depth + ["uniform"])
+        first = network.blocks(theta)[0]  # its units start at points spread evenly over the interval
         first.biases[:] = -np.abs(first.weights[0]) * np.linspace(-1, 1, widths[0] + 1)[:-1]
         found = minimise(problem, theta, gradient_tolerance=1e-9, max_iter=max_iter, max_evaluations=4 * max_iter)
-        best = min(best, size * _error(network, found.theta, fine, (truth - middle) / size))
+        best = min(best, size * _error(network, found.theta, x_fine, (truth - middle) / size))
     return _row("trained", network, best)

@@ -7,17 +7,17 @@
     >>> graph.grad(loss)(np.array([0.0, 1.0]), 1.0)
     array([-0.76159416,  0.        ])
 
-Forwards, the function is run on tensors. A tensor passes for an array in NumPy's functions; each step makes a new one
-that remembers what it was made from. The result is the last node of a graph. Backwards, the same graph is walked from
-the last node to the first with every node replaced by its derivative: a node's gradient, the derivative of the result
-by the node's value, goes to each of its inputs multiplied by the node's own slope, and where a value was used several
-times its gradients add up (the chain rule for f(g_1(w), ..., g_d(w)) is a sum over branches). One walk gives the
-derivatives by all arguments, at the cost of a few evaluations.
+In the forward pass the function is evaluated on tensors. NumPy's functions accept a tensor in place of an array; each
+step makes a new tensor that records its inputs, and the result is the last node of a graph. The backward pass visits
+the nodes from the last to the first: the gradient of a node, the derivative of the result with respect to its value, is
+passed to each of its inputs, multiplied by the slope of the step, and the gradients of a value that was used several
+times add up (the chain rule for f(g_1(w), ..., g_d(w)) is a sum over branches). One backward pass gives the derivatives
+with respect to all arguments, at the cost of a few evaluations of the function.
 
 The slopes are NumPy code too (graph_slopes.py, graph_rules.py), so a gradient can be differentiated again:
 `graph.grad(graph.grad(f))`, to any order.
 
-Known: arithmetic, @, indexing and comparisons (which give ordinary arrays of truth values); abs, fabs, maximum,
+Supported: arithmetic, @, indexing and comparisons (which return plain Boolean arrays); abs, fabs, maximum,
 minimum, fmax, fmin, clip, where, nan_to_num, heaviside, sign, floor, ceil, trunc, rint, round, remainder; square, sqrt,
 cbrt, power, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, logaddexp, logaddexp2; sin, cos, tan, sinh, cosh,
 tanh, their inverses, arctan2, hypot; sum, mean, average, var, std, max, min, prod, cumsum, cumprod, diff, sort, trace,
@@ -26,16 +26,17 @@ moveaxis, broadcast_to, flip, roll, repeat, tile, take, take_along_axis, diag, d
 concatenate, stack, vstack, hstack, column_stack, bincount; expit, logit, log_expit, erf, erfc, ndtr, log_ndtr, xlogy,
 xlog1py of scipy.special; and here `softmax` and `logsumexp`.
 
-Where there is no derivative one is chosen: abs has the slope 0 at 0; of the equal arguments of maximum, minimum, max
-and min each gets the same share, so that np.maximum(x, 0) has the slope 1/2 at 0, and np.where(x > 0, x, 0), like the
-network's relu, the slope 0; linalg.norm and hypot have the gradient 0 at 0, and std where all are equal; xlogy(0, b)
-has the slope 0 in b, also at 0; sign, heaviside and rounding have the slope 0 everywhere.
+Where a function has no derivative, one is defined by convention: abs has the slope 0 at 0; equal arguments of maximum,
+minimum, max and min share the gradient equally, so np.maximum(x, 0) has the slope 1/2 at 0, whereas
+np.where(x > 0, x, 0) has the slope 0, like the network's relu; linalg.norm and hypot have the gradient 0 at 0, and std
+where all elements are equal; xlogy(0, b) has the slope 0 in b, even at b = 0; sign, heaviside and rounding have the
+slope 0 everywhere.
 
-What was not chosen gets no gradient: the log in np.where(x > 0, np.log(x), 0) does no harm at 0, nor one multiplied by
-a constant 0. But where a number has become too large on the way the derivative is nan: np.log(np.cosh(x)) has the
-slope 1 at x = 1000, of which nothing is left once cosh has given infinity.
+Elements that were not selected get no gradient: the log in np.where(x > 0, np.log(x), 0) does no harm at 0, nor does a
+log multiplied by a constant 0. But where an intermediate value overflows the derivative is nan: np.log(np.cosh(x)) has
+the slope 1 at x = 1000, which cannot be recovered once cosh has returned infinity.
 
-Computed in the type of the arguments: float64, or float32 if all are.
+Derivatives have the type of the arguments: float64, or float32 if all arguments are float32.
 """
 
 import contextlib
@@ -60,11 +61,23 @@ _levels = itertools.count(1)
 
 
 def grad(f: Function, argnum: int | tuple[int, ...] = 0) -> Function:
-    """Return the function that gives the gradient of f, whose result is one number.
+    """Return a function that computes the gradient of f.
 
-    `argnum` says by which of the positional arguments; for several of them the result is a tuple of gradients. A
-    gradient has the shape and type of its argument.
+    Parameters
+    ----------
+    f : function
+        A function of arrays, written in NumPy, that returns one number.
+    argnum : int or tuple of int, default=0
+        The positional arguments to differentiate with respect to.
 
+    Returns
+    -------
+    function
+        Takes the arguments of f and returns the gradient, in the shape and type of the argument; a tuple of gradients
+        if argnum is a tuple.
+
+    Examples
+    --------
     >>> graph.grad(graph.grad(lambda x: x**3))(2.0)
     np.float64(12.0)
     """
@@ -73,15 +86,28 @@ def grad(f: Function, argnum: int | tuple[int, ...] = 0) -> Function:
 
 
 def value_and_grad(f: Function, argnum: int | tuple[int, ...] = 0) -> Function:
-    """Return the function that gives the value of f and its gradient, as `grad` does."""
+    """Return a function that computes both the value and the gradient of f.
+
+    Parameters
+    ----------
+    f : function
+        A function of arrays, written in NumPy, that returns one number.
+    argnum : int or tuple of int, default=0
+        The positional arguments to differentiate with respect to.
+
+    Returns
+    -------
+    function
+        Takes the arguments of f and returns its value and the gradient; a tuple of gradients if argnum is a tuple.
+    """
 
     def evaluate(*args: Any, **options: Any) -> tuple[Any, Any]:
         with _level() as level:
             leaves, result = _run(f, argnum, args, options, level)
             if np.shape(result):
                 raise GraphError(
-                    f"a gradient needs a function whose result is one number; this one's has shape {np.shape(result)}: "
-                    "add it up with .sum(), or take graph.jacobian for the derivatives of every element"
+                    f"graph.grad needs a function that returns one number, got a result of shape {np.shape(result)}: "
+                    "add it up with .sum(), or use graph.jacobian for the derivatives of every element"
                 )
             gradients = _gradients(result, np.ones_like(below(result, level)), leaves)
             return below(result, level), gradients[0] if isinstance(argnum, int) else gradients
@@ -90,8 +116,23 @@ def value_and_grad(f: Function, argnum: int | tuple[int, ...] = 0) -> Function:
 
 
 def jacobian(f: Function, argnum: int | tuple[int, ...] = 0) -> Function:
-    """Return the function that gives dy_i/dx_j for every element of y = f(x), with the shape of y and then of x.
+    """Return a function that computes the derivatives of every element of f's result.
 
+    Parameters
+    ----------
+    f : function
+        A function of arrays, written in NumPy, that returns an array or a number.
+    argnum : int or tuple of int, default=0
+        The positional arguments to differentiate with respect to.
+
+    Returns
+    -------
+    function
+        Takes the arguments of f and returns dy_i/dx_j for y = f(x), of the shape of y followed by that of x; a tuple
+        of such arrays if argnum is a tuple.
+
+    Examples
+    --------
     >>> graph.jacobian(graph.softmax)(np.zeros(2))
     array([[ 0.25, -0.25],
            [-0.25,  0.25]])
@@ -113,8 +154,22 @@ def jacobian(f: Function, argnum: int | tuple[int, ...] = 0) -> Function:
 
 
 def hessian(f: Function, argnum: int = 0) -> Function:
-    """Return the function that gives the second derivatives of f, whose result is one number, by one argument.
+    """Return a function that computes the second derivatives of f.
 
+    Parameters
+    ----------
+    f : function
+        A function of arrays, written in NumPy, that returns one number.
+    argnum : int, default=0
+        The positional argument to differentiate with respect to.
+
+    Returns
+    -------
+    function
+        Takes the arguments of f and returns d²f/dx_i dx_j, of the shape of x twice.
+
+    Examples
+    --------
     >>> graph.hessian(np.prod)(np.array([2.0, 3.0]))
     array([[0., 1.],
            [1., 0.]])
@@ -123,19 +178,30 @@ def hessian(f: Function, argnum: int = 0) -> Function:
 
 
 def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Svg:
-    """Draw the graph of f at these arguments: values, gradients of the result, and what was made from what.
+    """Draw the computation graph of f at the given arguments, with the value and the gradient of each step.
 
-    The result of f is one number; derivatives are taken by every argument of floating-point numbers. Returns the text
-    of an SVG picture, which a notebook shows, and writes it to `path`.
+    Parameters
+    ----------
+    f : function
+        A function of arrays, written in NumPy, that returns one number.
+    *args : array
+        Its arguments; gradients are shown for those of floating-point type.
+    path : path, default=None
+        Where to write the picture.
+
+    Returns
+    -------
+    Svg
+        The text of an SVG picture, which notebooks display.
     """
     given = tuple(i for i, a in enumerate(args) if np.asarray(plain(a)).dtype.kind == "f")
     if not given:
-        raise GraphError("a picture shows derivatives by arguments of floating-point numbers, of which there is none")
+        raise GraphError("graph.draw needs at least one argument of floating-point type, got none")
     with _level() as level:
         leaves, result = _run(f, given, args, {}, level)
         if not isinstance(result, Tensor) or result.level != level or result.shape:
             raise GraphError(
-                "only a function that makes one number of its arguments can be drawn: add it up with .sum()"
+                "graph.draw needs a function that returns one number computed from its arguments: add it up with .sum()"
             )
         with np.errstate(all="ignore"):
             found = dict(_walk(result, np.ones_like(result.value), careful=True))
@@ -153,7 +219,7 @@ def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Sv
 
 @contextlib.contextmanager
 def _level() -> Iterator[int]:
-    """One derivative being taken; those started within it have higher levels."""
+    """Open the level of one differentiation; differentiations started within it have higher levels."""
     level = next(_levels)
     OPEN.add(level)
     try:
@@ -163,10 +229,12 @@ def _level() -> Iterator[int]:
 
 
 def _run(f: Function, argnum: Any, args: Any, options: Any, level: int) -> tuple[list[Tensor], Array]:
-    """The chosen arguments as the first nodes of a graph, and f's result: its last node, or a constant."""
+    """The chosen arguments as the leaves of a graph, and the result of f: its last node, or a constant."""
     chosen = (argnum,) if isinstance(argnum, int) else tuple(argnum)
     if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(len(args))):
-        raise ConfigError(f"argnum={argnum!r}: the positions of arguments, of which {len(args)} were given, from 0 on")
+        raise ConfigError(
+            f"argnum must be the positions of one or more of the {len(args)} arguments, counted from 0, got {argnum!r}"
+        )
     given = list(args)
     for i in chosen:
         given[i] = Tensor(_as_floats(args[i], i), level)
@@ -176,16 +244,19 @@ def _run(f: Function, argnum: Any, args: Any, options: Any, level: int) -> tuple
     except (LinnetError, Warning):
         raise
     except Exception as error:
-        if isinstance(error.__cause__, GraphError):  # NumPy's own words for a[0] = tensor say nothing
+        if isinstance(error.__cause__, GraphError):  # for a[0] = tensor NumPy's own message does not help
             raise error.__cause__ from None
         raise GraphError(f"{_name(f)} failed: {type(error).__name__}: {error}") from error
     if isinstance(result, Tensor):
         if result.level > level:
-            raise GraphError("the result belongs to a differentiation inside of this one: return only what that gave")
+            raise GraphError(
+                f"{_name(f)} returned a tensor of a differentiation inside this one: return only the result of the "
+                "inner differentiation"
+            )
     elif not isinstance(result, float | int | np.ndarray | np.generic):
-        raise GraphError(f"{_name(f)}: what is differentiated returns one number or array, this one {result!r:.80}")
+        raise GraphError(f"{_name(f)} must return a number or an array to be differentiated, got {result!r:.80}")
     elif np.asarray(result).dtype.kind not in "fiub":
-        raise GraphError(f"{_name(f)}: what is differentiated returns numbers, this one {result!r:.80}")
+        raise GraphError(f"{_name(f)} must return real numbers to be differentiated, got {result!r:.80}")
     return leaves, result
 
 
@@ -202,13 +273,13 @@ def _as_floats(a: Any, position: int) -> Any:
         array = np.asarray(None)
     if array.dtype.kind in "iub":
         raise GraphError(
-            f"argument {position} has whole numbers ({array.dtype}), by which there is no derivative: "
-            "pass floating-point ones, 3.0 for 3 or x.astype(float), or another argnum"
+            f"argument {position} holds integers ({array.dtype}), which have no derivative: "
+            "pass floating-point numbers, 3.0 for 3 or x.astype(float), or choose another argnum"
         )
     if array.dtype.kind != "f":
         raise GraphError(
-            f"argument {position} is no array of floating-point numbers, but {type(a).__name__}: "
-            "pass each array as an argument of its own and say by which with argnum=(0, 1)"
+            f"argument {position} must be an array of floating-point numbers, got {type(a).__name__}: "
+            "pass each array as an argument of its own and choose several with argnum=(0, 1)"
         )
     return array[()]
 
@@ -217,53 +288,53 @@ def _as_floats(a: Any, position: int) -> Any:
 
 
 def _walk(result: Tensor, gradient: Array, *, careful: bool = False) -> Iterator[tuple[Tensor, Array]]:
-    """The nodes of the graph from the last to the first, each with its gradient: the sum of what comes in.
+    """Yield the nodes of the graph from the last to the first, each with its gradient.
 
-    If `careful`, two kinds of 0 are told apart. A branch not taken has the gradient 0, whatever its slope: it is not
-    asked for. But the 0 of 1/y where y is infinite is the place of a number that was lost, and 0 times infinity, or 0
-    for the gradient of a number that became infinite, is nan.
+    If `careful`, two kinds of 0 are distinguished. A branch that was not selected is inactive and has the gradient 0,
+    whatever its slope. But the 0 of 1/y for an infinite y stands for a value that was lost, so 0 times infinity, or a
+    gradient of 0 for a value that overflowed, is nan.
     """
     gradients = {result: gradient}
-    asked = {result: np.asarray(plain(gradient) != 0)}
+    active = {result: np.asarray(plain(gradient) != 0)}
     for node in _nodes(result):
-        g, here = gradients.pop(node), asked.pop(node) if careful else None
-        if careful and (lost := here & (plain(g) == 0) & node.overflowed()).any():
+        g, mask = gradients.pop(node), active.pop(node) if careful else None
+        if careful and (lost := mask & (plain(g) == 0) & node.overflowed()).any():
             g = np.where(lost, np.nan, g)
         yield node, g
-        for k, before in node.inputs():
-            more = node.pull(k, g, here)
-            if more.dtype != before.dtype:
-                more = more.astype(before.dtype)
-            gradients[before] = gradients[before] + more if before in gradients else more
+        for k, source in node.inputs():
+            term = node.pull(k, g, mask)
+            if term.dtype != source.dtype:
+                term = term.astype(source.dtype)
+            gradients[source] = gradients[source] + term if source in gradients else term
             if careful:
-                asked[before] = asked.get(before, False) | np.asarray(node.asks(k, here))
+                active[source] = active.get(source, False) | np.asarray(node.active_inputs(k, mask))
 
 
 def _nodes(result: Tensor) -> list[Tensor]:
-    """All that went into the result, each before what it was made from."""
-    found, waiting = {result}, [result]
-    while waiting:
-        for _, before in waiting.pop().inputs():
-            if before not in found:
-                found.add(before)
-                waiting.append(before)
+    """The nodes that the result depends on, itself included, each before its inputs."""
+    found, stack = {result}, [result]
+    while stack:
+        for _, source in stack.pop().inputs():
+            if source not in found:
+                found.add(source)
+                stack.append(source)
     return sorted(found, key=lambda node: -node.number)
 
 
 def _gradients(result: Array, gradient: Array, leaves: list[Tensor]) -> tuple[Array, ...]:
-    """The gradients of the leaves, as arrays of their own; 0 where the result does not depend on them."""
-    arrived = {leaf: np.zeros(leaf.shape, leaf.dtype) for leaf in leaves}
+    """The gradients of the leaves, as copies; 0 where the result does not depend on them."""
+    by_leaf = {leaf: np.zeros(leaf.shape, leaf.dtype) for leaf in leaves}
     if isinstance(result, Tensor) and result.level == leaves[0].level:
-        with np.errstate(all="ignore"):  # an infinite slope is an answer
-            found = {node: g for node, g in _walk(result, gradient) if node in arrived}
-            if _in_doubt(result, found):
-                found = {node: g for node, g in _walk(result, gradient, careful=True) if node in arrived}
-            arrived |= found
-    return tuple(g if isinstance(g, Tensor) else np.array(g)[()] for g in map(arrived.__getitem__, leaves))
+        with np.errstate(all="ignore"):  # infinite slopes are legitimate
+            found = {node: g for node, g in _walk(result, gradient) if node in by_leaf}
+            if _needs_care(result, found):
+                found = {node: g for node, g in _walk(result, gradient, careful=True) if node in by_leaf}
+            by_leaf |= found
+    return tuple(g if isinstance(g, Tensor) else np.array(g)[()] for g in map(by_leaf.__getitem__, leaves))
 
 
-def _in_doubt(result: Tensor, gradients: dict[Tensor, Array]) -> bool:
-    """Whether an infinity went in: only then a 0 may be something else."""
+def _needs_care(result: Tensor, gradients: dict[Tensor, Array]) -> bool:
+    """Whether some value is infinite or some gradient NaN: only then a 0 may stand for a value that was lost."""
     if any(np.isnan(plain(g)).any() for g in gradients.values()):
         return True
     return any(np.isinf(plain(node)).any() for node in _nodes(result))
@@ -281,18 +352,18 @@ def _argument_names(f: Function, count: int) -> list[str]:
 
 
 def _boxes(gradients: dict[Tensor, Any], known: dict[int, str]) -> list[Box]:
-    """The nodes, and the constant arrays among their arguments, first to last."""
+    """The nodes in the order of computation, and the constant arrays among their arguments."""
     boxes: list[Box] = []
-    places: dict[int, int] = {}
+    indices: dict[int, int] = {}
     for node in sorted(gradients, key=lambda node: node.number):
-        before, shown = [], []
+        sources, shown = [], []
         for a in node.operation.arrays if node.operation else ():
-            if id(a) not in places and np.shape(a):
-                places[id(a)] = len(boxes)
+            if id(a) not in indices and np.shape(a):
+                indices[id(a)] = len(boxes)
                 boxes.append(Box(known.get(id(a), "constant"), plain(a)))
-            before += [places[id(a)]] if id(a) in places else []
-            shown.append(None if id(a) in places else plain(a))
-        places[id(node)] = len(boxes)
+            sources += [indices[id(a)]] if id(a) in indices else []
+            shown.append(None if id(a) in indices else plain(a))
+        indices[id(node)] = len(boxes)
         name = node.operation.name if node.operation else known.get(id(node), "")
-        boxes.append(Box(name, plain(node), gradients[node], tuple(before), tuple(shown)))
+        boxes.append(Box(name, plain(node), gradients[node], tuple(sources), tuple(shown)))
     return boxes

@@ -1,7 +1,7 @@
-"""A graph as a picture: boxes in layers from left to right, each with its value and its gradient, and arrows between.
+"""Pictures of computation graphs: boxes in layers from left to right, with values and gradients, joined by arrows.
 
-Layers by the longest way from the arguments; an arrow over several layers gets a place of its own in each, so that it
-runs between the boxes. The order in a layer comes from repeated sorting by the mean height of the neighbours.
+The layer of a box is its longest distance from the arguments; an arrow across several layers gets a place in each of
+them, so that it runs between the boxes. Layers are ordered by sorting repeatedly by the mean height of the neighbours.
 """
 
 import os
@@ -16,10 +16,11 @@ import numpy as np
 from linnet.errors import ConfigError
 from linnet.files import check_path, write_whole
 
-_LARGEST = 400  # boxes: a larger picture cannot be read
-_LETTER, _PADDING, _ROW = 7.3, 12.0, 18.0  # width of a letter at 12 px, inner margin, line height, in px
-_ACROSS, _APART, _THIN, _MARGIN = 56.0, 22.0, 14.0, 24.0  # between layers, boxes, passing arrows; around everything
-_LEGEND = 300.0  # width of the line below
+_MAX_BOXES = 400  # a larger picture is unreadable
+# in px, at a font size of 12
+_LETTER_WIDTH, _LINE_HEIGHT, _BOX_PADDING = 7.3, 18.0, 12.0
+_LAYER_GAP, _BOX_GAP, _PASSAGE_HEIGHT, _MARGIN = 56.0, 22.0, 14.0, 24.0
+_LEGEND_WIDTH = 300.0
 _SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "power": "^", "matmul": "@", "negative": "−"}
 _STYLE = """
 .linnet-graph { background: #fff; fill: #1d2733 }
@@ -57,13 +58,13 @@ class Svg(str):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What is drawn of a node; one without a gradient is a constant."""
+    """The content of a node; constants have no gradient."""
 
     name: str
     value: Any
     gradient: Any = None
-    before: tuple[int, ...] = ()  # the boxes it was made from
-    shown: tuple[Any, ...] = ()  # its arguments: None where an arrow comes in, numbers, and whatever has no box
+    before: tuple[int, ...] = ()  # the indices of the boxes of its arguments
+    shown: tuple[Any, ...] = ()  # its arguments: None for those with a box, otherwise the value to write
 
 
 @dataclass(slots=True)
@@ -78,25 +79,25 @@ class _Place:
     x: float = 0.0
     y: float = 0.0  # of the middle
     width: float = 0.0
-    height: float = _THIN
+    height: float = _PASSAGE_HEIGHT
 
     @property
     def weight(self) -> float:
-        """How much its height counts: what is computed is in line, arguments stand beside it."""
+        """The weight of its height in means: computed values are aligned, arguments placed around them."""
         return 1.0 if self.before else 0.05
 
 
 def picture(boxes: list[Box]) -> Svg:
-    """The picture of boxes, the last of which is the result."""
-    if len(boxes) > _LARGEST:
-        raise ConfigError(f"a graph of {len(boxes)} nodes is too large to be drawn: {_LARGEST} at most")
+    """Return the picture of a graph, given its boxes in the order of computation; the last is the result."""
+    if len(boxes) > _MAX_BOXES:
+        raise ConfigError(f"a graph of {len(boxes)} nodes is too large to be drawn: the limit is {_MAX_BOXES}")
     places = _places(boxes)
     layers = _layers(places)
-    width = max(_columns(layers), _LEGEND)
+    width = max(_columns(layers), _LEGEND_WIDTH)
     _rows(layers)
     top = min(p.y - p.height / 2 for layer in layers for p in layer) - _MARGIN
     bottom = max(p.y + p.height / 2 for layer in layers for p in layer) + _MARGIN
-    height = bottom + _ROW - top
+    height = bottom + _LINE_HEIGHT - top
     parts = [
         f'<svg class="linnet-graph" xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 {top:.0f} {width:.0f} {height:.0f}" role="img">',
@@ -114,14 +115,14 @@ def picture(boxes: list[Box]) -> Svg:
 
 
 def save(image: str, path: str | os.PathLike[str]) -> None:
-    """Write the picture whole or not at all."""
+    """Write a picture to a file, completely or not at all."""
     try:
         write_whole(check_path(path), [image.encode()])
     except OSError as error:
         raise ConfigError(f"path={str(path)!r}: cannot write there: {error.strerror or error}") from error
 
 
-# ---- words ----
+# ---- text ----
 
 
 def _places(boxes: list[Box]) -> list[_Place]:
@@ -130,8 +131,8 @@ def _places(boxes: list[Box]) -> list[_Place]:
         before = [places[i] for i in box.before]
         kind = "constant" if box.gradient is None else "step" if box.before else "argument"
         place = _Place(1 + max((p.layer for p in before), default=-1), _lines(box), kind, before)
-        place.width = 2 * _PADDING + _LETTER * max(len(text) for _, text in place.lines)
-        place.height = 2 * _PADDING - 8 + _ROW * len(place.lines)
+        place.width = 2 * _BOX_PADDING + _LETTER_WIDTH * max(len(text) for _, text in place.lines)
+        place.height = 2 * _BOX_PADDING - 8 + _LINE_HEIGHT * len(place.lines)
         places.append(place)
     places[-1].kind = "result"
     return places
@@ -143,44 +144,44 @@ def _lines(box: Box) -> list[tuple[str, str]]:
     lines = [("name", title if len(title) <= 28 else title[:27] + "…")]
     if shape:
         lines.append(("soft", " × ".join(map(str, shape))))
-    lines.append(("value", _words(box.value)))
+    lines.append(("value", _value_text(box.value)))
     if box.gradient is not None:
-        lines.append(("gradient", f"∂ {_words(box.gradient)}"))
+        lines.append(("gradient", f"∂ {_value_text(box.gradient)}"))
     return lines
 
 
 def _title(box: Box) -> str:
-    """The operation, with the numbers among its arguments: `1 − ·`, `maximum(·, 0)`."""
+    """The operation with its constant arguments: `1 − ·`, `maximum(·, 0)`."""
     sign = _SIGNS.get(box.name, box.name)
     if all(a is None for a in box.shown):
         return sign
-    words = ["·" if a is None else _number(a) for a in box.shown]
+    words = ["·" if a is None else _number_text(a) for a in box.shown]
     return f" {sign} ".join(words) if sign != box.name else f"{sign}({', '.join(words)})"
 
 
-def _words(value: Any) -> str:
-    """A number, a few numbers, or the least and the largest of many."""
+def _value_text(value: Any) -> str:
+    """A number, a few numbers, or the smallest and the largest of many."""
     array = np.asarray(value)
     if array.ndim == 0:
-        return _number(array[()])
+        return _number_text(array[()])
     if array.ndim == 1 and array.size <= 4:
-        return f"[{', '.join(_number(a, 3) for a in array)}]"
+        return f"[{', '.join(_number_text(a, 3) for a in array)}]"
     if array.size == 0:
         return "[]"
-    low, high = _number(array.min(), 3), _number(array.max(), 3)
+    low, high = _number_text(array.min(), 3), _number_text(array.max(), 3)
     return f"{low} … {high}" if low != high else f"all {low}"
 
 
-def _number(value: Any, digits: int = 4) -> str:
+def _number_text(value: Any, digits: int = 4) -> str:
     text = f"{value:.{digits}g}" if isinstance(value, float | np.floating) else str(value)
     return text.replace("-", "−").replace("e+", "e")
 
 
-# ---- where things are ----
+# ---- layout ----
 
 
 def _layers(places: list[_Place]) -> list[list[_Place]]:
-    """Places by layer, arguments next to their first use, with passages for arrows over several layers."""
+    """The boxes by layer, arguments next to their first use, with passages for arrows across several layers."""
     users: dict[int, list[_Place]] = {id(p): [] for p in places}
     for place in places:
         for start in place.before:
@@ -202,7 +203,7 @@ def _layers(places: list[_Place]) -> list[list[_Place]]:
 
 
 def _passage(start: _Place, end: _Place, layers: list[list[_Place]]) -> _Place:
-    """What the arrow to `end` comes from in the layer before: the box itself, or a passage, one for all that go on."""
+    """The neighbour of `end` in the previous layer on the way from `start`: the box itself or a shared passage."""
     while start.layer < end.layer - 1:
         step = next((p for p in start.after if not p.lines), None)
         if step is None:
@@ -214,10 +215,10 @@ def _passage(start: _Place, end: _Place, layers: list[list[_Place]]) -> _Place:
     return start
 
 
-def _sort(layer: list[_Place], beside: list[_Place]) -> None:
-    """By the mean height of the neighbours in the layer beside, arguments of one step in their order."""
+def _sort(layer: list[_Place], adjacent: list[_Place]) -> None:
+    """Sort a layer by the mean height of neighbours in the adjacent layer; arguments of one step keep their order."""
     heights: dict[int, list[float]] = {id(p): [] for p in layer}
-    for height, place in enumerate(beside):
+    for height, place in enumerate(adjacent):
         for port, start in enumerate(place.before):
             if id(start) in heights:
                 heights[id(start)].append(height + port / 100)
@@ -225,24 +226,24 @@ def _sort(layer: list[_Place], beside: list[_Place]) -> None:
             if id(end) in heights:
                 heights[id(end)].append(height)
     means = {i: sum(near) / len(near) for i, near in heights.items() if near}
-    loose = {id(p): i * len(beside) / len(layer) for i, p in enumerate(layer)}
+    loose = {id(p): i * len(adjacent) / len(layer) for i, p in enumerate(layer)}
     layer.sort(key=lambda p: means.get(id(p), loose[id(p)]))
 
 
 def _columns(layers: list[list[_Place]]) -> float:
-    """Give every box its place from left to right; the width of all columns together."""
+    """Set the horizontal positions; return the total width."""
     x = _MARGIN
     for layer in layers:
         width = max(p.width for p in layer)
         for place in layer:
             place.width = place.width or width
             place.x = x + (width - place.width) / 2
-        x += width + _ACROSS
-    return x - _ACROSS + _MARGIN
+        x += width + _LAYER_GAP
+    return x - _LAYER_GAP + _MARGIN
 
 
 def _rows(layers: list[list[_Place]]) -> None:
-    """Heights: each place is drawn to the mean of its neighbours, and pushed away by those above and below it."""
+    """Set the vertical positions: near the mean of the neighbours, at a distance from boxes above and below."""
     for layer in layers:
         _settle(layer, [0.0] * len(layer))
     for _ in range(30):
@@ -255,11 +256,11 @@ def _mean(place: _Place) -> float:
     return sum(p.weight * p.y for p in near) / sum(p.weight for p in near) if near else place.y
 
 
-def _settle(layer: list[_Place], wishes: Iterable[float]) -> None:
-    """The heights nearest to the wishes (in squares) that keep order and distance: neighbours too near are merged."""
-    blocks: list[tuple[float, list[_Place]]] = []  # where a block's first place wants to be, its places
-    for place, wish in zip(layer, wishes, strict=True):
-        blocks.append((wish, [place]))
+def _settle(layer: list[_Place], targets: Iterable[float]) -> None:
+    """Set the heights nearest to the targets, in squared error, that keep order and distance, by merging blocks."""
+    blocks: list[tuple[float, list[_Place]]] = []  # the target of a block's first box, its boxes
+    for place, target in zip(layer, targets, strict=True):
+        blocks.append((target, [place]))
         while len(blocks) > 1 and blocks[-2][0] + _offset(blocks[-2][1], blocks[-1][1][0]) > blocks[-1][0]:
             (second, lower), (first, upper) = blocks.pop(), blocks.pop()
             n, m = (sum(p.weight for p in block) for block in (upper, lower))
@@ -272,15 +273,15 @@ def _settle(layer: list[_Place], wishes: Iterable[float]) -> None:
 
 
 def _offset(block: list[_Place], after: _Place) -> float:
-    """How far below the middle of the block's first place the next one must be."""
+    """The distance from the middle of the block's first box to that of the next box below the block."""
     return sum(_distance(a, b) for a, b in pairwise([*block, after]))
 
 
 def _distance(above: _Place, below: _Place) -> float:
-    return (above.height + below.height) / 2 + (_APART if above.lines or below.lines else 0)
+    return (above.height + below.height) / 2 + (_BOX_GAP if above.lines or below.lines else 0)
 
 
-# ---- what is drawn ----
+# ---- SVG ----
 
 
 def _box(place: _Place) -> str:
@@ -288,8 +289,8 @@ def _box(place: _Place) -> str:
         return ""
     top, middle = place.y - place.height / 2, place.x + place.width / 2
     texts = "".join(
-        f'<text class="{kind}" x="{middle:.1f}" y="{top + _PADDING - 4 + _ROW * (i + 0.72):.1f}" text-anchor="middle">'
-        f"{escape(text)}</text>"
+        f'<text class="{kind}" x="{middle:.1f}" y="{top + _BOX_PADDING - 4 + _LINE_HEIGHT * (i + 0.72):.1f}" '
+        f'text-anchor="middle">{escape(text)}</text>'
         for i, (kind, text) in enumerate(place.lines)
     )
     return (
@@ -299,7 +300,7 @@ def _box(place: _Place) -> str:
 
 
 def _arrow(start: _Place, index: int, end: _Place) -> str:
-    """From the right of a box to the left of another, through the passages between: arrows arrive in order."""
+    """A curve from the right of one box to the left of another, through the passages between them."""
     way = [end]
     while not way[-1].lines or way[-1] is end:
         way.append(start if way[-1] is end else way[-1].before[0])

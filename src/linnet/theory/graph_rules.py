@@ -1,4 +1,4 @@
-"""The derivatives of NumPy's functions of whole arrays, written in NumPy's functions (see graph_slopes.py)."""
+"""Derivatives of NumPy's functions of whole arrays, written in NumPy (see graph_slopes.py)."""
 
 import math
 from collections.abc import Callable
@@ -13,13 +13,13 @@ Axis = int | tuple[int, ...] | None
 
 
 def spread(g: Array, a: Array, axis: Axis, keepdims: bool) -> Array:
-    """Repeat g along the axes of a that were summed over: a sum backwards."""
+    """Repeat g along the axes of a that were summed over: the derivative of a sum."""
     if axis is not None and not keepdims:
         g = np.expand_dims(g, axis)
     return np.broadcast_to(g, np.shape(a))
 
 
-# ---- functions of whole arrays; those that return no Operation are made of others ----
+# ---- functions of whole arrays; rules that return no Operation are composed of others ----
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -67,7 +67,7 @@ _extreme(np.min, np.amin)
 
 @_rule(np.prod)
 def _prod(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """In pairs, then pairs of pairs: right also where factors are 0."""
+    """By multiplying halves repeatedly: correct even where factors are 0."""
     shape = np.shape(np.sum(a, axis=axis, keepdims=keepdims))
     axes = range(np.ndim(a)) if axis is None else np.atleast_1d(axis) % np.ndim(a)
     others = [i for i in range(np.ndim(a)) if i not in axes]
@@ -87,7 +87,7 @@ def _var(a: Array, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
 
 @_rule(np.std)
 def _std(a: Array, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-    """Its gradient is taken to be 0 where all are equal."""
+    """The gradient is defined as 0 where all elements are equal."""
     v = np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     zero = v == 0
     return np.sqrt(v + zero) - zero
@@ -100,7 +100,7 @@ def _average(a: Array, axis: Axis = None, weights: Array = None) -> Array:
     if isinstance(axis, int) and np.shape(weights) == (np.shape(a)[axis],):
         weights = np.moveaxis(np.broadcast_to(weights, np.shape(np.moveaxis(a, axis, -1))), -1, axis)
     if np.shape(weights) != np.shape(a):
-        raise GraphError(f"np.average: weights have shape {np.shape(weights)}, not the {np.shape(a)} of the array")
+        raise GraphError(f"np.average needs weights of the shape of the array, {np.shape(a)}, got {np.shape(weights)}")
     return np.sum(a * weights, axis=axis) / np.sum(weights, axis=axis)
 
 
@@ -117,7 +117,7 @@ def _cumsum(a: Array, axis: int | None = None) -> Any:
 
 @_rule(np.cumprod)
 def _cumprod(a: Array, axis: int | None = None) -> Array:
-    """Of two neighbours, then of four, of eight: right also where factors are 0."""
+    """By products of 2, 4, 8, ... neighbours: correct even where factors are 0."""
     a = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
     step = 1
     while step < np.shape(a)[-1]:
@@ -137,14 +137,14 @@ def _diff(a: Array, n: int = 1, axis: int = -1) -> Array:
 
 @_rule(np.linalg.norm)
 def _norm(x: Array, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Of vectors (and the Frobenius norm of everything at once); its gradient at 0 is taken to be 0."""
+    """Norms of vectors, and the Frobenius norm; the gradient at 0 is defined as 0."""
     if isinstance(axis, tuple) or ord not in (None, 1, 2, math.inf) or (ord and axis is None and np.ndim(x) > 1):
-        raise GraphError("np.linalg.norm: only norms of vectors, of order 1, 2 or inf, have a derivative here")
+        raise GraphError("np.linalg.norm: only vector norms of order 1, 2 or inf can be differentiated here")
     if ord in (1, math.inf):
         return (np.sum if ord == 1 else np.max)(np.abs(x), axis=axis, keepdims=keepdims)
 
     def pull(k: int, g: Array, y: Array, x: Array) -> Array:
-        return spread(g / (y + (y == 0) + 0 * y), x, axis, keepdims) * x  # nan, not 0, where y is infinite
+        return spread(g / (y + (y == 0) + 0 * y), x, axis, keepdims) * x  # 0 * y: nan, not 0, where y is infinite
 
     return Operation("norm", (x,), lambda x: np.linalg.norm(x, axis=axis, keepdims=keepdims), pull)
 
@@ -182,7 +182,7 @@ def _nan_to_num(x: Array, copy: bool = True, nan: Array = 0.0, posinf: Array = N
 
 
 def matmul(a: Array, b: Array) -> Operation:
-    """The product of matrices, of stacks of matrices, of vectors."""
+    """Return the operation of the product of matrices, stacks of matrices or vectors."""
 
     def pull(k: int, g: Array, y: Array, a: Array, b: Array) -> Array:
         row, column = np.ndim(a) == 1, np.ndim(b) == 1
@@ -234,7 +234,9 @@ def _einsum(subscripts: str, *operands: Array) -> Operation:
     given, arrow, out = subscripts.replace(" ", "").partition("->")
     terms = given.split(",")
     if "." in subscripts or any(len(set(term)) < len(term) for term in terms):
-        raise GraphError(f"np.einsum({subscripts!r}): '...' and a letter twice in one operand have no derivative here")
+        raise GraphError(
+            f"np.einsum({subscripts!r}): '...' and repeated letters in one operand cannot be differentiated here"
+        )
     if not arrow:
         out = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
 
@@ -249,14 +251,14 @@ def _einsum(subscripts: str, *operands: Array) -> Operation:
     return Operation("einsum", operands, lambda *a: np.einsum(f"{given}->{out}", *a), pull)
 
 
-# ---- moving elements about ----
+# ---- selecting and rearranging elements ----
 
 
 def _reshaping(function: Any) -> None:
     @_rule(function)
     def build(a: Array, *how: Any, **named: Any) -> Operation:
         if "order" in named or any(isinstance(option, str) for option in how):
-            raise GraphError(f"np.{function.__name__}: order= is not known here: leave it out")
+            raise GraphError(f"np.{function.__name__}: order= is not supported here: omit it")
         return Operation(
             function.__name__, (a,), lambda a: function(a, *how, **named), lambda k, g, y, a: np.reshape(g, np.shape(a))
         )
@@ -289,11 +291,11 @@ def _broadcast_to(array: Array, shape: Any) -> Operation:
 
 
 def moved(name: str, a: Array, forward: Callable[[Array], Array]) -> Operation:
-    """Any choice and rearrangement of elements: the same done to their places tells where each one came from."""
+    """Return the operation of any selection or rearrangement of elements: applied to indices, it shows their origin."""
 
     def pull(k: int, g: Array, y: Array, a: Array) -> Array:
-        places = np.arange(1, np.size(a) + 1).reshape(np.shape(a))
-        source = np.ravel(forward(places))  # 0: a zero that was put in
+        indices = np.arange(1, np.size(a) + 1).reshape(np.shape(a))
+        source = np.ravel(forward(indices))  # 0 for zeros that were filled in
         total = np.bincount(source, np.ravel(g).astype(np.float64), minlength=np.size(a) + 1)
         return np.reshape(total[1:], np.shape(a))
 
@@ -319,8 +321,8 @@ def _bincount(x: Array, weights: Array = None, minlength: int = 0) -> Operation:
 def _splitting(function: Any) -> None:
     @_rule(function)
     def build(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-        places = function(np.arange(np.shape(ary)[axis]), indices_or_sections)
-        return [np.take(ary, place, axis=axis) for place in places]
+        sections = function(np.arange(np.shape(ary)[axis]), indices_or_sections)
+        return [np.take(ary, indices, axis=axis) for indices in sections]
 
 
 _splitting(np.split)
@@ -378,7 +380,7 @@ def _copy(a: Array) -> Array:
     return np.positive(a)
 
 
-# ---- what only looks at values: the result is an ordinary array ----
+# ---- functions whose result is a plain array, without a derivative ----
 
 PLAIN_UFUNCS = frozenset(
     (

@@ -1,7 +1,7 @@
-"""The derivatives of functions of single numbers, written in NumPy's functions.
+"""Derivatives of elementwise functions, written in NumPy.
 
-A rule takes the gradient g of a step's result y back to one of the arrays that the step was given. As it is plain NumPy
-itself, a rule can be differentiated like any other function: that is all there is to higher derivatives.
+A rule maps the gradient g of an operation's result y to the gradient of one of its arguments. As rules are NumPy code
+themselves, they can be differentiated like any other function: that is all that higher derivatives need.
 """
 
 import functools
@@ -15,13 +15,13 @@ Array = Any  # an array, a number, or a Tensor in their place
 
 
 class Operation(NamedTuple):
-    """One step of a function."""
+    """One step of a computation, and its derivative."""
 
     name: str
     arrays: tuple[Array, ...]
-    forward: Callable[..., Array]  # y of the arrays
-    pull: Callable[..., Array]  # (k, g, y, *arrays): the gradient of the k-th array from the gradient g of y,
-    # which for a function of single numbers is still to be made to fit the array's shape
+    forward: Callable[..., Array]  # computes y from the arrays
+    pull: Callable[..., Array]  # (k, g, y, *arrays) -> the gradient of the k-th array, given the gradient g of y;
+    # for elementwise functions it must still be summed to the shape of the array, by `fit`
 
 
 # ---- element by element: dy/da for every argument a, from y and the arguments ----
@@ -95,7 +95,7 @@ SLOPES: dict[str, tuple[Callable[..., Array], ...]] = {
     "xlogy": (lambda y, a, b: np.log(b), lambda y, a, b: a / (b + ((a == 0) & (b == 0)))),
     "xlog1py": (lambda y, a, b: np.log1p(b), lambda y, a, b: a / (1 + b + ((a == 0) & (b == -1)))),
 }
-# those whose slope is 0 because they look elsewhere, or nowhere, and not because a number has become too small
+# functions whose slope is 0 where they select another argument or are constant, and not by underflow
 CHOOSING = frozenset(
     (
         *("maximum", "minimum", "fmax", "fmin", "absolute", "fabs", "heaviside"),
@@ -105,7 +105,7 @@ CHOOSING = frozenset(
 
 
 def elementwise(ufunc: np.ufunc, arrays: tuple[Array, ...]) -> Operation:
-    """A function of single numbers, over arrays that are broadcast together."""
+    """Return the operation of an elementwise function on arrays that are broadcast."""
     return Operation(ufunc.__name__, arrays, ufunc, _pull_through(ufunc.__name__))
 
 
@@ -118,7 +118,7 @@ def _pull_through(name: str) -> Callable[..., Array]:
 
 
 def fit(g: Array, shape: tuple[int, ...]) -> Array:
-    """Sum g over the axes along which an array of this shape was repeated: broadcasting backwards."""
+    """Sum g over the axes along which an array of the given shape was broadcast."""
     if np.shape(g) == shape:
         return g
     extra = np.ndim(g) - len(shape)

@@ -1,4 +1,4 @@
-"""Tensors: what a function is given in place of its arrays while it is differentiated."""
+"""Tensors, which take the place of a function's arrays while it is differentiated."""
 
 import functools
 import inspect
@@ -15,18 +15,18 @@ from linnet.theory.graph_slopes import CHOOSING, SLOPES, Array, Operation, eleme
 
 Axis = int | tuple[int, ...] | None
 
-OPEN: set[int] = set()  # the levels of the derivatives being taken now
-_numbers = itertools.count()
-_MIXING = frozenset(("matmul", "einsum", "norm", "softmax", "logsumexp"))  # each element of y may be made of all
+OPEN: set[int] = set()  # the levels of the differentiations in progress
+_node_numbers = itertools.count()
+_MIXING = frozenset(("matmul", "einsum", "norm", "softmax", "logsumexp"))  # each element of y may depend on all
 _REDUCTIONS: dict[str, Callable[..., Any]] = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
 
 
 class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
-    """A node of the graph: a value, and the operation that made it (None for an argument of the function).
+    """A node of the graph: a value, and the operation that computed it (None for an argument of the function).
 
-    Derivatives may be taken inside of derivatives. Each has a level of its own, higher for the inner one, and the value
-    of an inner tensor is a tensor of the level below wherever it depends on that level's arguments. A step with tensors
-    of several levels belongs to the highest; to it, all others are constants.
+    Differentiations may be nested. Each has a level of its own, higher for the inner one, and the value of an inner
+    tensor is itself a tensor of the outer level where it depends on the outer arguments. An operation on tensors of
+    several levels belongs to the highest; there, all others are constants.
     """
 
     __slots__ = ("level", "number", "operation", "value")
@@ -35,59 +35,59 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         self.value = value
         self.level = level
         self.operation = operation
-        self.number = next(_numbers)  # larger than that of every node it was made from
+        self.number = next(_node_numbers)  # larger than those of its inputs
 
     def inputs(self) -> Iterator[tuple[int, "Tensor"]]:
-        """The nodes this one was made from, with their positions among the arguments of the operation."""
+        """Yield the nodes among the arguments of the operation, with their positions."""
         for k, a in enumerate(self.operation.arrays if self.operation else ()):
             if isinstance(a, Tensor) and a.level == self.level:
                 yield k, a
 
-    def pull(self, k: int, g: Array, asked: Any = None) -> Array:
-        """The gradient of the k-th argument from the gradient g of this node: its operation's derivative.
+    def pull(self, k: int, g: Array, active: Any = None) -> Array:
+        """Return the gradient of the k-th argument, given the gradient g of this node.
 
-        Where it was not `asked` for the node's elements, no gradient goes on, even if the slope there is infinite.
+        Elements of this node that are not `active` pass no gradient on, even where the slope is infinite.
         """
         assert self.operation is not None
         arrays = [below(a, self.level) for a in self.operation.arrays]
-        more = self.operation.pull(k, g, self.value, *arrays)
+        gradient = self.operation.pull(k, g, self.value, *arrays)
         if self.operation.name not in SLOPES:
-            return more
-        return fit(more if asked is None else np.where(asked, more, 0.0), np.shape(arrays[k]))
+            return gradient
+        return fit(gradient if active is None else np.where(active, gradient, 0.0), np.shape(arrays[k]))
 
-    def asks(self, k: int, asked: Any) -> Any:
-        """Which elements of the k-th argument have a part in those of the node that it was asked for."""
+    def active_inputs(self, k: int, active: Any) -> Any:
+        """Return a mask of the elements of the k-th argument that active elements of this node depend on."""
         assert self.operation is not None
         name, given = self.operation.name, self.operation.arrays
         y, arrays = plain(self), [plain(a) for a in given]
         if name in _MIXING:
-            return np.full(np.shape(arrays[k]), asked.any())
+            return np.full(np.shape(arrays[k]), active.any())
         if name not in SLOPES:
-            return self.operation.pull(k, asked.astype(float), y, *arrays) != 0
+            return self.operation.pull(k, active.astype(float), y, *arrays) != 0
         if name in CHOOSING or (name == "multiply" and not isinstance(given[1 - k], Tensor)):
-            asked = asked & ((SLOPES[name][k](y, *arrays) != 0) | np.isnan(y))
-        return fit(asked.astype(float), np.shape(arrays[k])) != 0
+            active = active & ((SLOPES[name][k](y, *arrays) != 0) | np.isnan(y))
+        return fit(active.astype(float), np.shape(arrays[k])) != 0
 
     def overflowed(self) -> Any:
-        """Where numbers went in and an infinity came out."""
+        """Return a mask of the infinite elements that were computed from finite ones."""
         if self.operation is None:
             return np.False_
         finite = [np.isfinite(plain(a)) for a in self.operation.arrays]
         if self.operation.name not in SLOPES:
-            finite = [every.all() for every in finite]
+            finite = [mask.all() for mask in finite]
         return functools.reduce(np.logical_and, finite, np.isinf(plain(self)))
 
-    __hash__ = object.__hash__  # a node is itself alone, whatever == makes of its value
+    __hash__ = object.__hash__  # by identity: == compares values
 
     # ---- NumPy's functions ----
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
         out = options.pop("out", None)
-        if out is not None and not (out[0] is inputs[0] and np.ndim(inputs[0]) == 0):  # a number is made anew by +=
+        if out is not None and not (out[0] is inputs[0] and np.ndim(inputs[0]) == 0):  # += on a scalar makes a new one
             raise GraphError(
                 f"{name} cannot write into an array while a function is differentiated: "
-                "write a = a + b for a += b, and leave out=... out"
+                "write a = a + b for a += b, and omit out="
             )
         if method == "reduce" and (name in _REDUCTIONS or name == "logaddexp"):
             options.setdefault("axis", 0)
@@ -120,36 +120,36 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
             raise
         return apply(result) if isinstance(result, Operation) else result
 
-    # ---- what an array has ----
+    # ---- attributes and methods of arrays ----
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of an array."""
+        """The lengths of the axes."""
         return np.shape(plain(self))
 
     @property
     def ndim(self) -> int:
-        """As of an array."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """As of an array."""
+        """The number of elements."""
         return np.size(plain(self))
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As of an array."""
+        """The type of the elements."""
         return np.asarray(plain(self)).dtype
 
     @property
     def T(self) -> Array:
-        """As of an array."""
+        """The tensor with its axes reversed."""
         return np.transpose(self)
 
     def __len__(self) -> int:
         if not self.shape:
-            raise GraphError("a single number has no length")
+            raise GraphError("a scalar has no length")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
@@ -172,28 +172,28 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise GraphError(f"an array of shape {self.shape} is neither true nor false: choose with np.where")
+            raise GraphError(f"an array of shape {self.shape} has no single truth value: use np.where")
         return bool(plain(self))
 
     def __float__(self) -> NoReturn:
         raise GraphError(
-            "while a function is differentiated its values are no plain numbers, and cannot be put into arrays: use "
-            "np.exp(x), not math.exp(x), and np.stack([a, b]), not np.array([a, b]) or a[0] = b; graph.softmax and "
-            "graph.logsumexp, not SciPy's; leave out float() and np.asarray()"
+            "a tensor cannot be converted to a number or an array while a function is differentiated: use np.exp(x) "
+            "instead of math.exp(x), np.stack([a, b]) instead of np.array([a, b]) or a[0] = b, graph.softmax and "
+            "graph.logsumexp instead of SciPy's, and omit float() and np.asarray()"
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         self.__float__()
 
     def item(self, *index: Any) -> NoReturn:
-        """Not possible, as for float()."""
+        """Raise a GraphError: tensors cannot be converted to numbers."""
         self.__float__()
 
     __int__ = __complex__ = __float__
     tolist = item
 
     def astype(self, dtype: DTypeLike) -> Array:
-        """Of another precision; a constant when made whole numbers or truth values."""
+        """Return the tensor in another precision; converted to integers or Booleans it is a constant array."""
         if not np.issubdtype(dtype, np.floating):
             return plain(self).astype(dtype)
         if self.dtype == dtype:
@@ -201,81 +201,81 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         return apply(Operation("astype", (self,), lambda a: a.astype(dtype), lambda k, g, y, a: g))
 
     def sum(self, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
-        """np.sum."""
+        """Apply `np.sum`."""
         return np.sum(self, axis=axis, keepdims=keepdims, where=where)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        """np.mean."""
+        """Apply `np.mean`."""
         return np.mean(self, axis=axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        """np.max."""
+        """Apply `np.max`."""
         return np.max(self, axis=axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        """np.min."""
+        """Apply `np.min`."""
         return np.min(self, axis=axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        """np.prod."""
+        """Apply `np.prod`."""
         return np.prod(self, axis=axis, keepdims=keepdims)
 
     def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-        """np.var."""
+        """Apply `np.var`."""
         return np.var(self, axis=axis, ddof=ddof, keepdims=keepdims)
 
     def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-        """np.std."""
+        """Apply `np.std`."""
         return np.std(self, axis=axis, ddof=ddof, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> Array:
-        """np.cumsum."""
+        """Apply `np.cumsum`."""
         return np.cumsum(self, axis=axis)
 
     def cumprod(self, axis: int | None = None) -> Array:
-        """np.cumprod."""
+        """Apply `np.cumprod`."""
         return np.cumprod(self, axis=axis)
 
     def clip(self, min: Any = None, max: Any = None) -> Array:
-        """np.clip."""
+        """Apply `np.clip`."""
         return np.clip(self, min, max)
 
     def dot(self, b: Any) -> Array:
-        """np.dot."""
+        """Apply `np.dot`."""
         return np.dot(self, b)
 
     def reshape(self, *shape: Any) -> Array:
-        """np.reshape."""
+        """Apply `np.reshape`."""
         return np.reshape(self, shape[0] if len(shape) == 1 else shape)
 
     def ravel(self) -> Array:
-        """np.ravel."""
+        """Apply `np.ravel`."""
         return np.ravel(self)
 
     flatten = ravel
 
     def squeeze(self, axis: Axis = None) -> Array:
-        """np.squeeze."""
+        """Apply `np.squeeze`."""
         return np.squeeze(self, axis)
 
     def transpose(self, *axes: Any) -> Array:
-        """np.transpose."""
+        """Apply `np.transpose`."""
         return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
     def swapaxes(self, axis1: int, axis2: int) -> Array:
-        """np.swapaxes."""
+        """Apply `np.swapaxes`."""
         return np.swapaxes(self, axis1, axis2)
 
     def argmax(self, axis: int | None = None) -> Array:
-        """np.argmax."""
+        """Apply `np.argmax`."""
         return np.argmax(self, axis=axis)
 
     def argmin(self, axis: int | None = None) -> Array:
-        """np.argmin."""
+        """Apply `np.argmin`."""
         return np.argmin(self, axis=axis)
 
     def copy(self) -> Array:
-        """np.copy."""
+        """Apply `np.copy`."""
         return np.copy(self)
 
 
@@ -283,32 +283,32 @@ _ARRAYS = (Tensor, np.ndarray, np.generic, float, int)
 
 
 def apply(operation: Operation) -> Array:
-    """Do one step; if tensors go in, their value does the step one level below, and a tensor comes out."""
+    """Apply an operation: compute its value one level below its tensors, and return it as a tensor."""
     level = max((a.level for a in operation.arrays if isinstance(a, Tensor)), default=0)
     if level not in OPEN:
         raise GraphError(
-            "a tensor was kept from a function whose differentiation has ended: return what you need of it"
+            "a tensor was kept from a function whose differentiation has ended: return its value from the function"
         )
     value = operation.forward(*[below(a, level) for a in operation.arrays])
     if np.iscomplexobj(value):
-        raise GraphError(f"{operation.name} gave complex numbers, which have no gradient here")
+        raise GraphError(f"{operation.name} returned complex numbers, which cannot be differentiated here")
     return Tensor(value, level, operation)
 
 
 def below(a: Array, level: int) -> Array:
-    """The value of a tensor of this level; anything else is a constant to it, and stays as it is."""
+    """Return the value of a tensor of the given level; anything else is a constant there and returned as it is."""
     return a.value if isinstance(a, Tensor) and a.level == level else a
 
 
 def plain(a: Array) -> Any:
-    """The plain value under all levels."""
+    """Return the plain value of a tensor, below all levels."""
     while isinstance(a, Tensor):
         a = a.value
     return a
 
 
 def _check_options(name: str, build: Callable[..., Any], args: Any, options: Any) -> None:
-    """Raise an error if it was the options that the function does not have here."""
+    """Raise a GraphError if the arguments include options that are not supported here."""
     try:
         inspect.signature(build).bind(*args, **options)
     except TypeError as error:
@@ -316,7 +316,7 @@ def _check_options(name: str, build: Callable[..., Any], args: Any, options: Any
 
 
 def _index_name(index: Any) -> str:
-    """As it was written, with … for arrays: `[:, 0]`."""
+    """The index as written in Python, with … for arrays: `[:, 0]`."""
 
     def one(i: Any) -> str:
         if isinstance(i, slice):
@@ -328,13 +328,26 @@ def _index_name(index: Any) -> str:
 
 
 def _unknown(name: str) -> GraphError:
-    return GraphError(
-        f"{name} has no derivative here: write it in terms of the functions that help(linnet.theory.graph) lists"
-    )
+    return GraphError(f"{name} cannot be differentiated here: use the functions listed in help(linnet.theory.graph)")
 
 
 def logsumexp(x: ArrayLike | Tensor, axis: Axis = -1, keepdims: bool = False) -> Array:
-    """log Σ e^x along an axis (or several; None for all), right for any size of x."""
+    """Return log Σ e^x along an axis, without overflow.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        The exponents.
+    axis : int, tuple of int or None, default=-1
+        The axes of the sum; None for all.
+    keepdims : bool, default=False
+        Whether the summed axes are kept with length 1.
+
+    Returns
+    -------
+    array or Tensor
+        The logarithm of the sum.
+    """
     if isinstance(x, Tensor):
 
         def pull(k: int, g: Array, y: Array, x: Array) -> Array:
@@ -350,7 +363,20 @@ def logsumexp(x: ArrayLike | Tensor, axis: Axis = -1, keepdims: bool = False) ->
 
 
 def softmax(x: ArrayLike | Tensor, axis: Axis = -1) -> Array:
-    """e^x_k / Σ_j e^x_j along an axis (or several; None for all), right for any size of x."""
+    """Return e^x_k / Σ_j e^x_j along an axis, without overflow.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        The logits.
+    axis : int, tuple of int or None, default=-1
+        The axes of the sum; None for all.
+
+    Returns
+    -------
+    array or Tensor
+        The probabilities, in the shape of x.
+    """
     if isinstance(x, Tensor):
 
         def pull(k: int, g: Array, y: Array, x: Array) -> Array:

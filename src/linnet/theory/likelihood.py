@@ -1,10 +1,10 @@
-"""Why these losses: each is a negative log-likelihood, shown with numbers; and what the logarithmic loss is above.
+"""Losses as negative log-likelihoods, shown with numbers, and bounds of the logarithmic loss.
 
-| target | probability of t | -log of it, constants dropped | head |
+| target | probability of t | negative logarithm, constants dropped | head |
 |---|---|---|---|
 | a number | e^(-(t - y)² / 2σ²) / (σ sqrt(2π)) | (t - y)² / 2σ²: σ changes no comparison | Normal |
 | a class, one-hot t | Π_k p_k^t_k | -Σ_k t_k log p_k, the cross-entropy | Categorical |
-| counts x of K classes | N! / (x_1! ... x_K!) Π_k p_k^x_k | the same, and a constant | Categorical |
+| counts x of K classes | N! / (x_1! ... x_K!) Π_k p_k^x_k | -Σ_k x_k log p_k, the cross-entropy | Categorical |
 | a count | λ^t e^-λ / t! | λ - t log λ | Poisson |
 """
 
@@ -15,20 +15,39 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from linnet._moved import renamed
 from linnet.checks import check_number, check_whole
-from linnet.errors import DataError
+from linnet.errors import DataError, warn
 from linnet.heads import Categorical
 
 Floats = NDArray[np.float64]
 
+__getattr__ = renamed(__name__, {"logsumexp_between": "logsumexp_bounds"})
+
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """Numbers side by side; `off` is the largest difference between what should be equal. Prints as a table."""
+    """An identity or a bound, shown with numbers; print it for a table.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The names of the columns.
+    rows : tuple of tuple of float
+        The values.
+    discrepancy : float
+        The largest difference between values that must be equal, or the largest ratio of a value to its bound.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float, ...], ...]
-    off: float
+    discrepancy: float
+
+    @property
+    def off(self) -> float:
+        """The former name of `discrepancy`."""
+        warn("Demonstration.off is now called discrepancy", DeprecationWarning)
+        return self.discrepancy
 
     def __str__(self) -> str:
         widths = [max(len(name), 12) for name in self.columns]
@@ -40,27 +59,59 @@ class Demonstration:
 
 
 def normal_log_likelihood(t: ArrayLike, mean: ArrayLike, sigma: float = 1.0) -> float:
-    """Σ -(t - mean)² / 2σ² - log(σ sqrt(2π))."""
+    """Return the log-likelihood of a normal distribution, summed: Σ -(t - mean)² / 2σ² - log(σ sqrt(2π)).
+
+    Parameters
+    ----------
+    t : array
+        The observed values.
+    mean : array
+        The means.
+    sigma : float, default=1.0
+        The standard deviation.
+
+    Returns
+    -------
+    float
+        The sum of the log-densities.
+    """
     check_number(sigma, "sigma", above=0)
-    away = np.asarray(t, np.float64) - np.asarray(mean, np.float64)
-    return float(-np.square(away).sum() / (2 * sigma**2) - away.size * np.log(sigma * np.sqrt(2 * np.pi)))
+    residual = np.asarray(t, np.float64) - np.asarray(mean, np.float64)
+    return float(-np.square(residual).sum() / (2 * sigma**2) - residual.size * np.log(sigma * np.sqrt(2 * np.pi)))
 
 
 def multinomial_log_likelihood(counts: ArrayLike, p: ArrayLike) -> float:
-    """Σ over rows of log N! - Σ_k log x_k! + Σ_k x_k log p_k; for one-hot rows minus the cross-entropy sum.
+    """Return the log-likelihood of multinomial counts, summed over rows: log N! - Σ_k log x_k! + Σ_k x_k log p_k.
 
+    For one-hot rows it is the negative sum of the cross-entropies.
+
+    Parameters
+    ----------
+    counts : array of shape (classes,) or (rows, classes)
+        The counts x.
+    p : array of shape (classes,) or (rows, classes)
+        The probabilities of the classes, which sum to 1.
+
+    Returns
+    -------
+    float
+        The log-likelihood.
+
+    Examples
+    --------
     >>> round(float(np.exp(multinomial_log_likelihood([2, 1, 0], [0.5, 0.25, 0.25]))), 6)
     0.1875
     """
     x, of_class = np.asarray(counts, np.float64), np.asarray(p, np.float64)
     if x.ndim not in (1, 2) or x.size == 0 or of_class.shape not in (x.shape, x.shape[-1:]):
         raise DataError(
-            f"counts and p must have a number a class, in a row or in rows, got shapes {x.shape} and {of_class.shape}"
+            "counts and p must have one column per class, and counts one or two dimensions, got shapes "
+            f"{x.shape} and {of_class.shape}"
         )
     if (x < 0).any() or (x != np.round(x)).any():
-        raise DataError("counts must be whole numbers of at least 0")
+        raise DataError("counts must be non-negative integers")
     if (of_class < 0).any() or np.abs(of_class.sum(axis=-1) - 1).max() > 1e-9:
-        raise DataError("p must be probabilities that add up to 1")
+        raise DataError("p must be probabilities that sum to 1")
     ways = scipy.special.gammaln(x.sum(axis=-1) + 1) - scipy.special.gammaln(x + 1).sum(axis=-1)
     return float(np.sum(ways + scipy.special.xlogy(x, of_class).sum(axis=-1)))
 
@@ -68,13 +119,28 @@ def multinomial_log_likelihood(counts: ArrayLike, p: ArrayLike) -> float:
 def squared_error_is_normal(
     t: ArrayLike, one: ArrayLike, other: ArrayLike, sigmas: Sequence[float] = (0.5, 1.0, 2.0)
 ) -> Demonstration:
-    """Compare two predictions of t by likelihood and by squared error: 2σ² times the difference of log-likelihoods is
-    the difference of squared errors, whatever σ. So whoever maximises one minimises the other.
+    """Show that maximising the normal likelihood minimises the squared error, by comparing two predictions of t.
+
+    2σ² times the difference of their log-likelihoods is the difference of their squared errors, for every σ.
+
+    Parameters
+    ----------
+    t : array
+        The observed values.
+    one, other : array
+        Two predictions, in the shape of t.
+    sigmas : sequence of float, default=(0.5, 1.0, 2.0)
+        Standard deviations, one row of the table each.
+
+    Returns
+    -------
+    Demonstration
+        Log-likelihoods and squared errors.
     """
-    truth, first, second = (np.asarray(numbers, np.float64) for numbers in (t, one, other))
+    truth, first, second = (np.asarray(values, np.float64) for values in (t, one, other))
     if not truth.shape == first.shape == second.shape or not np.isfinite([truth, first, second]).all():
-        shapes = ", ".join(str(numbers.shape) for numbers in (truth, first, second))
-        raise DataError(f"t and both predictions must be finite numbers, as many of each, got shapes {shapes}")
+        shapes = ", ".join(str(values.shape) for values in (truth, first, second))
+        raise DataError(f"t and both predictions must be finite and of the same shape, got shapes {shapes}")
     squares = float(np.square(truth - second).sum() - np.square(truth - first).sum())
     rows = []
     for sigma in sigmas:
@@ -85,26 +151,51 @@ def squared_error_is_normal(
 
 
 def cross_entropy_is_multinomial(labels: ArrayLike, p: ArrayLike) -> Demonstration:
-    """Row by row -log of the likelihood of a one-hot target, and the head's loss of the same row."""
+    """Show that the cross-entropy of a row is the negative log-likelihood of its one-hot target.
+
+    Parameters
+    ----------
+    labels : array of shape (rows,)
+        The class of each row: 0, 1, ...
+    p : array of shape (rows, classes)
+        The probabilities of the classes, all above 0.
+
+    Returns
+    -------
+    Demonstration
+        Negative log-likelihood and the loss of the categorical head, one row each.
+    """
     of_class = _table(p, "p")
     t = _classes(labels, of_class)
     if not (of_class > 0).all():
-        raise DataError("p must be above 0: softmax is, and a class of probability 0 that comes has no likelihood")
+        raise DataError("p must be above 0, as probabilities of a softmax are: the logarithm of 0 is infinite")
     onehot = np.eye(of_class.shape[1])[t]
     loss = Categorical().loss(np.log(of_class), t)
     rows = [
         (float(label), float(row[label]), -multinomial_log_likelihood(hot, row), float(of_head))
         for label, row, hot, of_head in zip(t, of_class, onehot, loss, strict=True)
     ]
-    names = ("class", "p of it", "-log likelihood", "loss of the head")
+    names = ("class", "probability", "-log likelihood", "loss of the head")
     return Demonstration(names, tuple(rows), max(abs(row[2] - row[3]) for row in rows))
 
 
 def poisson_limit(rate: float, trials: Sequence[int] = (10, 100, 1000, 10_000)) -> Demonstration:
-    """Binomial(n, rate/n) goes to Poisson(rate): their distance Σ_k |P - Q| / 2 is at most (1 - e^-rate) rate / n (the
-    bound of Barbour and Hall).
+    """Show that Binomial(n, rate/n) converges to Poisson(rate) as n grows.
 
-    `off` is the largest distance divided by its bound: never above 1, but for the last bits.
+    Their total variation distance Σ_k |P - Q| / 2 is at most (1 - e^-rate) rate / n (Barbour and Hall).
+
+    Parameters
+    ----------
+    rate : float
+        The expected count, above 0.
+    trials : sequence of int, default=(10, 100, 1000, 10_000)
+        Values of n, one row of the table each.
+
+    Returns
+    -------
+    Demonstration
+        Mean and variance of the binomial, the distance and its bound. `discrepancy` is the largest distance divided by
+        its bound: at most 1, up to rounding.
     """
     check_number(rate, "rate", above=0)
     rows = []
@@ -114,8 +205,8 @@ def poisson_limit(rate: float, trials: Sequence[int] = (10, 100, 1000, 10_000)) 
         log_ratio = _log_binomial_to_poisson(k, n, p)
         poisson = np.exp(k * np.log(rate) - rate - scipy.special.gammaln(k + 1))
         binomial = poisson * np.exp(log_ratio)
-        beyond = float(scipy.special.gammainc(n + 1.0, rate))  # Poisson's share above n, where the binomial has none
-        distance = 0.5 * (float((poisson * np.abs(np.expm1(log_ratio))).sum()) + beyond)  # |P - Q| = Q |P/Q - 1|
+        tail = float(scipy.special.gammainc(n + 1.0, rate))  # Poisson's probability above n, where the binomial has 0
+        distance = 0.5 * (float((poisson * np.abs(np.expm1(log_ratio))).sum()) + tail)  # |P - Q| = Q |P/Q - 1|
         variance = float(binomial @ k**2 - (binomial @ k) ** 2)
         rows.append((float(n), p, float(binomial @ k), variance, distance, -np.expm1(-rate) * rate / n))
     names = ("n", "p", "mean", "variance", "distance", "bound")
@@ -123,7 +214,7 @@ def poisson_limit(rate: float, trials: Sequence[int] = (10, 100, 1000, 10_000)) 
 
 
 def _log_binomial_to_poisson(k: Floats, n: int, p: float) -> Floats:
-    """log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), exact also where P is almost Q."""
+    """log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), accurate even where P is almost Q."""
     ways = np.concatenate([[0.0], np.cumsum(np.log1p(-k[:-1] / n))])
     if p > 0.1:
         return np.asarray(ways + scipy.special.xlog1py(n - k, -p) + n * p)
@@ -131,10 +222,22 @@ def _log_binomial_to_poisson(k: Floats, n: int, p: float) -> Floats:
     return np.asarray(ways - k * np.log1p(-p) - n * float((p**power / power).sum()))
 
 
-def logsumexp_between(z: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """max z, log Σ e^z and max z + ln K of each row: always in this order.
+def logsumexp_bounds(z: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return the bounds of log Σ e^z in each row: max z <= log Σ e^z <= max z + ln K.
 
-    >>> [float(round(number[0], 4)) for number in logsumexp_between([[1.0, 2.0, 3.0]])]
+    Parameters
+    ----------
+    z : array of shape (rows, K)
+        The logits.
+
+    Returns
+    -------
+    lower, value, upper : arrays of shape (rows,)
+        max z, log Σ e^z, and max z + ln K.
+
+    Examples
+    --------
+    >>> [float(round(value[0], 4)) for value in logsumexp_bounds([[1.0, 2.0, 3.0]])]
     [3.0, 3.4076, 4.0986]
     """
     table = _table(z, "z")
@@ -144,10 +247,24 @@ def logsumexp_between(z: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def zero_one_and_log_loss(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-    """Of each row: whether another class has at least the logit of the right one (1 or 0), and the loss in base 2.
+    """Return the zero-one loss and the logarithmic loss in base 2 of each row; the latter is never smaller.
 
-    log2(1 + Σ_{k≠t} e^(z_k - z_t)) >= log2(1 + 1) = 1 wherever some z_k >= z_t: the loss is above the number of
-    mistakes, and training it down brings them down.
+    log2(1 + Σ_{k≠t} e^(z_k - z_t)) >= log2(1 + 1) = 1 wherever some z_k >= z_t: the sum of the losses is an upper bound
+    of the number of mistakes, so minimising it pushes the mistakes down.
+
+    Parameters
+    ----------
+    z : array of shape (rows, classes)
+        The logits.
+    labels : array of shape (rows,)
+        The class of each row: 0, 1, ...
+
+    Returns
+    -------
+    zero_one : array of shape (rows,)
+        1 where another class has at least the logit of the right one, 0 elsewhere.
+    log_loss : array of shape (rows,)
+        The cross-entropy, in bits.
     """
     table = _table(z, "z")
     t = _classes(labels, table)
@@ -156,10 +273,10 @@ def zero_one_and_log_loss(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floa
     return others.astype(np.float64), Categorical().loss(table, t) / np.log(2)
 
 
-def _table(numbers: ArrayLike, name: str) -> Floats:
-    table = np.asarray(numbers, np.float64)
+def _table(values: ArrayLike, name: str) -> Floats:
+    table = np.asarray(values, np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
-        raise DataError(f"{name} must be a finite table, a column a class, got shape {table.shape}")
+        raise DataError(f"{name} must be a finite table with one column per class, got shape {table.shape}")
     return table
 
 
@@ -167,5 +284,5 @@ def _classes(labels: ArrayLike, table: Floats) -> NDArray[np.int32]:
     rows, classes = table.shape
     t = np.asarray(labels)
     if t.shape != (rows,) or not np.isin(t, np.arange(classes)).all():
-        raise DataError(f"labels must be {rows} whole numbers from 0 to {classes - 1}, one a row")
+        raise DataError(f"labels must be {rows} integers from 0 to {classes - 1}, one per row")
     return t.astype(np.int32)

@@ -1,12 +1,12 @@
-"""The distribution of largest entropy under given moments.
+"""The distribution of largest entropy with given moments.
 
-Over outcomes i with features f_i, maximise -Σ p_i log p_i subject to Σ p_i = 1 and Σ p_i f_i = m. With Lagrange's
+Over outcomes i with features f_i, maximise -Σ p_i log p_i subject to Σ p_i = 1 and Σ p_i f_i = m. With Lagrange
 multipliers λ this becomes a problem without constraints, the dual:
 
     minimise  log Σ_i e^(λ·f_i) - λ·m        with gradient  E_p f - m  and second derivative  Cov_p f
 
-and the solution is exponential, p_i ∝ e^(λ·f_i). Softmax regression is the same problem with one set of outcomes a row:
-its gradient, too, is "expected features minus observed features".
+and the solution is exponential, p_i ∝ e^(λ·f_i). Softmax regression solves the same problem with one set of outcomes
+per row: its gradient, too, is "expected features minus observed features".
 """
 
 from dataclasses import dataclass
@@ -21,25 +21,39 @@ from linnet.fit.solvers.problem import Point
 from linnet.heads import log_softmax
 
 Floats = NDArray[np.float64]
-_TRIES = 10
-_OFF = 1e-9  # of the features' mean distance from a moment
-_ROUNDS = 20  # of giving outcomes and features the same scale
+_MAX_TRIES = 10
+_MOMENT_TOLERANCE = 1e-9  # relative to the mean distance of the features from the moment
+_SCALING_ROUNDS = 20  # that give outcomes and features a common scale
 
 
 @dataclass(frozen=True, slots=True)
 class MaxEnt:
-    """A distribution of largest entropy."""
+    """A distribution of largest entropy.
+
+    Parameters
+    ----------
+    probabilities : array of shape (outcomes,)
+        p.
+    multipliers : array of shape (moments,)
+        λ; infinite where the moments exclude outcomes, so that these have probability 0.
+    entropy : float
+        The entropy, in nats.
+    gap : float
+        The dual minus the primal objective: an upper bound on how far the entropy is below the maximum.
+    moments : array of shape (moments,)
+        The moments reached.
+    """
 
     probabilities: Floats
-    multipliers: Floats  # λ; infinite, away from them, where the moments leave outcomes no probability at all
-    entropy: float  # in nats
-    gap: float  # dual minus primal: how far the entropy can be from the largest
-    moments: Floats  # reached
+    multipliers: Floats
+    entropy: float
+    gap: float
+    moments: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class _Dual:
-    """log Σ e^(λ·f_i) - λ·m, with f counted from m."""
+    """log Σ e^(λ·f_i) - λ·m, where f is centered at m."""
 
     f: Floats
 
@@ -52,16 +66,33 @@ class _Dual:
 
 
 def _log_sum_exp(z: Floats) -> tuple[float, Floats]:
-    """log Σ e^z, and the logarithms of the shares in the sum."""
+    """log Σ e^z, and the log-softmax of z."""
     log_p = log_softmax(z[None])[0]
     return float(z.max() - log_p.max()), log_p
 
 
 def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
-    """Return the distribution over outcomes of largest entropy whose mean features are `moments`.
+    """Return the distribution of largest entropy whose mean features are the given moments.
 
-    `features`: one row an outcome, one column a moment; one dimension will do for one moment.
+    Parameters
+    ----------
+    features : array of shape (outcomes, moments) or (outcomes,)
+        The features of each outcome; one dimension for a single moment.
+    moments : array of shape (moments,), default=()
+        The means of the features; without any, the distribution is uniform.
 
+    Returns
+    -------
+    MaxEnt
+        The distribution and its multipliers.
+
+    Raises
+    ------
+    DataError
+        If no distribution has these moments.
+
+    Examples
+    --------
     >>> die = maxent([1, 2, 3, 4, 5, 6], 4.5)
     >>> die.probabilities.round(3)
     array([0.054, 0.079, 0.114, 0.165, 0.24 , 0.347])
@@ -70,12 +101,12 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     m = np.atleast_1d(np.asarray(moments, np.float64))
     f = f[:, None] if f.ndim == 1 else f
     if f.ndim != 2 or len(f) == 0:
-        raise DataError(f"features must have one row an outcome and one column a moment, got shape {f.shape}")
+        raise DataError(f"features must have one row per outcome and one column per moment, got shape {f.shape}")
     if m.size == 0:
         f = f[:, :0]
     if m.shape != (f.shape[1],):
         raise ConfigError(
-            f"moments must have one number a column of features, {f.shape[1]} in all, got shape {m.shape}"
+            f"moments must have one number per column of features, {f.shape[1]} in all, got shape {m.shape}"
         )
     if not (np.isfinite(f).all() and np.isfinite(m).all()):
         raise DataError("features and moments must be finite")
@@ -84,18 +115,18 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
     possible = _possible(centered, f, m)
     inside = centered[possible]
     theta, order = np.zeros(f.shape[1]), np.arange(f.shape[1])
-    for _ in range(_TRIES):  # a small probability is no small part of a moment: once more from there
+    for _ in range(_MAX_TRIES):  # outcomes of small probability may matter to a moment: continue until it is reached
         theta = newton(_Dual(inside), theta, order, enough=1e-14, plain=np.zeros_like(theta), short=False).theta
         dual, log_p = _log_sum_exp(inside @ theta)
-        off = np.abs(np.exp(log_p) @ inside)
-        if (off <= _OFF * (np.exp(log_p) @ np.abs(inside))).all():
+        error = np.abs(np.exp(log_p) @ inside)
+        if (error <= _MOMENT_TOLERANCE * (np.exp(log_p) @ np.abs(inside))).all():
             break
     else:
-        column = int(np.argmax(off))
+        column = int(np.argmax(error))
         reached = m[column] + float(np.exp(log_p) @ inside[:, column]) * scale[column]
         raise DataError(
             f"moment {column} = {m[column]:g} could not be reached, only {reached:g}: the features differ too much in "
-            "size, or the moments are too near the edge of what is possible"
+            "size, or the moments are too near the boundary of the possible ones"
         )
     p = np.zeros(len(f))
     p[possible] = np.exp(log_p)
@@ -107,7 +138,7 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
 
 
 def _possible(centered: Floats, f: Floats, m: Floats) -> NDArray[np.bool_]:
-    """Which outcomes can have any probability; an error if no distribution has the moments."""
+    """The outcomes that can have a probability above 0; a DataError if no distribution has the moments."""
     n, d = centered.shape
     if d == 0:
         return np.ones(n, np.bool_)
@@ -119,24 +150,24 @@ def _possible(centered: Floats, f: Floats, m: Floats) -> NDArray[np.bool_]:
                 f"its feature lies between {low:g} and {high:g}"
             )
     # The largest support, by one linear program: maximise Σ s with s <= q, s <= 1 over unnormalised q with Σ q f = 0.
-    # As q is not normalised each outcome may have a scale of its own, and so may each feature.
-    equal = centered.copy()
-    for _ in range(_ROUNDS):
+    # As q is not normalised, each outcome and each feature can be rescaled.
+    balanced = centered.copy()
+    for _ in range(_SCALING_ROUNDS):
         for axis in (1, 0):
-            size = np.abs(equal).max(axis=axis, keepdims=True)
-            equal /= np.where(size > 0, np.sqrt(size), 1)
+            size = np.abs(balanced).max(axis=axis, keepdims=True)
+            balanced /= np.where(size > 0, np.sqrt(size), 1)
     result = scipy.optimize.linprog(
         np.concatenate([np.zeros(n), -np.ones(n)]),
         A_ub=np.hstack([-np.eye(n), np.eye(n)]),
         b_ub=np.zeros(n),
-        A_eq=np.hstack([equal.T, np.zeros((d, n))]),
+        A_eq=np.hstack([balanced.T, np.zeros((d, n))]),
         b_eq=np.zeros(d),
         bounds=[(0, None)] * n + [(0, 1)] * n,
     )
     possible = result.x[n:] > 1e-7 if result.x is not None else np.zeros(n, np.bool_)
     if not possible.any():
         raise DataError(
-            "no distribution over these outcomes has all these moments together: each lies within the range "
-            "of its feature, but the point they make is outside the convex hull of the outcomes"
+            "no distribution over these outcomes has all these moments jointly: each lies within the range "
+            "of its feature, but their point is outside the convex hull of the outcomes"
         )
     return np.asarray(possible)

@@ -12,7 +12,7 @@ from linnet.estimators.linear.glm import PenalisedRegressor
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Head, NegativeBinomial, Poisson
-from linnet.heads.negative_binomial import LEAST_ALPHA
+from linnet.heads.negative_binomial import MIN_ALPHA, best_alpha_of
 from linnet.registry import saved
 
 _MAX_DISPERSION_ROUNDS = 200  # of estimating the dispersion and the coefficients in turn
@@ -112,22 +112,21 @@ class NegativeBinomialRegressor(CountRegressor):
         if not head.estimated:
             self.dispersion_ = float(head.alpha)
             return super()._minimise(problem)
-        assert problem.rows.values is not None
         start, iterations = self._warm_start(problem), 0
-        known, values, problem = 0.0, problem.rows.values, replace(problem, head=Poisson())
+        known, problem = 0.0, replace(problem, head=Poisson())
         for _ in range(_MAX_DISPERSION_ROUNDS):
             solution = self._settings.solve(problem, start)
             start, iterations = solution.theta, iterations + solution.iterations
             if not np.isfinite(start).all():
                 return self._accept(problem, solution)  # which says what is wrong
-            fitted = head.with_estimate(problem.head.mean(problem.z(start)), values, problem.rows.weights)
+            fitted = replace(head, alpha=best_alpha_of(problem.sums.totals_at(start)))
             if abs(fitted.alpha - known) <= _DISPERSION_TOLERANCE * fitted.alpha:
                 break
             known, problem = fitted.alpha, replace(problem, head=fitted)
         else:
             text = f"the dispersion has not converged after {_MAX_DISPERSION_ROUNDS} rounds: it is about {known:.6g}"
             warn(text, FitWarning)
-        if known <= LEAST_ALPHA:
+        if known <= MIN_ALPHA:
             warn(
                 "the counts are not overdispersed, so that the best dispersion is 0: use PoissonRegressor",
                 FitWarning,

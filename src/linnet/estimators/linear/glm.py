@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from linnet._sklearn import Regressor
-from linnet.checks import check_number
+from linnet.checks import check_name, check_number
 from linnet.data.columns import Columns
+from linnet.data.rows import Rows
 from linnet.data.targets import as_values, check_squarable, check_values
-from linnet.errors import DataWarning, known_as, unknown_name, warn
+from linnet.errors import DataWarning, known_as, warn
 from linnet.estimators.inputs import one_target, row_weights
 from linnet.estimators.linear.model import LinearModel
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
+from linnet.fit.solvers.sums import RowSource
 from linnet.heads import Gamma, Head, Tweedie
 from linnet.inference.glm import null_deviance
 from linnet.registry import saved
@@ -78,20 +80,20 @@ class PenalisedRegressor(Regressor, LinearModel):
         self.coef_ = self._coefficients(weights)[0]
         self.intercept_ = float(biases[0])
 
-    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+    def _rows(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Rows:
         values = as_values(one_target(y), 1, np.float64, rows=columns.rows, table="X")
-        check_values(values, self._head().is_valid(values), "y", self._head().wanted)
+        check_values(values, self._head().is_valid(values), "y", self._head().target_requirement)
         if self._head().quadratic:
             check_squarable(values, "y")
         weights = row_weights(sample_weight, columns.rows)
-        total = float(columns.rows) if weights is None else float(weights.sum())
+        return Rows(columns, values=values, weights=weights, offset=self._shift(offset, exposure, columns.rows, 1))
+
+    def _posed(self, data: RowSource) -> Problem:
+        total = data.weight
         return self._make(
-            columns,
+            data,
             self._head(),
             1,
-            values=values,
-            weights=weights,
-            offset=self._shift(offset, exposure, columns.rows, 1),
             l2=self.alpha * (1 - self.l1_ratio) * total,
             l1=self.alpha * self.l1_ratio * total,
         )
@@ -175,8 +177,7 @@ class TweedieRegressor(PenalisedRegressor):
     def _check_params(self) -> None:
         super()._check_params()
         check_number(self.power, "power")
-        if self.link not in ("auto", "log", "identity"):
-            raise unknown_name("link", self.link, ("auto", "log", "identity"))
+        check_name(self.link, "link", ("auto", "log", "identity"))
         self._head()
 
     def _head(self) -> Head:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from linnet._sklearn import Regressor, r_squared
 from linnet.checks import check_number
 from linnet.data.columns import Columns
+from linnet.data.rows import Rows
 from linnet.data.targets import as_array, as_values, check_squarable
 from linnet.errors import ConfigError
 from linnet.estimators.inputs import row_weights
@@ -16,6 +17,7 @@ from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.min_norm import gram, spectrum
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Solution
+from linnet.fit.solvers.sums import RowSource
 from linnet.heads import Normal
 from linnet.registry import need, saved
 from linnet.untrusted import fits
@@ -63,27 +65,27 @@ class Ridge(Regressor, LinearModel):
 
     def _alpha(self, outputs: int) -> Any:
         """The penalty: one number, or one per target."""
-        alpha = np.asarray(self.alpha)
+        try:
+            alpha = np.asarray(self.alpha)
+        except ValueError:  # lists of different lengths
+            raise ConfigError(f"alpha must be one number, or one per target, got {self.alpha!r}") from None
         if alpha.ndim == 0:
             return check_number(self.alpha, "alpha", at_least=0)
         if alpha.shape != (outputs,):
             raise ConfigError(f"alpha must be one number, or one per target, {outputs} in all, got {self.alpha!r}")
         return np.array([check_number(each, "alpha", at_least=0) for each in alpha.tolist()])
 
-    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+    def _rows(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Rows:
         target = as_array(y, "y")
         outputs = target.shape[1] if target.ndim == 2 else 1
         values = as_values(target, outputs, np.float64, rows=columns.rows, table="X")
         check_squarable(values, "y")
-        return self._make(
-            columns,
-            Normal(),
-            outputs,
-            values=values,
-            weights=row_weights(sample_weight, columns.rows),
-            offset=self._shift(offset, exposure, columns.rows, outputs),
-            l2=self._alpha(outputs),
-        )
+        weights = row_weights(sample_weight, columns.rows)
+        shift = self._shift(offset, exposure, columns.rows, outputs)
+        return Rows(columns, values=values, weights=weights, offset=shift)
+
+    def _posed(self, data: RowSource) -> Problem:
+        return self._make(data, Normal(), data.target_columns, l2=self._alpha(data.target_columns))
 
     def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
         """Fit the model."""
@@ -97,7 +99,7 @@ class Ridge(Regressor, LinearModel):
         return None  # one per target
 
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
-        several = np.asarray(y).ndim == 2
+        several = len(biases) > 1 or np.asarray(y).ndim == 2
         coefficients = self._coefficients(weights)
         self.coef_ = coefficients if several else coefficients[0]
         self.intercept_ = biases.copy() if several else float(biases[0])

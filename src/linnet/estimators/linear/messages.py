@@ -13,7 +13,8 @@ from linnet.errors import DataError, FitError, FitWarning, SeparationWarning, wa
 from linnet.fit.solvers.coordinate import lasso
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Aliasing, Solution
-from linnet.inference.separation.detect import Separation, separation
+from linnet.fit.solvers.start import starting_point
+from linnet.inference.separation.detect import Separation, ruled_out_by_sums, separation
 
 _MAX_LEVELS_NAMED = 5  # of a column; more are counted
 _MAX_NAMES = 10
@@ -38,9 +39,8 @@ class FitMessages:
 
     def warn(self, problem: Problem, solution: Solution) -> None:
         """Warn about separation or, without it, about aliased columns and a fit that did not converge."""
-        found = separation(problem, solution)
-        if found is not None:
-            warn(self._separation(found, problem), SeparationWarning)
+        if (text := self._of_separation(problem, solution)) is not None:
+            warn(text, SeparationWarning)
             return
         if solution.aliasing is not None:
             self._warn_of_aliasing(solution.aliasing)
@@ -56,6 +56,18 @@ class FitMessages:
             f"up to about {solution.gap:.3g} above its minimum, with a largest gradient entry of "
             f"{solution.gradient_norm:.3g}: {way}",
             FitWarning,
+        )
+
+    def _of_separation(self, problem: Problem, solution: Solution) -> str | None:
+        """What to say of a separation, or of one that there may be: by which columns, only single rows tell."""
+        if problem.has_rows:
+            found = separation(problem, solution)
+            return None if found is None else self._separation(found, problem)
+        if ruled_out_by_sums(problem, solution):
+            return None
+        return (
+            "predictions are all but certain, and sums over the rows do not tell whether there is a separation: the "
+            "maximum likelihood coefficients may be infinite: add a penalty, or fit to rows in memory"
         )
 
     def _warn_of_aliasing(self, aliasing: Aliasing) -> None:
@@ -82,6 +94,8 @@ class FitMessages:
 
     def _warn_of_offsets(self, problem: Problem) -> None:
         """Warn of sparse columns far from 0, which are not centered: what their numbers differ by is lost."""
+        if not problem.has_rows:  # sums of the squares of such a column have lost what its numbers differ by
+            return
         if problem.table.sparse is None or not problem.intercept:
             return
         most = _MAX_OFFSET if problem.l1 is None else _MAX_L1_OFFSET
@@ -104,25 +118,45 @@ class FitMessages:
         finite = bool(np.isfinite(solution.theta).all())
         if finite and not suspect.any():
             return
-        sizes = problem.table.largest()
+        if problem.has_rows:
+            self._check_sizes(problem, suspect)
+        else:
+            self._check_squares(problem, numbers)
+        if not finite:
+            raise FitError(
+                "the coefficients found are not finite numbers: scale the columns and sample_weight, or add a penalty"
+            )
+
+    def _check_squares(self, problem: Problem, numbers: int) -> None:
+        """Raise a DataError for a column whose sum of squares overflows."""
+        squares = problem.sums.curvature_diagonal(starting_point(problem))[:numbers]
+        wrong = ~np.isfinite(squares).all(axis=1)
+        if wrong.any():
+            raise DataError(
+                f"column {self._name(int(wrong.argmax()))!r} of X has numbers too large for their squares, times the "
+                "rows' weights, to be summed: scale the column"
+            )
+
+    def _check_sizes(self, problem: Problem, suspect: NDArray[np.bool_]) -> None:
+        """Raise a DataError for a column with numbers too large or, if it is suspect, too small for their squares."""
+        numbers, sizes = len(suspect), problem.table.largest()
         bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
         heaviest = 1.0 if problem.rows.weights is None else max(1.0, float(problem.rows.weights.max()))
         small = (sizes > 0) & (sizes < 1 / MAX_SQUARABLE) & bare & suspect
         wrong = (sizes > MAX_SQUARABLE / heaviest**0.5) | small
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
-            name = self.encoder.coefficient_names[int(np.flatnonzero(self.encoder.order() == place)[0])]
             found = f"numbers of about {sizes[place]:.3g}"
             if sizes[place] <= MAX_SQUARABLE and not small[place]:
                 found += f" and weights of up to {heaviest:.3g}"
             raise DataError(
-                f"column {name!r} of X has {found}, too {'small' if small[place] else 'large'} for their squares to be "
-                "computed: scale the column"
+                f"column {self._name(place)!r} of X has {found}, too {'small' if small[place] else 'large'} for their "
+                "squares to be computed: scale the column"
             )
-        if not finite:
-            raise FitError(
-                "the coefficients found are not finite numbers: scale the columns and sample_weight, or add a penalty"
-            )
+
+    def _name(self, place: int) -> str:
+        """The name of a column, given by its place in the core's order."""
+        return self.encoder.coefficient_names[int(np.flatnonzero(self.encoder.order() == place)[0])]
 
     def names(self, columns: Iterable[int]) -> str:
         """Names of columns, given by their places in the core's order; many levels of a column are counted."""

@@ -1,8 +1,8 @@
 """What all linear models share: from the user's table to a solved problem and back to coefficients."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from linnet._sklearn import check_fitted, check_form
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
+from linnet.data.rows import Rows
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.inputs import as_offset, shift_names
 from linnet.estimators.linear.coefficients import HasCoefficients, as_coefficients, as_parameters, coefficient_shape
@@ -18,6 +19,7 @@ from linnet.estimators.linear.settings import LinearSettings
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import linear_output
 from linnet.fit.solvers.solution import Solution
+from linnet.fit.solvers.sums import InMemory, RowSource
 from linnet.heads import Head
 from linnet.inference.glm import Inference, Term, infer
 from linnet.registry import need
@@ -25,6 +27,9 @@ from linnet.registry import need
 if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.graph import Tensor
+
+
+Model = TypeVar("Model", bound="LinearModel")
 
 
 class ReportedOutput(NamedTuple):
@@ -56,12 +61,18 @@ class LinearModel(HasCoefficients):
     # ---- what subclasses say ----
 
     @abstractmethod
-    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        """What is minimised for these rows."""
+    def _rows(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Rows:
+        """The rows with their targets, weights and offsets, checked."""
+
+    @abstractmethod
+    def _posed(self, data: RowSource) -> Problem:
+        """What is minimised for rows, wherever they are."""
 
     @abstractmethod
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
-        """Set `coef_`, `intercept_` and what else users see, from weights (columns x outputs) and biases."""
+        """Set `coef_`, `intercept_` and what else users see, from weights (columns x outputs) and biases; y: the
+        targets as they were given, None for rows of a source.
+        """
 
     def _outputs(self) -> int | None:
         """How many outputs `coef_` must have; None: as many as it has."""
@@ -93,13 +104,30 @@ class LinearModel(HasCoefficients):
 
     def _fit(self, X: object, y: object, sample_weight: object, offset: object, exposure: object = None) -> Self:
         """Fit, or leave the model as it was."""
+        return self._fit_to(
+            lambda: self._problem(self._learn(X, y), y, sample_weight, offset, exposure),
+            shift_names(offset, exposure),
+            y,
+        )
+
+    def _fit_rows(self, data: RowSource, encoder: Encoder, classes: object, shifts: tuple[str, ...]) -> Self:
+        """Fit to rows wherever they are, or leave the model as it was: see `fit_rows`."""
+
+        def problem() -> Problem:
+            if encoder.count != data.columns.count:
+                raise DataError(f"the encoder makes {encoder.count} columns, but the rows have {data.columns.count}")
+            self._learn_encoder(encoder, classes)
+            return self._posed(data)
+
+        return self._fit_to(problem, shifts)
+
+    def _fit_to(self, problem: Callable[[], Problem], shifts: tuple[str, ...], y: object = None) -> Self:
         before = dict(self.__dict__)
         try:
             self._check_params()
-            columns = self._learn(X, y)
-            weights, biases = self._minimise(self._problem(columns, y, sample_weight, offset, exposure))
+            weights, biases = self._minimise(problem())
             self._take(weights, biases, y)
-            self._shifts = shift_names(offset, exposure)
+            self._shifts = shifts
             self._keep_params()
         except BaseException:
             self.__dict__ = before
@@ -115,33 +143,37 @@ class LinearModel(HasCoefficients):
         self._encoder = encoder
         return columns
 
+    def _learn_encoder(self, encoder: Encoder, classes: object) -> None:
+        """Keep the encoder of rows from elsewhere for prediction."""
+        check_form(self, encoder.row_of_zeros(), reset=True)
+        self._encoder = encoder
+
+    def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
+        """What is minimised for these rows."""
+        return self._posed(InMemory(self._rows(columns, y, sample_weight, offset, exposure), self._settings.threads))
+
     def _make(
         self,
-        columns: Columns,
+        data: RowSource,
         head: Head,
         outputs: int,
         *,
-        weights: Floats | None,
-        offset: Floats | None,
         l2: float | Floats,
         l1: float = 0.0,
-        **others: Any,
+        fixed: NDArray[np.bool_] | None = None,
     ) -> Problem:
         """A problem with penalties l2 and l1 (one number, or one per output) times each column's factor."""
-        settings, shape = self._settings, (columns.count, outputs)
+        settings, shape = self._settings, (data.columns.count, outputs)
         factors = 1.0 if settings.column_penalty is None else settings.penalty_factors(self._encoder)[:, None]
-        return Problem.in_memory(
-            columns,
+        return Problem(
+            data,
             head,
             outputs,
-            weights=weights,
-            offset=offset,
             intercept=settings.fit_intercept,
             l2=np.broadcast_to(np.asarray(l2) * factors, shape),  # a view where all are the same
             l1=np.broadcast_to(l1 * factors, shape) if l1 else None,
+            fixed=fixed,
             positive=settings.positive,
-            threads=settings.threads,
-            **others,
         )
 
     def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
@@ -275,3 +307,27 @@ class LinearModel(HasCoefficients):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def fit_rows(
+    model: Model, data: RowSource, encoder: Encoder, classes: object = None, *, shifts: tuple[str, ...] = ()
+) -> Model:
+    """Fit a linear model to rows wherever they are, or leave it as it was.
+
+    What needs single rows is left out: the names of columns that separate classes, the warning of sparse columns far
+    from 0, and coefficients that share the effect of aliased columns.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model to fit, which is returned.
+    data : RowSource
+        The rows: their columns are as the encoder makes them, their targets valid for the model.
+    encoder : Encoder
+        What encodes tables for prediction.
+    classes : array or None
+        Of a classifier: the sorted classes. Targets are their places, as labels; of two classes the values 0 and 1.
+    shifts : tuple of str
+        Which of "offset" and "exposure" the rows' offsets are made of.
+    """
+    return model._fit_rows(data, encoder, classes, shifts)

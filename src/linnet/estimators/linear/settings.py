@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from linnet.checks import check_flag, check_number, check_random, check_whole
+from linnet.checks import check_flag, check_name, check_number, check_random, check_whole
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
-from linnet.errors import ConfigError, unknown_name
+from linnet.errors import ConfigError
 from linnet.fit.loop.progress import watching
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.select import solve
@@ -75,15 +75,15 @@ class LinearSettings:
         if given is None:
             return factors
         if isinstance(given, Mapping):
-            places = encoder.places()
+            places = encoder.coefficient_indices()
             for name, value in given.items():
                 if name not in places:
                     raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
-                factors[places[name]] = check_number(value, f"column_penalty of {name!r}", at_least=0)
+                factors[places[name]] = check_number(value, "column_penalty", repr(name), at_least=0)
         else:
             try:
                 factors = np.array(given, np.float64)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 factors = np.empty(0)
             if factors.shape != order.shape or not (np.isfinite(factors).all() and (factors >= 0).all()):
                 raise ConfigError(
@@ -97,5 +97,4 @@ class LinearSettings:
 
 def check_gaps(gaps: object) -> None:
     """Raise a ConfigError unless `gaps` says what is done about missing values."""
-    if gaps not in GAPS:
-        raise unknown_name("gaps", gaps, GAPS)
+    check_name(gaps, "gaps", GAPS)

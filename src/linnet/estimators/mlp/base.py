@@ -15,7 +15,7 @@ from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.data.tabular_encoder import TabularEncoder
-from linnet.errors import ConfigError, DataError, FitError, unknown_name
+from linnet.errors import ConfigError, DataError, FitError, Parameter, unknown_name
 from linnet.estimators.inputs import shift_names
 from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, Recipe, solve
 from linnet.estimators.mlp.parameters import NetworkParameters
@@ -110,7 +110,9 @@ class NetworkEstimator(NetworkParameters):
         if settings.full_batch and settings.clip_norm is not None:
             raise ConfigError("clip_norm cuts the steps of a solver that goes by epochs, not those of 'lbfgs'")
         if settings.full_batch and self._recipe.ensemble:
-            raise ConfigError("solver='lbfgs' does not go with networks for tables, which train by epochs")
+            raise ConfigError(
+                Parameter("solver", "lbfgs"), " does not go with networks for tables, which train by epochs"
+            )
         if incremental and settings.early_stopping:
             raise ConfigError("partial_fit does not support early_stopping=True")
 

@@ -16,6 +16,7 @@ from linnet.estimators.mlp.preset import PresetDoor, goes_by_batches
 from linnet.estimators.mlp.problem import Metrics
 from linnet.estimators.mlp.settings import Activations, Settings
 from linnet.estimators.mlp.targets import ClassTargets, as_class_target
+from linnet.evaluate.inputs import as_column, distinct
 from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.schedules import Schedule
@@ -198,7 +199,7 @@ class MLPClassifier(PresetDoor, NetworkClassifier):
     @available_if(goes_by_batches)
     def partial_fit(self, X: object, y: object, sample_weight: object = None, classes: object = None) -> Self:
         """Go over these rows once, going on from where the model is. `classes`: all there will ever be."""
-        known = None if classes is None else np.unique(np.asarray(classes))
+        known = None if classes is None else distinct(as_column(classes, "classes"), "classes")
         if known is not None and self.__sklearn_is_fitted__() and not np.array_equal(known, self.classes_):
             raise DataError(f"classes are {known.tolist()}, but the model has {self.classes_.tolist()}")
         return self._fit(X, y, sample_weight, incremental=True, classes=known)

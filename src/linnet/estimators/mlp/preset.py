@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from linnet._sklearn import parameters
+from linnet.checks import check_name
 from linnet.errors import ConfigError, unknown_name, warn
 from linnet.estimators.mlp.base import NetworkEstimator
 from linnet.estimators.mlp.fitter import Recipe
@@ -43,8 +44,7 @@ class PresetDoor(NetworkEstimator):
         if params.get("preset") is None:
             return resolve(params, SCIKIT_LEARN)
         name, kept = _parts(params["preset"])
-        if name not in PRESETS:
-            raise unknown_name("preset", name, PRESETS)
+        check_name(name, "preset", PRESETS)
         for each in kept:
             if not isinstance(each, str) or each not in params:
                 raise unknown_name("parameter in preset", each, params)

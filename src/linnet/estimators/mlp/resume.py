@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linnet._sklearn import inherited
-from linnet.errors import ConfigError, DataError, FormatError
+from linnet.errors import ConfigError, DataError, FormatError, Parameter
 from linnet.estimators.mlp.base import NetworkEstimator
 from linnet.estimators.mlp.classifier import MLPClassifier
 from linnet.estimators.mlp.preset import chosen_by_preset
@@ -158,8 +158,10 @@ def _refuse_changes(kept: Mapping[str, Any], model: NetworkEstimator) -> None:
     if isinstance(seed, int) and isinstance(new_seed, int) and seed != new_seed:
         changed.append("random_state")
     if changed:
-        listed = "; ".join(f"{key} was {before.get(key)!r}, now {params[key]!r}" for key in changed)
-        raise ConfigError(f"cannot resume with other parameters: {listed}")
+        parts: list[object] = []
+        for key in changed:
+            parts += ["; " if parts else "", Parameter(key), f" was {before.get(key)!r}, now {params[key]!r}"]
+        raise ConfigError("cannot resume with other parameters: ", *parts)
 
 
 def _meaning(model: NetworkEstimator, params: Mapping[str, Any]) -> dict[str, Any]:

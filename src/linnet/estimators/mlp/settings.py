@@ -12,7 +12,7 @@ import numpy as np
 
 from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.config import checked_threads
-from linnet.errors import ConfigError, unknown_name, warn
+from linnet.errors import ConfigError, Parameter, unknown_name, warn
 from linnet.fit.loop.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
 from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
 from linnet.heads import Head, Normal
@@ -21,9 +21,9 @@ from linnet.model.network import Layer, Network
 
 AUTO = "auto"
 Activations = str | Activation | Sequence[str | Activation]
-SOLVERS = tuple(dict.fromkeys(("adam", "sgd", "lbfgs", *OPTIMIZERS)))  # scikit-learn's first
+NETWORK_SOLVERS = tuple(dict.fromkeys(("adam", "sgd", "lbfgs", *OPTIMIZERS)))  # scikit-learn's first
 SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
-ALL_EPOCHS = 10**9  # patience that no run outlasts
+ALL_EPOCHS = 10**9  # more than any run has
 _USUAL_BATCH = 200  # rows, as in scikit-learn
 CHOSEN = (  # parameters that may be "auto"
     *("hidden_layer_sizes", "activation", "solver", "alpha", "batch_size", "learning_rate", "learning_rate_init"),
@@ -107,8 +107,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse values without a meaning, also of what the solver takes no notice of."""
-        if not isinstance(self.solver, Optimizer) and not (isinstance(self.solver, str) and self.solver in SOLVERS):
-            raise unknown_name("solver", self.solver, SOLVERS)
+        if not isinstance(self.solver, Optimizer) and not (
+            isinstance(self.solver, str) and self.solver in NETWORK_SOLVERS
+        ):
+            raise unknown_name("solver", self.solver, NETWORK_SOLVERS)
         schedule = self.learning_rate
         if not isinstance(schedule, Schedule) and not (isinstance(schedule, str) and schedule in SCHEDULES):
             raise unknown_name("learning_rate", schedule, SCHEDULES)
@@ -119,8 +121,8 @@ class Settings:
         if not isinstance(self.verbose, bool | np.bool_):
             check_whole(self.verbose, "verbose")
         for name in ("max_iter", "max_fun"):
-            check_whole(getattr(self, name), name, at_least=1)
-        if self.n_iter_no_change != np.inf:
+            object.__setattr__(self, name, min(check_whole(getattr(self, name), name, at_least=1), ALL_EPOCHS))
+        if not _is_endless(self.n_iter_no_change):
             check_whole(self.n_iter_no_change, "n_iter_no_change", at_least=1)
         if not is_auto(self.batch_size):
             check_whole(self.batch_size, "batch_size", at_least=1)
@@ -144,7 +146,7 @@ class Settings:
     @property
     def patience(self) -> int:
         """Epochs without a gain that are waited for."""
-        return ALL_EPOCHS if self.n_iter_no_change == np.inf else int(self.n_iter_no_change)
+        return ALL_EPOCHS if _is_endless(self.n_iter_no_change) else int(self.n_iter_no_change)
 
     @property
     def is_adaptive(self) -> bool:
@@ -223,19 +225,30 @@ def check_settings(params: Mapping[str, Any]) -> None:
     Settings.of(resolve(params, SCIKIT_LEARN)).check_parts()
 
 
-def hidden_widths(sizes: object) -> list[int]:
+def hidden_widths(sizes: Any) -> list[int]:
     """Units of the hidden layers, one or several or none."""
-    given: list[Any] = list(sizes) if isinstance(sizes, Sequence | np.ndarray) else [sizes]
+    given: list[Any] = list(sizes) if _has_several(sizes) else [sizes]
     for size in given:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise ConfigError(f"hidden_layer_sizes must be > 0 and whole, got {sizes!r}")
+            raise ConfigError(Parameter("hidden_layer_sizes"), f" must be > 0 and whole, got {sizes!r}")
     return [int(size) for size in given]
+
+
+def _has_several(value: Any) -> bool:
+    """Whether it is a list of values: an array without dimensions is not."""
+    return isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _is_endless(epochs: object) -> bool:
+    return isinstance(epochs, float) and epochs == np.inf
 
 
 def _each(value: Any, count: int, name: str) -> list[Any]:
     """One value for each hidden layer, given one for all or a list."""
-    if isinstance(value, list | tuple | np.ndarray):
+    if _has_several(value):
         if len(value) != count:
-            raise ConfigError(f"{name} must be one for all or one per hidden layer, {count} in all, got {value!r}")
+            raise ConfigError(
+                Parameter(name), f" must be one for all or one per hidden layer, {count} in all, got {value!r}"
+            )
         return list(value)
     return [value] * count

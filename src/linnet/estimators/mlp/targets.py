@@ -12,7 +12,7 @@ from linnet.data.rows import Rows
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array
 from linnet.data.targets import as_values, check_values, class_weights
-from linnet.errors import ConfigError, DataError
+from linnet.errors import ConfigError, DataError, Parameter
 from linnet.estimators.inputs import one_target, row_weights
 from linnet.heads import Bernoulli, Categorical, Head
 
@@ -140,7 +140,7 @@ class ClassTargets(Targets):
         if self.class_weight is None:
             return weights
         if self.multilabel:
-            raise ConfigError("class_weight needs one class per row")
+            raise ConfigError(Parameter("class_weight"), " needs one class per row")
         numbers = np.searchsorted(self.classes, rows.targets()).astype(np.int32)
         of_rows = class_weights(self.class_weight, self.classes, numbers, weights)[numbers]
         return np.asarray(of_rows if weights is None else weights * of_rows)
@@ -198,7 +198,7 @@ class NumberTargets(Targets):
         if outputs != self.outputs:
             raise ConfigError(f"{name} has {outputs} targets, but the model has {self.outputs}")
         values = as_values(target, outputs, np.float64, rows=rows, name=name)
-        check_values(values, self.head.is_valid(values), name, self.head.wanted)
+        check_values(values, self.head.is_valid(values), name, self.head.target_requirement)
         return {"values": values, "given": target}
 
     def weights(self, rows: Rows, sample_weight: object) -> Array | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linnet.checks import check_number
+from linnet.checks import check_flag, check_number
 from linnet.errors import ConfigError
 from linnet.heads.activations import Activation, as_activation
 from linnet.model.initialise import check_initialiser
@@ -74,7 +74,7 @@ class Dense:
         shape = input_dim if input_dim is not None else input_shape
         self.units = units
         self.activation = as_activation(activation)
-        self.use_bias = use_bias
+        self.use_bias = check_flag(use_bias, "use_bias")
         self.kernel_initializer = check_initialiser(kernel_initializer)
         self.kernel_regularizer = kernel_regularizer
         self.columns = None if shape is None else _columns(shape)

@@ -69,13 +69,13 @@ class Loss:
                 "loss='sparse_categorical_crossentropy' for class numbers"
             )
         values = as_values(y, outputs, dtype, rows=count, name=name, table=table)
-        check_values(values, head.is_valid(values), name, head.wanted)
+        check_values(values, head.is_valid(values), name, head.target_requirement)
         if head.coupled:
             labels = _one_hot_labels(values)
             return Rows(x, values=values) if labels is None else Rows(x, labels=labels, given=values)
         if signs:
             if (values == -1).any():
-                check_values(values, values != 0, name, f"{head.wanted}, and there is a -1")
+                check_values(values, values != 0, name, f"{head.target_requirement}, and there is a -1")
             return Rows(x, values=(values > 0) * values.dtype.type(2) - values.dtype.type(1), given=values)
         return Rows(x, values=values)
 

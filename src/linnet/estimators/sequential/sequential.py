@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from linnet.checks import check_flag, check_number
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array, as_table, check_fits_float32
@@ -14,7 +15,7 @@ from linnet.data.targets import as_weights, class_weights
 from linnet.errors import ConfigError, DataError, FitError, warn
 from linnet.estimators.sequential.base import DTYPE, SequentialModel
 from linnet.evaluate.metrics import as_metrics
-from linnet.fit.loop.progress import Verbose, follow
+from linnet.fit.loop.progress import Verbose, check_verbose, follow
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.fit.loop.training import Epoch, Plan, Slice, Training
@@ -81,8 +82,7 @@ class Sequential(SequentialModel):
         Ctrl-C ends training with a warning and leaves the model usable. A loss that becomes infinite raises FitError,
         and the model stays as it was before.
         """
-        if verbose not in ("auto", 0, 1, 2):
-            raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
+        check_verbose(verbose)
         training = self._training(
             x,
             y,
@@ -225,7 +225,7 @@ class Sequential(SequentialModel):
         validation = None
         if validation_data is not None:
             validation = self._validation_rows(validation_data, table.shape[1])
-        elif validation_split:
+        elif check_number(validation_split, "validation_split"):
             rows, validation = _split(rows, validation_split)
         if class_weight is not None:  # of the rows trained on: validation counts every row alike
             rows = rows.weighted(_weights_by_class(rows, outputs, class_weight))
@@ -235,7 +235,7 @@ class Sequential(SequentialModel):
             optimizer=optimizer,
             epochs=epochs,
             batch_size=32 if batch_size is None else batch_size,
-            shuffle=bool(shuffle),
+            shuffle=check_flag(shuffle, "shuffle"),
             seed=self.seed,
             threads=threads,
             metrics=as_metrics(self._metrics, loss.head(self._stack.dense()[-1].activation), outputs),

@@ -1,6 +1,7 @@
 """What the estimators for tables share."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from linnet._sklearn import inherited
@@ -16,6 +17,14 @@ TABULAR = Recipe(
     ensemble=True,
     allows_missing=True,
 )
+
+
+def parameter_count(inputs: int, outputs: int) -> int:
+    """How many parameters a network of the usual size has."""
+    from linnet.estimators.tabular.classifier import TabularClassifier
+
+    sizes = (inputs, *inherited(TabularClassifier)["hidden_layer_sizes"], outputs)
+    return sum((given + 1) * made for given, made in pairwise(sizes))
 
 
 class TabularEstimator(NetworkEstimator):

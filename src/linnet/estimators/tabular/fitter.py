@@ -44,12 +44,12 @@ def chosen_for(rows: Rows, head: Head, outputs: int, settings: Settings) -> Sett
     epochs = int(np.clip(_ROWS_TO_SEE / len(rows), 25, 100))
     # a few rows of very large counts can pull z so far that e^z is no number; the norm is far from that of any other
     # step, which would bias the mean
-    usual = head.usual_slope(float(_mean_target(rows, outputs).max()))
+    usual = head.typical_slope(float(_mean_target(rows, outputs).max()))
     clip = None if usual is None or isinstance(settings.solver, Optimizer) else _RUNAWAY_NORM * usual
     settings = settings.filled(
         {
-            "activation": "gelu" if head.any_unit else "silu",
-            "learning_rate_init": 0.02 if head.any_unit else 0.012,
+            "activation": "gelu" if head.location_scale else "silu",
+            "learning_rate_init": 0.02 if head.location_scale else 0.012,
             "max_iter": epochs,
             "n_iter_no_change": max(8, epochs // 4),
             "clip_norm": clip,
@@ -67,7 +67,7 @@ class TabularFitter(Fitter):
     def __init__(self, problem: Problem) -> None:
         rows, head, outputs = problem.rows, problem.head, problem.outputs
         settings = chosen_for(rows, head, outputs, problem.settings)
-        start = np.zeros(outputs) if head.any_unit else _first_guess(head, rows, outputs)
+        start = np.zeros(outputs) if head.location_scale else _first_guess(head, rows, outputs)
         self._scaler = TargetScaler.learn(head, rows, outputs)
         network = settings.network(as_columns(rows.x).count, outputs, self._scaler.head(head), rows.weight_sum)
         if rows.weights is not None:
@@ -136,7 +136,7 @@ def _pairs(
         return [(rows, validation)] * members
     if len(rows) == 1:
         return [(rows, None)]
-    folds = min(max(2, round(1 / settings.validation_fraction)), len(rows))
+    folds = max(2, round(min(1 / settings.validation_fraction, len(rows))))
     return [(rows[train], rows[held]) for train, held in split(rows, folds, min(members, folds), seed)]
 
 
@@ -164,7 +164,7 @@ def _joined(parts: Sequence[Rows]) -> Rows:
 
 def _range(head: Head, rows: Rows, outputs: int) -> tuple[Floats, Floats]:
     """The least and the largest prediction of each output: where targets have no limits of their own, those seen."""
-    if head.any_unit and rows.values is not None:
+    if head.location_scale and rows.values is not None:
         return rows.values.min(axis=0).astype(np.float64), rows.values.max(axis=0).astype(np.float64)
     return np.full(outputs, -np.inf), np.full(outputs, np.inf)
 

@@ -24,7 +24,7 @@ class TargetScaler:
 
     def head(self, head: Head) -> Head:
         """The head of standardised targets."""
-        return head.in_unit(self.centre, self.spread)
+        return head.standardised(self.centre, self.spread)
 
     def rows(self, rows: Rows) -> Rows:
         """Rows with standardised targets."""
@@ -56,7 +56,7 @@ class TargetScaler:
     @classmethod
     def learn(cls, head: Head, rows: Rows, outputs: int) -> "TargetScaler":
         """Mean and deviation of the targets, 0 and 1 where their unit has a meaning to the head."""
-        if not head.any_unit or rows.values is None:
+        if not head.location_scale or rows.values is None:
             return cls(np.zeros(outputs), np.ones(outputs))
         check_squarable(rows.values, "y")
         centre = np.average(rows.values, axis=0, weights=rows.weights)

@@ -1,8 +1,7 @@
-"""From raw columns to what a model multiplies by its weights, as parts of an ONNX graph.
+"""From raw columns to the inputs of the first layer, as part of an ONNX graph.
 
-The inputs of a model of arrays are one table "X", of a model of data frames one table of one column for each column, by
-its name: float64 for numbers (NaN where one is missing), text for levels (empty where one is missing; float64 if the
-levels are numbers).
+A model of arrays has one input table "X"; a model of data frames has one input of one column for each column, by its
+name: float64 for numbers (NaN if missing), text for levels (empty if missing; float64 if the levels are numbers).
 """
 
 from collections.abc import Collection, Mapping
@@ -20,9 +19,7 @@ NUMBERS, TEXT = "numbers, NaN where one is missing", "text, empty where it is mi
 
 
 class Inputs:
-    """The columns that models ask for, each once or more: inputs of the graph, or what a table model has made of its
-    own.
-    """
+    """The columns that models request, each once or more: inputs of the graph, or columns computed by a table model."""
 
     def __init__(
         self, graph: Graph, made: Mapping[str, Tensor] | None = None, roles: Mapping[str, str] | None = None
@@ -31,16 +28,16 @@ class Inputs:
         self._made = made
         self._roles = roles  # the names of exposure and offset, if a table model has them
         self._given: dict[str, Tensor] = {}
-        self.types_differ = False  # of the models that will ask: a table is given in float64
+        self.types_differ = False  # between models that share the table, which is then float64
 
     def table(self, width: int, type: str) -> Tensor:
-        """All columns at once."""
+        """Return all columns as one table."""
         if self._made is None:
             return self.graph.cast(self._once("X", "float64" if self.types_differ else type, width, ""), type)
         return self.graph.join([self.graph.cast(column, type) for column in self._made.values()])
 
     def column(self, name: str, type: str) -> Tensor:
-        """One column of a data frame, rows x 1."""
+        """Return one column of a data frame, rows x 1."""
         if self._made is not None:
             return self._made[name]
         return self._once(name, type, 1, TEXT if type == "str" else NUMBERS)
@@ -51,12 +48,12 @@ class Inputs:
         return self._given[name]
 
     def role(self, name: str, given: Collection[str], width: int | None = 1) -> Tensor | None:
-        """The exposure or offset, if there is one; `given`: those that the model was fitted with."""
+        """Return the exposure or offset, if there is one; `given`: the roles that the model was fitted with."""
         roles = {each: self.graph.free_name(each) for each in given} if self._roles is None else self._roles
         return self.graph.input(roles[name], "float64", width, name) if name in roles else None
 
     def shift(self, given: Collection[str], outputs: int) -> Tensor | None:
-        """What is added to z: the offset, and the logarithm of the exposure."""
+        """Return what is added to z: the offset, and the logarithm of the exposure."""
         offset = self.role("offset", given, 1 if outputs == 1 else None)
         exposure = self.role("exposure", given)
         if exposure is None:
@@ -69,7 +66,7 @@ class Features(NamedTuple):
     """Columns as the first layer takes them.
 
     `dense`: numbers, rows x columns. `codes`: rows x code columns, each the number of its level among the `levels` of
-    all of them; `levels` itself where a row has none.
+    all columns; `levels` itself where a row has none.
     """
 
     dense: Tensor | None
@@ -104,11 +101,11 @@ def features(inputs: Inputs, encoder: Encoder | TabularEncoder, type: str) -> Fe
 
 
 def _filled(graph: Graph, x: Tensor, encoder: Encoder) -> Tensor:
-    """Medians in the gaps, and the columns that say where they were."""
+    """Return the columns with medians in place of missing values, and the indicators of missing values."""
     missing = graph.add("IsNaN", x, type="bool")
     filled = graph.add("Where", missing, np.array([*encoder.medians.values()]), x, type="float64")
-    places = {name: place for place, name in enumerate(encoder.medians)}
-    marked = np.array([places[name] for name in encoder.marked], np.int64)
+    indices = {name: index for index, name in enumerate(encoder.medians)}
+    marked = np.array([indices[name] for name in encoder.marked], np.int64)
     return graph.join([filled, _marks(graph, missing, marked)]) if len(marked) else filled
 
 
@@ -117,48 +114,49 @@ def _marks(graph: Graph, missing: Tensor, columns: NDArray[Any]) -> Tensor:
 
 
 def _prepared(graph: Graph, x: Tensor, numbers: Numbers) -> Tensor:
-    """`Numbers.apply`."""
+    """Return the columns as `Numbers.apply` does."""
     missing = graph.add("IsNaN", x, type="bool")
     filled = graph.add("Where", missing, numbers.centre, x, type="float64")
     u = graph.add("Mul", graph.add("Sub", filled, numbers.centre), numbers.scale)
     third = graph.add("Div", u, 3.0)
     length = graph.add("Sqrt", graph.add("Add", graph.add("Mul", third, third), 1.0))
-    parts = [graph.add("Div", u, length)]
+    blocks = [graph.add("Div", u, length)]
     if len(numbers.gaps):
-        parts.append(_marks(graph, missing, numbers.gaps))
-    binned = [(place, edges) for place, edges in enumerate(numbers.edges) if len(edges) > 2]
+        blocks.append(_marks(graph, missing, numbers.gaps))
+    binned = [(column, edges) for column, edges in enumerate(numbers.edges) if len(edges) > 2]
     if binned:
-        columns = np.hstack([np.full(len(edges) - 1, place, np.int64) for place, edges in binned])
+        columns = np.hstack([np.full(len(edges) - 1, column, np.int64) for column, edges in binned])
         lower, widths = np.hstack([e[:-1] for _, e in binned]), np.hstack([np.diff(e) for _, e in binned])
         above = graph.add("Sub", graph.add("Gather", filled, columns, axis=1), lower)
-        parts.append(graph.add("Clip", graph.add("Div", above, widths), 0.0, 1.0))
-    return graph.join(parts)
+        blocks.append(graph.add("Clip", graph.add("Div", above, widths), 0.0, 1.0))
+    return graph.join(blocks)
 
 
 def _codes(graph: Graph, keys: list[tuple[Tensor, list[Any]]], new: list[NDArray[Any]]) -> tuple[Tensor | None, int]:
-    """Codes of the columns whose levels these are, and how many there are; `new`: a column's codes, -1 for none."""
+    """Return the codes of columns with these levels, and the number of codes; `new`: a column's codes, -1 for none."""
     counts = [int(codes.max(initial=-1)) + 1 for codes in new]
     total, start, columns = sum(counts), 0, []
     for (column, levels), codes, count in zip(keys, new, counts, strict=True):
         if count:
-            places = [start + int(code) if code >= 0 else total for code in codes]
-            columns.append(graph.lookup(column, dict(zip(levels, places, strict=True)), total))
+            shifted = [start + int(code) if code >= 0 else total for code in codes]
+            columns.append(graph.lookup(column, dict(zip(levels, shifted, strict=True)), total))
         start += count
     return (graph.join(columns) if columns else None), total
 
 
 def _type(keys: list[Any] | None) -> str:
-    """Of the input of a column with these levels, or of numbers."""
+    """Return the type of the input of a column with these levels, or of numbers."""
     return "float64" if keys is None or any(isinstance(key, float) for key in keys) else "str"
 
 
 def _keys(level: Level) -> list[Any]:
-    """Levels as they are given to the graph: text, or numbers; a missing value is empty text, or NaN."""
+    """Return levels as the graph gets them: text, or numbers; a missing value is empty text, or NaN."""
     known = [value for value in level.values if value is not None]
     if all(isinstance(value, str) for value in known):
         if None in level.values and "" in known:
             raise ConfigError(
-                f"column {level.column!r} has empty text and missing values, which are one in ONNX: fill in one of them"
+                f"column {level.column!r} has empty text and missing values, which ONNX cannot distinguish: fill in "
+                "one of them"
             )
         return ["" if value is None else value for value in level.values]
     if all(isinstance(value, int | float) and float(value) == value for value in known):

@@ -12,18 +12,18 @@ Outputs = dict[str, Tensor]  # "label", "probabilities" and "scores" (z) of a cl
 
 
 def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model's answers as a function of raw columns to a file."""
+    """Write the predictions of a fitted model, as a function of raw columns, to an ONNX file."""
     path, graph = check_path(path), Graph(type(model).__name__)
-    answers = outputs_of(model, Inputs(graph))
-    if "probabilities" in answers:
-        answers.pop("scores", None)
-    graph.write(path, answers)
+    outputs = outputs_of(model, Inputs(graph))
+    if "probabilities" in outputs:
+        outputs.pop("scores", None)
+    graph.write(path, outputs)
 
 
 def outputs_of(model: Any, inputs: Inputs) -> Outputs:
-    """Add a model to a graph."""
+    """Add a model to a graph and return its outputs."""
     if not hasattr(model, "_to_graph"):
         name = type(model).__name__
-        raise ConfigError(f"to_onnx is for linnet's own models, and {name} is none: its library may export it")
-    answers: Outputs = model._to_graph(inputs)
-    return answers
+        raise ConfigError(f"to_onnx exports linnet's own models only, not {name}: its own library may export it")
+    outputs: Outputs = model._to_graph(inputs)
+    return outputs

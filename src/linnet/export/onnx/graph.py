@@ -1,4 +1,4 @@
-"""A computation as a file in ONNX's form, built node by node. The package onnx is loaded with the first graph."""
+"""A computation as an ONNX file, built node by node. The package onnx is loaded with the first graph."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet import __version__
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, needs_extra
 from linnet.files import write_whole
 
 _OPSETS = {"": 18, "ai.onnx.ml": 4}
 _IR_VERSION = 9  # onnxruntime 1.17 and later
-_INSIDE = "linnet/"  # names of what is neither input nor output begin with it
+_INSIDE = "linnet/"  # prefix of the names of inner values
 
 
 class Tensor(NamedTuple):
@@ -24,13 +24,11 @@ class Tensor(NamedTuple):
 
 
 class Graph:
-    """Inputs, constants and nodes; `write` makes a file of those that its outputs need."""
+    """Inputs, constants and nodes; `write` writes a file with those that its outputs need."""
 
     def __init__(self, name: str) -> None:
-        try:
+        with needs_extra("onnx", "to_onnx"):
             import onnx
-        except ImportError:
-            raise ConfigError("to_onnx needs the onnx package: pip install linnet[onnx]") from None
         self._onnx: Any = onnx
         self._name = name
         self._inputs: dict[str, Any] = {}
@@ -38,7 +36,7 @@ class Graph:
         self._nodes: list[Any] = []
 
     def input(self, name: str, type: str, width: int | None, what: str = "") -> Tensor:
-        """A table that users give, rows x width; `width` None: any that fits."""
+        """Add an input table, rows x width; `width` None: any width."""
         if name in self._inputs or not name or name.startswith(_INSIDE):
             raise ConfigError(f"a column called {name!r} cannot be an input of an ONNX file: rename it")
         shape = ["rows", f"width of {name}" if width is None else width]
@@ -46,13 +44,13 @@ class Graph:
         return Tensor(name, type)
 
     def free_name(self, name: str) -> str:
-        """The name, with as many underscores as it takes to be none of the inputs'."""
+        """Return the name, with underscores appended until it differs from all inputs."""
         while name in self._inputs:
             name += "_"
         return name
 
     def constant(self, values: NDArray[Any]) -> Tensor:
-        """An array that is part of the file; text has type object."""
+        """Add an array as part of the file; text has type object."""
         name = self._new("constant")
         self._constants[name] = self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
         return Tensor(name, "str" if values.dtype == object else str(values.dtype))
@@ -65,8 +63,9 @@ class Graph:
         domain: str = "",
         **attributes: Any,
     ) -> Tensor:
-        """What a node makes of its inputs; numbers are constants of the first tensor's type, as is the result, unless
-        told.
+        """Add a node and return its output.
+
+        Numbers are constants of the first tensor's type, which is also that of the output, unless `type` is given.
         """
         first = next((each for each in inputs if isinstance(each, Tensor)), None)
         assert first is not None
@@ -81,18 +80,18 @@ class Graph:
         return Tensor(name, type or first.type)
 
     def cast(self, x: Tensor, type: str) -> Tensor:
-        """The same values in another type."""
+        """Return the values in another type."""
         return x if x.type == type else self.add("Cast", x, type=type, to=self._code(type))
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
-        """Columns side by side."""
+        """Return columns side by side."""
         return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=1)
 
-    def lookup(self, x: Tensor, places: Mapping[Any, Any], default: Any) -> Tensor:
-        """For each value its entry in a dict from text or numbers to whole numbers or text, or the default."""
+    def lookup(self, x: Tensor, entries: Mapping[Any, Any], default: Any) -> Tensor:
+        """Return for each value its entry in a dict from text or numbers to integers or text, or the default."""
         arrays = [
             np.array(values, object if isinstance(values[0], str) else None)
-            for values in ([*places.keys()], [*places.values()], [default])
+            for values in ([*entries.keys()], [*entries.values()], [default])
         ]
         names = ("keys_tensor", "values_tensor", "default_tensor")
         tables = {
@@ -102,13 +101,13 @@ class Graph:
         return self.add("LabelEncoder", x, type=type, domain="ai.onnx.ml", **tables)
 
     def repeat(self, row: NDArray[Any]) -> Tensor:
-        """The same row for each row of the inputs."""
+        """Return the same row for each row of the inputs."""
         count = self.add("Shape", Tensor(next(iter(self._inputs)), ""), type="int64", start=0, end=1)
         shape = self.add("Concat", count, np.array([len(row)]), axis=0)
         return self.add("Expand", self.constant(row[None]), shape)
 
     def write(self, path: Path, outputs: Mapping[str, Tensor]) -> None:
-        """Write the file; one that is there already is replaced once the new one is whole."""
+        """Write the file; an existing one is replaced once the new one is complete."""
         helper = self._onnx.helper
         named = {self.free_name(name): tensor for name, tensor in outputs.items()}
         nodes = self._needed([tensor.name for tensor in named.values()])
@@ -131,7 +130,7 @@ class Graph:
         write_whole(path, [model.SerializeToString(deterministic=True)])
 
     def _needed(self, wanted: list[str]) -> list[Any]:
-        """The nodes on the way to these values."""
+        """Return the nodes needed for these values."""
         needed, nodes = {*wanted}, []
         for node in reversed(self._nodes):
             if node.output[0] in needed:

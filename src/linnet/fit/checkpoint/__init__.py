@@ -1,1 +1,1 @@
-"""Runs in files, from which they go on."""
+"""Training runs in files, from which they can be resumed."""

@@ -1,4 +1,4 @@
-"""Checkpoints: a run in a file, from which it goes on, and ends with the bytes it would have ended with.
+"""Checkpoints: a training run in a file, from which it resumes and ends with the bytes of an uninterrupted run.
 
     records = checkpointed(training, Checkpoint("run.ckpt", seconds=30))
 
@@ -8,8 +8,8 @@ and, in another process,
     training = resumed(saved, training)
     records = checkpointed(training, Checkpoint("run.ckpt", seconds=30), saved=saved)
 
-for one training or an ensemble of them. The file is data only: a line of JSON and the arrays as safetensors, kept as
-`fit/checkpoint/generations.py` says.
+for one training or an ensemble. The file is data only: a line of JSON and the arrays as safetensors, kept as
+`fit/checkpoint/generations.py` describes.
 """
 
 import json
@@ -30,7 +30,15 @@ from linnet.checks import check_number, check_whole
 from linnet.errors import CheckpointWarning, ConfigError, FormatError
 from linnet.files import check_path, real_path, remove_leftovers
 from linnet.fit.checkpoint import generations
-from linnet.fit.checkpoint.fingerprint import Digests, Settings, check_data, check_settings, digests_of, settings_of
+from linnet.fit.checkpoint.fingerprint import (
+    Digests,
+    Settings,
+    check_data,
+    check_settings,
+    digests_of,
+    settings_of,
+    with_young_settings,
+)
 from linnet.fit.loop.ensemble import Ensemble
 from linnet.fit.loop.stop_reason import StopReason
 from linnet.fit.loop.stopping import Seen
@@ -46,10 +54,19 @@ _Kind = TypeVar("_Kind")
 @setting
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file to keep a run in, written every so many `epochs` or `seconds`; without either, every epoch.
+    """A file that keeps a training run, to resume it after an interruption.
 
-    Whatever the interval, it is also written before the first epoch and when the run ends, by Ctrl-C too. The file
-    before is kept as `path.previous`.
+    It is written before the first epoch, at the given intervals, and when the run ends, by Ctrl-C too. The file before
+    is kept as `path.previous`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    epochs : int or None, default=None
+        Write every this many epochs; by default, and without `seconds`, after every epoch.
+    seconds : float or None, default=None
+        Write at the first epoch that ends this long after the last time.
     """
 
     path: str | os.PathLike[str]
@@ -61,22 +78,32 @@ class Checkpoint:
             raise ConfigError(f"a checkpoint needs the path of a file, got {self.path!r}")
         check_path(self.path)
         if self.epochs is not None and self.seconds is not None:
-            raise ConfigError("a checkpoint is written every so many epochs or every so many seconds: give one of them")
+            raise ConfigError(
+                f"a checkpoint takes epochs or seconds, not both, got epochs={self.epochs} and seconds={self.seconds}"
+            )
         if self.epochs is not None:
             check_whole(self.epochs, "epochs", at_least=1)
         if self.seconds is not None:
             check_number(self.seconds, "seconds", at_least=0)
 
     def due(self, epochs: int, seconds: float) -> bool:
-        """Whether to write, so long after the last time."""
+        """Return whether to write.
+
+        Parameters
+        ----------
+        epochs : int
+            Epochs since the last time.
+        seconds : float
+            Seconds since the last time.
+        """
         return seconds >= self.seconds if self.seconds is not None else epochs >= (self.epochs or 1)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds: a run between two epochs, its records so far, and what it is a run of."""
+    """The content of a checkpoint: a run between two epochs, with its records, settings and digests of the data."""
 
-    snapshots: tuple[Snapshot, ...]  # of each member: one, or those of an ensemble
+    snapshots: tuple[Snapshot, ...]  # of each member; a single training has one
     history: tuple[Epoch, ...]
     settings: Settings
     data: Digests
@@ -85,7 +112,7 @@ class Saved:
 
     @property
     def finished(self) -> bool:
-        """Whether the run is over: resumed, it has nothing left to do."""
+        """Whether the run is over: there is nothing left to resume."""
         return all(snapshot.memory.end is not None for snapshot in self.snapshots)
 
 
@@ -96,10 +123,10 @@ def checkpointed(
     saved: Saved | None = None,
     model: Mapping[str, Any] | None = None,
 ) -> Generator[Slice | Epoch, None, None]:
-    """Pass on the records of a run, writing checkpoints between them.
+    """Yield the records of a run, writing checkpoints between them.
 
-    `saved` is what the run was resumed from, if it was; `model` is kept in the file for whoever reads it. A path that
-    cannot be written to is a ConfigError now; when that happens later, a warning, and the run goes on.
+    `saved` is the checkpoint from which the run was resumed, if any; `model` is kept in the file for its readers. A
+    path that cannot be written to is a ConfigError at the start; later, a warning, and the run continues.
     """
     path = real_path(checkpoint.path)
     if saved is None:
@@ -112,7 +139,7 @@ def checkpointed(
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
-    """Read the newest checkpoint. Damage is a warning where the previous one is whole, and else a FormatError."""
+    """Read the newest checkpoint. Damage is a warning if the previous one is undamaged, otherwise a FormatError."""
     path = real_path(path)
     content = generations.read(path, _KIND)
     try:
@@ -131,16 +158,16 @@ def resumed(saved: Saved, training: Ensemble) -> Ensemble: ...
 
 
 def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
-    """Return a run as it was before its first epoch gone on to where a checkpoint is.
+    """Return a run, as built before its first epoch, at the point of a checkpoint.
 
-    Only `threads` may differ; other changes are refused by name.
+    Only `threads` may differ; any other difference is an error that names it.
     """
     settings, data = _identity(training)
     check_data(saved.data, data)
-    check_settings(saved.settings, settings)
+    check_settings(with_young_settings(saved.settings, training.members[0].plan), settings)
     if saved.build != _build():
         warnings.warn(
-            f"the checkpoint was written by {saved.build} and goes on with {_build()}: the result may differ in the "
+            f"the checkpoint was written by {saved.build} and continues with {_build()}: the result may differ in the "
             "last digits from that of an uninterrupted run",
             CheckpointWarning,
             stacklevel=2,
@@ -164,14 +191,14 @@ def _snapshots(training: Training | Ensemble) -> tuple[Snapshot, ...]:
 
 
 def _identity(training: Training | Ensemble) -> tuple[Settings, Digests]:
-    """What it is a run of, told by the first member: what the others are follows from it and from their number."""
+    """Return the settings and data of a run, from the first member: those of the others follow from their number."""
     first = training.members[0]
     settings = {**settings_of(first.network, first.plan), "members": len(training.members)}
     return settings, digests_of(first.rows, first.validation)
 
 
 class _Writer:
-    """Writes what it is given when it is due."""
+    """Writes checkpoints when they are due."""
 
     def __init__(self, path: Path, checkpoint: Checkpoint, saved: Saved) -> None:
         self._path = path
@@ -183,16 +210,16 @@ class _Writer:
         self._warned = False
 
     def begin(self) -> None:
-        """Write for the first time: now a failure is an error."""
+        """Write for the first time: a failure is an error here."""
         try:
             remove_leftovers(self._path)
-            # a damaged file must not take the place of a whole one
+            # a damaged file must not replace an undamaged one
             self._write(rotate=generations.is_whole(self._path, _KIND))
         except OSError as error:
             raise ConfigError(f"cannot write a checkpoint to {self._path}: {error.strerror or error}") from error
 
     def take(self, record: Epoch, snapshots: tuple[Snapshot, ...]) -> None:
-        """Take the next epoch."""
+        """Record the next epoch."""
         self._latest = replace(self._latest, snapshots=snapshots, history=(*self._latest.history, record))
         epochs = len(self._latest.history) - self._tried
         if self._latest.finished or self._checkpoint.due(epochs, monotonic() - self._time):
@@ -262,14 +289,14 @@ def _packed(saved: Saved) -> list[bytes]:
 
 
 def _unpacked(content: memoryview) -> Saved:
-    """The checkpoint, every part of which has its type and size; else a FormatError, or an error of Python."""
+    """Return a checkpoint with all types and sizes checked, or raise a FormatError or one of Python's errors."""
     end = bytes(content[:LONGEST_JSON]).find(b"\n")
     if end < 0:
-        raise FormatError("there is no end of its first line")
+        raise FormatError("its first line has no end")
     facts = parse_json(str(content[:end], "utf-8"), nan=True)
     header, rest = split_tensors(content[end + 1 :])
-    told = parse_json(header_text(header), header=True)
-    arrays = read_tensors({name: place_of(name, one) for name, one in told.items()}, rest)
+    entries = parse_json(header_text(header), header=True)
+    arrays = read_tensors({name: place_of(name, entry) for name, entry in entries.items()}, rest)
     settings, data, names, members = (facts[name] for name in ("settings", "data", "numbers", "members"))
     _need(fits(settings, dict[str, str | bool | int | float | None]), "settings")
     _need(fits(data, dict[str, dict[str, Any]]) and all(fits(one, _DATA) for one in _values(data)), "data")
@@ -293,7 +320,7 @@ def _unpacked(content: memoryview) -> Saved:
 
 
 def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> Snapshot:
-    """One member's; what it takes is no longer among the arrays."""
+    """Return one member's snapshot, and remove its arrays from `arrays`."""
     theta, best = arrays.pop(f"{member} theta"), arrays.pop(f"{member} best_theta", None)
     slots: list[Any] = []
     while (slot := arrays.pop(f"{member} state {len(slots)}", None)) is not None:
@@ -307,17 +334,17 @@ def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> S
         _need(memory[name].waited >= 0, name)
     memory["last"] = None if memory["last"] is None else _made(Epoch, memory["last"])
     memory["end"] = None if memory["end"] is None else StopReason.read(memory["end"])
-    state, whole = _made(OptimizerState, {"arrays": tuple(slots), **kept["state"]}), _made(Memory, memory)
-    counts = state.updates, state.epochs, whole.first, whole.best_epoch, whole.cooldown
+    state, of_run = _made(OptimizerState, {"arrays": tuple(slots), **kept["state"]}), _made(Memory, memory)
+    counts = state.updates, state.epochs, of_run.first, of_run.best_epoch, of_run.cooldown
     _need(all(0 <= count < 2**53 for count in counts) and 0 < state.slowdown < np.inf, "counts")
-    _need(all(one is None or 0 < one < np.inf for one in (whole.parameter, whole.best_parameter)), "parameter")
-    _need((whole.last is None) == (state.epochs == whole.first), "last")
-    _need(whole.last is None or "loss" in whole.last.numbers, "last")
-    return Snapshot(theta, state, whole)
+    _need(all(one is None or 0 < one < np.inf for one in (of_run.parameter, of_run.best_parameter)), "parameter")
+    _need((of_run.last is None) == (state.epochs == of_run.first), "last")
+    _need(of_run.last is None or "loss" in of_run.last.numbers, "last")
+    return Snapshot(theta, state, of_run)
 
 
 def _made(known: type[_Kind], values: Any) -> _Kind:
-    """An object of a dataclass whose every field is given and has its type."""
+    """Return an object of a dataclass from a value of the right type for each of its fields."""
     hints = get_type_hints(known)
     _need(fits(values, dict[str, Any]) and values.keys() == hints.keys(), known.__name__)
     for name, value in values.items():
@@ -326,17 +353,17 @@ def _made(known: type[_Kind], values: Any) -> _Kind:
 
 
 def _values(digests: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
-    """Type, shape and digest of all arrays, as one tuple each."""
+    """Yield type, shape and digest of all arrays, as tuples."""
     return ((one.get("type"), one.get("shape"), one.get("sha256")) for one in digests.values())
 
 
 def _need(condition: object, what: str) -> None:
     if not condition:
-        raise FormatError(f"its {what} cannot be so")
+        raise FormatError(f"invalid {what}")
 
 
 def _refuse_to_overwrite(path: Path) -> None:
-    """A new run replaces old checkpoints, and nothing else."""
+    """Raise a ConfigError if a file exists that is not a checkpoint."""
     if not path.is_file():
         return
     try:
@@ -345,9 +372,9 @@ def _refuse_to_overwrite(path: Path) -> None:
     except FileNotFoundError:  # another run has just renamed it
         return
     except OSError as error:
-        raise ConfigError(f"cannot write a checkpoint to {path}, which is there already: {error.strerror}") from error
+        raise ConfigError(f"cannot replace the checkpoint {path}: {error.strerror}") from error
     if begin and not begin.startswith(b"linnet checkpoint"):
-        raise ConfigError(f"{path} is there already and is not a checkpoint: remove it or choose another path")
+        raise ConfigError(f"{path} exists and is not a checkpoint: remove it or choose another path")
 
 
 def _build() -> str:

@@ -1,4 +1,4 @@
-"""What a run is a run of, written down so that it can be compared: its settings by value, its data by digest."""
+"""The identity of a run, in comparable form: its settings by value, its data by digest."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,17 +11,18 @@ from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError
+from linnet.fit.loop.optimizers import defaults_of
 from linnet.fit.loop.training import Plan
 from linnet.model.network import Network
 
-Settings = Mapping[str, Any]  # name: number, text, yes or no, or None
+Settings = Mapping[str, Any]  # name: number, text, bool or None
 Digests = Mapping[str, Mapping[str, Any]]  # array: its type, its shape and the digest of its values
 
-_BLOCK = 1 << 22  # bytes hashed at a time
+_BYTES_PER_BLOCK = 1 << 22  # hashed at a time
 
 
 def settings_of(network: Network, plan: Plan) -> Settings:
-    """Every setting that changes the result, by name: the number of threads does not."""
+    """Return every setting that affects the result, by name: the number of threads does not."""
     settings = {
         field.name: getattr(plan, field.name) for field in fields(plan) if field.name not in ("threads", "rate_name")
     }
@@ -32,27 +33,33 @@ def settings_of(network: Network, plan: Plan) -> Settings:
 
 
 def digests_of(rows: Rows, validation: Rows | None) -> Digests:
-    """What identifies the data: type, shape and SHA-256 of every array."""
+    """Return what identifies the data: type, shape and SHA-256 of every array."""
     arrays = [*_arrays(rows, ""), *(_arrays(validation, "validation ") if validation is not None else ())]
     return {
         name: {"type": str(array.dtype), "shape": list(array.shape), "sha256": _digest(array)} for name, array in arrays
     }
 
 
+def with_young_settings(old: Settings, plan: Plan) -> Settings:
+    """The settings of a checkpoint with those of the optimizer that are younger than it: they had their defaults."""
+    young = {f"optimizer.{name}": value for name, value in defaults_of(type(plan.optimizer)).items()}
+    return {**old, **{name: value for name, value in young.items() if name not in old}}
+
+
 def check_settings(old: Settings, new: Settings) -> None:
-    """Raise a ConfigError that names what has changed, if anything has."""
+    """Raise a ConfigError that names the changed settings, if any."""
     changed: list[str] = []
     for name in [*old, *(name for name in new if name not in old)]:
         within = any(name.startswith((f"{parent}.", f"{parent}[")) for parent in changed)
         if old.get(name) != new.get(name) and not within:
             changed.append(name)
     if changed:
-        told = "; ".join(f"{name} was {old.get(name)}, now {new.get(name)}" for name in changed)
-        raise ConfigError(f"cannot resume with other parameters: {told}")
+        changes = "; ".join(f"{name} was {old.get(name)}, now {new.get(name)}" for name in changed)
+        raise ConfigError(f"cannot resume with other parameters: {changes}")
 
 
 def check_data(old: Digests, new: Digests) -> None:
-    """Raise a DataError that names what has changed, if anything has."""
+    """Raise a DataError that names the changed arrays, if any."""
     if changes := list(_data_changes(old, new)):
         raise DataError(f"cannot resume with other data: {'; '.join(changes)}")
 
@@ -90,9 +97,9 @@ def _arrays(rows: Rows, prefix: str) -> Iterable[tuple[str, Array]]:
 
 
 def _digest(array: Array) -> str:
-    """SHA-256 of the values in row order, wherever they are in memory."""
+    """Return the SHA-256 of the values in row order, whatever the memory layout."""
     digest = hashlib.sha256()
-    rows = max(1, _BLOCK // max(1, array[:1].nbytes))
+    rows = max(1, _BYTES_PER_BLOCK // max(1, array[:1].nbytes))
     for start in range(0, len(array), rows):
         block = np.ascontiguousarray(array[start : start + rows])
         digest.update(block.reshape(-1).view(np.uint8).data)
@@ -100,7 +107,7 @@ def _digest(array: Array) -> str:
 
 
 def _flat(name: str, value: object) -> Iterator[tuple[str, Any]]:
-    """A setting and the settings inside it."""
+    """Yield a setting and the settings inside it."""
     if value is None or isinstance(value, bool | int | float | str):
         yield name, value
     elif isinstance(value, np.generic):

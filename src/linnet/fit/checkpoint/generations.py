@@ -1,8 +1,8 @@
-"""A file in two generations, each whole or not there: `path` is the newest, `path.previous` the one before.
+"""A file in two generations, each complete or absent: `path` is the newest, `path.previous` the one before.
 
-A file starts with a line that says what it is and a line with the SHA-256 digest of all that follows. A new generation
-is written under another name and flushed to the disk before it takes its place, so that at any moment one of the two
-names has a whole one, also if the process is killed or the disk is full.
+A file starts with a line that names its kind and a line with the SHA-256 digest of all that follows. A new generation
+is written under another name and flushed to the disk before it is renamed, so that at any moment one of the two names
+has a complete file, even if the process is killed or the disk is full.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from linnet.files import read_checked, write_whole
 
 
 def previous(path: Path) -> Path:
-    """The name of the older generation."""
+    """Return the name of the older generation."""
     return path.with_name(path.name + ".previous")
 
 
@@ -29,7 +29,7 @@ def write(path: Path, kind: str, parts: Sequence[bytes], *, rotate: bool = True)
 
 
 def read(path: Path, kind: str) -> memoryview:
-    """Return what was written, from the newest whole generation; passing over a damaged one is a warning."""
+    """Return the content of the newest undamaged generation; passing over a damaged one is a warning."""
     try:
         return read_one(path, kind)
     except (FormatError, FileNotFoundError) as error:
@@ -39,18 +39,18 @@ def read(path: Path, kind: str) -> memoryview:
             content = read_one(previous(path), kind)
         except FormatError as older:
             raise FormatError(f"{error}; {older}") from None
-        if isinstance(error, FormatError):  # a missing one is no damage: its writer was killed before it had its name
-            warnings.warn(f"{error}; going on from {previous(path)}", CheckpointWarning, stacklevel=3)
+        if isinstance(error, FormatError):  # a missing file is no damage: its writer was killed before the renaming
+            warnings.warn(f"{error}; resuming from {previous(path)}", CheckpointWarning, stacklevel=3)
         return content
 
 
 def read_one(path: Path, kind: str) -> memoryview:
-    """Return what was written to this very file, or raise a FormatError that says what is wrong with it."""
+    """Return the content of this very file, or raise a FormatError that explains what is wrong."""
     first = _first_line(kind)
 
     def check(start: bytes) -> None:
         if not start.startswith(first):
-            raise FormatError(f"{path} is damaged or no {kind}: it starts with {start[:32]!r}")
+            raise FormatError(f"{path} is damaged or not a {kind}: it starts with {start[:32]!r}")
 
     content = read_checked(path, max(32, len(first)), check)
     end = len(first) + 64
@@ -61,7 +61,7 @@ def read_one(path: Path, kind: str) -> memoryview:
 
 
 def is_whole(path: Path, kind: str) -> bool:
-    """Whether the file is there and undamaged."""
+    """Return whether the file exists and is undamaged."""
     try:
         read_one(path, kind)
     except (FormatError, OSError):

@@ -1,8 +1,9 @@
-"""Several trainings side by side: the members of an ensemble.
+"""Several trainings in parallel: the members of an ensemble.
 
-Every member trains in one thread; as many run at a time as there are threads. After each epoch they wait for each
-other, and one record tells the mean of their numbers. A member that is done stays at its last numbers. The result does
-not depend on the number of threads. Members that go on from snapshots of the same moment go on as one ensemble.
+Every member trains in one thread; as many members run at a time as there are threads. After each epoch they wait for
+each other, and one record has the means of their losses and metrics. A finished member keeps its last values. The
+result does not depend on the number of threads. Members resumed from snapshots of the same moment continue as one
+ensemble.
 """
 
 from collections.abc import Generator, Sequence
@@ -19,7 +20,7 @@ from linnet.model.network import Theta
 
 
 class Ensemble:
-    """Trainings of one plan as if they were one; `theta` is the first member's."""
+    """Several trainings of one plan with the interface of one; `theta` is the first member's."""
 
     def __init__(self, members: Sequence[Training], threads: int) -> None:
         self.members = list(members)
@@ -40,20 +41,20 @@ class Ensemble:
 
     @property
     def ran_out(self) -> bool:
-        """Whether the epochs ended before the training did: members keep their best epoch, so never."""
+        """Whether the epochs ended before the training converged: never, as members keep their best epoch."""
         return False
 
     @property
     def learned(self) -> bool:
-        """Whether every member has gone over its rows: until then the mean of their answers is nobody's."""
+        """Whether every member has been through its rows: before that, the mean of their predictions means nothing."""
         return all(member.last is not None for member in self.members)
 
     def state(self) -> OptimizerState:
-        """The first member's optimizer."""
+        """Return the first member's optimizer state."""
         return self.members[0].state()
 
     def interrupt(self) -> None:
-        """Note that Ctrl-C ended the run."""
+        """Record that Ctrl-C ended the run."""
         self.interrupted = True
         self.stop_reason = StopReason(StopKind.INTERRUPTED)
 
@@ -69,7 +70,7 @@ class Ensemble:
                     return record
                 if self._stop.is_set():
                     break
-            if self.members[index].interrupted:  # it ran in the main thread and heard what is meant for all
+            if self.members[index].interrupted:  # it ran in the main thread: Ctrl-C is meant for all members
                 raise KeyboardInterrupt
             return None
 

@@ -1,5 +1,6 @@
-"""Optimizers, as descriptions; their arithmetic is in core/train/optimizer.hpp. g is the objective's gradient, r the
-rate.
+"""Optimizers, as descriptions; core/train/optimizer.hpp has the arithmetic.
+
+g is the objective's gradient, r the rate.
 
 | optimizer | step |
 |---|---|
@@ -12,12 +13,12 @@ rate.
 | Adam(amsgrad=True) | Adam's m and v; u = max(u, v), the largest v so far; Adam's step with u in place of v |
 | AdamW | w -= r decay w (weights, never biases), then Adam's step |
 
-Names, defaults and the place of e are Keras', but for `clip_norm`, its global_clipnorm: it scales the whole gradient
-down to that norm if it is larger.
+Names, defaults and the position of e are Keras'. `clip_norm` is Keras' global_clipnorm: it scales the whole gradient
+down to this norm if it is larger.
 """
 
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +39,17 @@ def _check_epsilon(epsilon: float) -> None:
 
 
 class Optimizer:
-    """A rule for a step. `learning_rate` is a number or a schedule; `lr` is another name for it."""
+    """Base class of optimizers.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule, default=0.001
+        The rate, or a schedule of it.
+    lr : float, Schedule or None, default=None
+        Another name of `learning_rate`.
+    clip_norm : float or None, default=None
+        Scale the whole gradient down to this Euclidean norm if it is larger.
+    """
 
     def __init__(
         self,
@@ -48,19 +59,19 @@ class Optimizer:
         clip_norm: float | None = None,
     ) -> None:
         if lr is not None and learning_rate != signature(type(self)).parameters["learning_rate"].default:
-            raise ConfigError(f"learning_rate={learning_rate!r} and lr={lr!r} are two names for one thing: give one")
-        self.schedule = as_schedule(learning_rate if lr is None else lr)  # lr: the old name wins over the default
+            raise ConfigError(f"learning_rate={learning_rate!r} and lr={lr!r} are the same parameter: pass one of them")
+        self.schedule = as_schedule(learning_rate if lr is None else lr)  # lr overrides the default of learning_rate
         if clip_norm is not None:
             check_number(clip_norm, "clip_norm", above=0)
         self.clip_norm = clip_norm
 
     @property
     def learning_rate(self) -> float:
-        """The schedule's own rate, before decay."""
+        """The rate before decay."""
         return self.schedule.learning_rate
 
     def to_core(self) -> "_core.OptimizerSpec":
-        """The same rule for the native core."""
+        """Return the optimizer as the native core's description."""
         spec = core.OptimizerSpec()
         spec.clip_norm = self.clip_norm or 0.0
         for name, value in self._settings().items():
@@ -68,15 +79,20 @@ class Optimizer:
         return spec
 
     def _settings(self) -> dict[str, object]:
-        raise AssertionError("every optimizer has its own")
+        raise AssertionError("every optimizer overrides this")
 
     def _arguments(self) -> dict[str, object]:
         given = {**vars(self), "learning_rate": self.schedule}
         return {name: given[name] for name in signature(type(self)).parameters if name in given}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore; parameters that are younger than a file have their defaults."""
+        young = {name: value for name, value in defaults_of(type(self)).items() if name not in state}
+        self.__dict__.update(state | young)
+
     def _check_file(self) -> None:
-        again = type(self)(**self._arguments())  # type: ignore[arg-type]  # which checks them
-        need(self.__dict__.keys() == again.__dict__.keys(), self, "state")
+        rebuilt = type(self)(**self._arguments())  # type: ignore[arg-type]  # checks the arguments
+        need(self.__dict__.keys() == rebuilt.__dict__.keys(), self, "state")
 
     def __repr__(self) -> str:
         known = vars(self)
@@ -88,7 +104,21 @@ class Optimizer:
 
 @setting
 class SGD(Optimizer):
-    """Stochastic gradient descent, plain, with momentum or with Nesterov's."""
+    """Stochastic gradient descent, plain, with momentum or with Nesterov's momentum.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule, default=0.01
+        The rate, or a schedule of it.
+    momentum : float, default=0.0
+        The share of the last step that is added to the next, from 0 to 1.
+    nesterov : bool, default=False
+        Use Nesterov's momentum, which looks ahead by the next step's momentum.
+    lr : float, Schedule or None, default=None
+        Another name of `learning_rate`.
+    clip_norm : float or None, default=None
+        Scale the whole gradient down to this Euclidean norm if it is larger.
+    """
 
     def __init__(
         self,
@@ -101,7 +131,7 @@ class SGD(Optimizer):
     ) -> None:
         super().__init__(learning_rate, lr=lr, clip_norm=clip_norm)
         self.momentum = check_number(momentum, "momentum", at_least=0, at_most=1)
-        self.nesterov = nesterov
+        self.nesterov = check_flag(nesterov, "nesterov")
         if nesterov and not momentum:
             raise ConfigError("nesterov=True needs momentum above 0")
 
@@ -112,7 +142,21 @@ class SGD(Optimizer):
 
 @setting
 class Adagrad(Optimizer):
-    """Steps divided by the root of the sum of all squared gradients so far."""
+    """Adagrad: steps divided by the root of the sum of all squared gradients so far.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule, default=0.001
+        The rate, or a schedule of it.
+    initial_accumulator_value : float, default=0.1
+        The initial value of the sums of squares.
+    epsilon : float, default=1e-7
+        Added to the denominator: keeps steps finite where gradients are zero.
+    lr : float, Schedule or None, default=None
+        Another name of `learning_rate`.
+    clip_norm : float or None, default=None
+        Scale the whole gradient down to this Euclidean norm if it is larger.
+    """
 
     def __init__(
         self,
@@ -140,7 +184,21 @@ class Adagrad(Optimizer):
 
 @setting
 class RMSprop(Optimizer):
-    """Steps divided by the root of a running mean of squared gradients."""
+    """RMSprop: steps divided by the root of a running mean of squared gradients.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule, default=0.001
+        The rate, or a schedule of it.
+    rho : float, default=0.9
+        The share of the running mean that is kept at each step.
+    epsilon : float, default=1e-7
+        Added to the denominator: keeps steps finite where gradients are zero.
+    lr : float, Schedule or None, default=None
+        Another name of `learning_rate`.
+    clip_norm : float or None, default=None
+        Scale the whole gradient down to this Euclidean norm if it is larger.
+    """
 
     def __init__(
         self,
@@ -162,13 +220,28 @@ class RMSprop(Optimizer):
 
 @setting
 class Adam(Optimizer):
-    """Running means of the gradient and of its square, both corrected for their start at zero.
+    """Adam: running means of the gradient and of its square, both corrected for their initial value of zero.
 
-    `amsgrad`: divide by the root of the largest mean square so far, so that steps never grow again where gradients
-    have become small.
+    Parameters
+    ----------
+    learning_rate : float or Schedule, default=0.001
+        The rate, or a schedule of it.
+    beta_1 : float, default=0.9
+        The share of the running mean of the gradient that is kept at each step.
+    beta_2 : float, default=0.999
+        The share of the running mean of its square that is kept at each step.
+    epsilon : float, default=1e-7
+        Added to the denominator: keeps steps finite where gradients are zero.
+    amsgrad : bool, default=False
+        Divide by the root of the largest mean square so far, so that steps never grow again where gradients have become
+        small.
+    lr : float, Schedule or None, default=None
+        Another name of `learning_rate`.
+    clip_norm : float or None, default=None
+        Scale the whole gradient down to this Euclidean norm if it is larger.
     """
 
-    amsgrad = False  # set on the object only if True, so that models and checkpoints written before it existed agree
+    amsgrad = False  # set on the object only if True, as older models and checkpoints do not have it
 
     def __init__(
         self,
@@ -196,7 +269,28 @@ class Adam(Optimizer):
 
 @setting
 class AdamW(Adam):
-    """Adam with decoupled weight decay: every weight also shrinks by the rate times `weight_decay` a step."""
+    """AdamW: Adam with decoupled weight decay.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule, default=0.001
+        The rate, or a schedule of it.
+    weight_decay : float, default=0.004
+        Every weight also shrinks by the rate times this share at each step; biases do not.
+    beta_1 : float, default=0.9
+        The share of the running mean of the gradient that is kept at each step.
+    beta_2 : float, default=0.999
+        The share of the running mean of its square that is kept at each step.
+    epsilon : float, default=1e-7
+        Added to the denominator: keeps steps finite where gradients are zero.
+    amsgrad : bool, default=False
+        Divide by the root of the largest mean square so far, so that steps never grow again where gradients have become
+        small.
+    lr : float, Schedule or None, default=None
+        Another name of `learning_rate`.
+    clip_norm : float or None, default=None
+        Scale the whole gradient down to this Euclidean norm if it is larger.
+    """
 
     def __init__(
         self,
@@ -218,7 +312,7 @@ class AdamW(Adam):
         return {**super()._settings(), "rule": rule, "decay": self.weight_decay}
 
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name that stands for one with its defaults
+OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name of each with its defaults
     "sgd": SGD,
     "adagrad": Adagrad,
     "rmsprop": RMSprop,
@@ -227,8 +321,14 @@ OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name that stands for one wi
 }
 
 
+def defaults_of(kind: type[Optimizer]) -> dict[str, Any]:
+    """The defaults of a rule's own parameters, which are attributes of the same names."""
+    given = {name: each.default for name, each in signature(kind).parameters.items() if each.default is not each.empty}
+    return {name: value for name, value in given.items() if name != "lr" and not hasattr(kind, name)}
+
+
 def as_optimizer(value: "str | Optimizer") -> Optimizer:
-    """Look up an optimizer with its defaults by name."""
+    """Return an optimizer, given one, or the name of one with its defaults."""
     if isinstance(value, Optimizer):
         return value
     if not isinstance(value, str) or value.lower() not in OPTIMIZERS:

@@ -1,4 +1,4 @@
-"""A training run or a solver on the screen: a progress bar, a line an epoch or iteration, or nothing."""
+"""The progress of a training run or solver on the screen: a bar, one line per epoch or iteration, or nothing."""
 
 import math
 import sys
@@ -7,6 +7,10 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from linnet.checks import is_name
+from linnet.errors import ConfigError
 from linnet.fit.loop.training import Epoch, Slice
 from linnet.fit.solvers.solution import Watch, unwatched
 
@@ -15,13 +19,11 @@ if TYPE_CHECKING:
 
 Verbose = Literal["auto", 0, 1, 2]
 
-console: "Callable[[], Console] | None" = (
-    None  # that bars are drawn on, if not rich's own: the command line has another
-)
+console: "Callable[[], Console] | None" = None  # for bars; None: rich's own. The command line sets another
 
 
 def follow(records: Iterator[Slice | Epoch], epochs: int, verbose: Verbose) -> Iterator[Slice | Epoch]:
-    """Pass on the records of a run of so many epochs, showing them as they come."""
+    """Yield the records of a run of `epochs` epochs, showing them as they come."""
     if verbose == "auto":
         verbose = 1 if sys.stdout.isatty() else 0
     if verbose == 1:
@@ -29,8 +31,14 @@ def follow(records: Iterator[Slice | Epoch], epochs: int, verbose: Verbose) -> I
     return _with_lines(records) if verbose == 2 else records
 
 
+def check_verbose(verbose: object) -> None:
+    """Raise a ConfigError unless it says how much is shown."""
+    if not (is_name(verbose, "auto") or (isinstance(verbose, int | np.integer) and verbose in (0, 1, 2))):
+        raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
+
+
 def describe(record: Epoch) -> str:
-    """The epoch's numbers on one line."""
+    """Return the epoch's losses and metrics on one line."""
     return "  ".join(f"{name} {value:.4g}" for name, value in record.numbers.items())
 
 
@@ -70,16 +78,16 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
 
 @contextmanager
 def watching(verbose: int, tolerance: float) -> Iterator[Watch]:
-    """What a solver tells of itself: with verbose=1 a bar that fills as less is left to gain, with 2 lines."""
+    """Show the progress of a solver: with verbose=1 a bar that fills as the suboptimality falls, with 2 lines."""
     if not verbose:
         yield unwatched
         return
 
-    def tell(iteration: int, value: float, gap: float) -> str:
-        return f"iteration {iteration}: objective {value:.10g}, {gap:.2g} left to gain"
+    def describe_iteration(iteration: int, value: float, gap: float) -> str:
+        return f"iteration {iteration}: objective {value:.10g}, suboptimality {gap:.2g}"
 
     if verbose > 1:
-        yield lambda *numbers: print(tell(*numbers), flush=True)
+        yield lambda *numbers: print(describe_iteration(*numbers), flush=True)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -93,6 +101,7 @@ def watching(verbose: int, tolerance: float) -> Iterator[Watch]:
             digits = -math.log10(max(gap, 1e-300) / max(abs(value), 1e-300))
             first = digits if iteration == 0 else first
             last = max(-math.log10(max(tolerance, 1e-16)), first + 1)
-            bar.update(task, description=tell(iteration, value, gap), completed=(digits - first) / (last - first))
+            text, share = describe_iteration(iteration, value, gap), (digits - first) / (last - first)
+            bar.update(task, description=text, completed=share)
 
         yield show

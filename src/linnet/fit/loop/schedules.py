@@ -1,6 +1,6 @@
-"""Learning-rate schedules: the rate as a function of time, time in epochs (a fraction inside an epoch).
+"""Learning-rate schedules: the rate as a function of time, in epochs (with a fraction inside an epoch).
 
-Time in epochs and not in steps makes a schedule independent of the batch size. Every schedule can start with a linear
+Time in epochs, not in steps, makes a schedule independent of the batch size. Every schedule can start with a linear
 warm-up from zero over its first `warmup` epochs.
 """
 
@@ -18,21 +18,51 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule(ABC):
-    """The learning rate at any time of a training run. All but the rate itself is given by name."""
+    """The learning rate at any time of a training run.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate before decay.
+    warmup : float, default=0.0
+        Epochs over which the rate rises linearly from zero.
+    """
 
     learning_rate: float = field(kw_only=False)
     warmup: float = 0.0
 
     def __post_init__(self) -> None:
-        check_number(self.learning_rate, "learning_rate", above=0)
-        check_number(self.warmup, "warmup", at_least=0)
+        self._check("learning_rate", above=0)
+        self._check("warmup", at_least=0)
+
+    def _check(self, name: str, **bounds: float) -> None:
+        """Check a number, and make a float of one that NumPy does not know, such as a fraction."""
+        number = check_number(getattr(self, name), name, **bounds)
+        if not isinstance(getattr(self, name), int | float):
+            object.__setattr__(self, name, number)
 
     @abstractmethod
     def factor(self, time: Times) -> Times:
-        """What the learning rate is multiplied by at each time."""
+        """Return the factor of the learning rate at each time.
+
+        Parameters
+        ----------
+        time : array
+            Epochs since the start, with fractions.
+        """
 
     def rates(self, first_step: int, steps: int, steps_per_epoch: int) -> Times:
-        """Return the learning rates of `steps` steps from `first_step` on (0 is the first of the run)."""
+        """Return the learning rates of consecutive steps.
+
+        Parameters
+        ----------
+        first_step : int
+            The first step, 0 being the first of the run.
+        steps : int
+            The number of steps.
+        steps_per_epoch : int
+            The number of steps in an epoch.
+        """
         step = np.arange(first_step, first_step + steps)
         rates = self.learning_rate * self.factor(step / steps_per_epoch)
         if self.warmup:
@@ -43,7 +73,15 @@ class Schedule(ABC):
 @setting
 @dataclass(frozen=True, kw_only=True)
 class Constant(Schedule):
-    """rate(t) = learning_rate."""
+    """rate(t) = learning_rate: the same rate throughout.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate before decay.
+    warmup : float, default=0.0
+        Epochs over which the rate rises linearly from zero.
+    """
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return np.ones_like(time)
@@ -52,15 +90,27 @@ class Constant(Schedule):
 @setting
 @dataclass(frozen=True, kw_only=True)
 class StepDecay(Schedule):
-    """rate(t) = learning_rate · drop^floor(t / every): times `drop` every `every` epochs."""
+    """rate(t) = learning_rate · drop^floor(t / every): multiplied by `drop` every `every` epochs.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate before decay.
+    drop : float, default=0.5
+        The factor of each drop.
+    every : float, default=10.0
+        Epochs between drops.
+    warmup : float, default=0.0
+        Epochs over which the rate rises linearly from zero.
+    """
 
     drop: float = 0.5
     every: float = 10.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number(self.drop, "drop", above=0)
-        check_number(self.every, "every", above=0)
+        self._check("drop", above=0)
+        self._check("every", above=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return self.drop ** np.floor(time / self.every)
@@ -69,13 +119,23 @@ class StepDecay(Schedule):
 @setting
 @dataclass(frozen=True, kw_only=True)
 class InverseScaling(Schedule):
-    """rate(t) = learning_rate / (1 + t)^power."""
+    """rate(t) = learning_rate / (1 + t)^power.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate before decay.
+    power : float, default=0.5
+        The exponent.
+    warmup : float, default=0.0
+        Epochs over which the rate rises linearly from zero.
+    """
 
     power: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number(self.power, "power", at_least=0)
+        self._check("power", at_least=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return (1 + time) ** -self.power
@@ -84,13 +144,23 @@ class InverseScaling(Schedule):
 @setting
 @dataclass(frozen=True, kw_only=True)
 class ExponentialDecay(Schedule):
-    """rate(t) = learning_rate · decay^t: times `decay` every epoch."""
+    """rate(t) = learning_rate · decay^t: multiplied by `decay` every epoch.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate before decay.
+    decay : float, default=0.95
+        The factor per epoch.
+    warmup : float, default=0.0
+        Epochs over which the rate rises linearly from zero.
+    """
 
     decay: float = 0.95
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number(self.decay, "decay", above=0)
+        self._check("decay", above=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         return self.decay**time
@@ -99,15 +169,27 @@ class ExponentialDecay(Schedule):
 @setting
 @dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
-    """rate(t) = learning_rate · (final + (1 - final) (1 + cos(π t / epochs)) / 2), constant after `epochs`."""
+    """rate(t) = learning_rate · (final + (1 - final) (1 + cos(π t / epochs)) / 2), constant after `epochs`.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate before decay.
+    epochs : float, default=100.0
+        The epochs over which the rate falls.
+    final : float, default=0.0
+        The final rate, as a share of `learning_rate`.
+    warmup : float, default=0.0
+        Epochs over which the rate rises linearly from zero.
+    """
 
     epochs: float = 100.0
     final: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number(self.epochs, "epochs", above=0)
-        check_number(self.final, "final", at_least=0)
+        self._check("epochs", above=0)
+        self._check("final", at_least=0)
 
     def factor(self, time: Times) -> Times:  # noqa: D102
         wave = (1 + np.cos(np.pi * np.minimum(time / self.epochs, 1.0))) / 2
@@ -115,5 +197,5 @@ class Cosine(Schedule):
 
 
 def as_schedule(learning_rate: "float | Schedule") -> Schedule:
-    """Return a number as a constant schedule."""
+    """Return a schedule, given one, or a constant rate."""
     return learning_rate if isinstance(learning_rate, Schedule) else Constant(learning_rate)

@@ -1,4 +1,4 @@
-"""Why a training ended: a kind, which code compares, in words, which users read and files keep."""
+"""Why a training ended: a kind, which code compares, and text, which users read and files keep."""
 
 import re
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 
 class StopKind(StrEnum):
-    """The kinds of reasons."""
+    """The kinds of reasons to stop."""
 
     NOT_STARTED = "not started"
     IN_PROGRESS = "in progress"
@@ -17,10 +17,10 @@ class StopKind(StrEnum):
     ALL_DONE = "all done"  # the epochs or iterations asked for
     NO_IMPROVEMENT = "did not improve"
     LOWEST_RATE = "did not improve at the lowest learning rate"
-    MEMBERS = "members"  # of an ensemble, each for a reason of its own
+    MEMBERS = "members"  # of an ensemble, each with its own reason
 
 
-_WORDS = {  # as patterns, members first: they quote the others
+_PATTERNS = {  # of the texts; members first, which quote the others
     StopKind.MEMBERS: r"member 1: .*",
     StopKind.CONVERGED: r"converged(: .*)?",
     StopKind.ALL_DONE: r"all \d+ (epochs|iterations) done",
@@ -35,23 +35,23 @@ _WORDS = {  # as patterns, members first: they quote the others
 
 
 class StopReason(str):
-    """The words, with their `kind`: "all 8 epochs done" is of the kind ALL_DONE."""
+    """The text, with its `kind`: "all 8 epochs done" is of the kind ALL_DONE."""
 
     kind: StopKind
 
     def __new__(cls, kind: StopKind, words: str | None = None) -> Self:
-        """`words`: those with numbers in them, if the kind's own name does not say it all."""
+        """Build a reason. `words`: a text with numbers in it, where the name of the kind is not enough."""
         made = super().__new__(cls, kind.value if words is None else words)
         made.kind = kind
         return made
 
     @classmethod
     def read(cls, words: str) -> "StopReason":
-        """The reason that a file has in words; others than those are a ValueError."""
-        for kind, pattern in _WORDS.items():
+        """Return the reason that a file holds as text; unknown text is a ValueError."""
+        for kind, pattern in _PATTERNS.items():
             if re.fullmatch(pattern, words, re.DOTALL):
                 return cls(kind, words)
-        raise ValueError(f"no reason for a training to end: {words[:60]!r}")
+        raise ValueError(f"unknown reason for a training to end: {words[:60]!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StopReason.read, (str(self),)

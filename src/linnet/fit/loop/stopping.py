@@ -1,12 +1,12 @@
-"""When to stop and when to slow down, decided from the numbers of each epoch's record."""
+"""Rules for when to stop and when to reduce the learning rate, by the record of each epoch."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from linnet.checks import check_number, check_whole
+from linnet.checks import check_flag, check_name, check_number, check_whole
 from linnet.errors import ConfigError, unknown_name
 
 Mode = Literal["auto", "min", "max"]
@@ -14,11 +14,23 @@ Mode = Literal["auto", "min", "max"]
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Stop when `monitor` has not improved by more than `min_delta` for `patience` epochs; keep the best epoch.
+    """Stop when a loss or metric has not improved for several epochs, and keep the parameters of the best epoch.
 
-    `mode` "auto" knows the direction of every loss and metric. With `restore_best_weights` (the default) training ends
-    with the parameters of the best epoch. As in Keras, an epoch is the best only if it is better by `min_delta`; with
-    `any_gain` it is so by any gain, as in scikit-learn, while patience still waits for gains of `min_delta` or more.
+    Parameters
+    ----------
+    monitor : str, default="val_loss"
+        The loss or metric of the record to watch.
+    patience : int, default=0
+        Epochs without improvement after which training stops.
+    min_delta : float, default=0.0
+        Only a change of more than this counts as an improvement.
+    mode : {"auto", "min", "max"}, default="auto"
+        Whether less or more is better; "auto": as known for every loss and metric.
+    restore_best_weights : bool, default=True
+        End with the parameters of the best epoch, not of the last.
+    any_gain : bool, default=False
+        As in Keras, an epoch is the best only if it is better by more than `min_delta`. If True, any gain makes it the
+        best, as in scikit-learn, while patience still waits for gains of `min_delta` or more.
     """
 
     monitor: str = "val_loss"
@@ -30,13 +42,34 @@ class EarlyStopping:
 
     def __post_init__(self) -> None:
         _check(self.monitor, self.patience, self.min_delta, self.mode)
+        for name in ("restore_best_weights", "any_gain"):
+            check_flag(getattr(self, name), name)
 
 
 @dataclass(frozen=True)
 class ReduceLROnPlateau:
-    """Multiply the learning rate by `factor` when `monitor` has not improved for `patience` epochs, to `min_lr`.
+    """Multiply the learning rate by a factor when a loss or metric has not improved for several epochs.
 
-    `stop_at_min` ends the training on a plateau at the lowest rate; `any_gain` as in EarlyStopping.
+    Parameters
+    ----------
+    monitor : str, default="val_loss"
+        The loss or metric of the record to watch.
+    factor : float, default=0.1
+        The factor of the rate, between 0 and 1.
+    patience : int, default=10
+        Epochs without improvement after which the rate is reduced.
+    min_delta : float, default=1e-4
+        Only a change of more than this counts as an improvement.
+    mode : {"auto", "min", "max"}, default="auto"
+        Whether less or more is better; "auto": as known for every loss and metric.
+    cooldown : int, default=0
+        Epochs after a reduction in which none is counted.
+    min_lr : float, default=0.0
+        The lowest rate.
+    stop_at_min : bool, default=False
+        Stop the training on a plateau at the lowest rate.
+    any_gain : bool, default=False
+        As for `EarlyStopping`.
     """
 
     monitor: str = "val_loss"
@@ -54,18 +87,20 @@ class ReduceLROnPlateau:
         check_number(self.factor, "factor", above=0, below=1)
         check_whole(self.cooldown, "cooldown")
         check_number(self.min_lr, "min_lr", at_least=0)
+        for name in ("stop_at_min", "any_gain"):
+            check_flag(getattr(self, name), name)
 
 
 @dataclass(slots=True)
 class Seen:
-    """The best value of a number so far, and how many epochs have passed since."""
+    """The best value of a metric so far, and the number of epochs since."""
 
     best: float | None = None
     waited: int = 0
 
 
 class Watch:
-    """Follows one number over the epochs, going on from what has been seen of it."""
+    """Follows one metric over the epochs, continuing from what was seen before."""
 
     def __init__(
         self, rule: EarlyStopping | ReduceLROnPlateau, greater_is_better: Mapping[str, bool], seen: Seen
@@ -74,7 +109,7 @@ class Watch:
             if rule.monitor not in greater_is_better:
                 raise ConfigError(f"{type(rule).__name__} monitors {rule.monitor!r}, but there are no validation rows")
         elif rule.monitor not in greater_is_better:
-            raise unknown_name("number to monitor", rule.monitor, greater_is_better)
+            raise unknown_name("metric to monitor", rule.monitor, greater_is_better)
         greater = greater_is_better[rule.monitor] if rule.mode == "auto" else rule.mode == "max"
         self.monitor = rule.monitor
         self.seen = seen
@@ -83,7 +118,7 @@ class Watch:
         self._any_gain = rule.any_gain
 
     def improved(self, numbers: Mapping[str, float]) -> bool:
-        """Take the next epoch's number; say whether it is the best so far. NaN never is."""
+        """Record the next epoch's value and return whether it is the best so far. NaN never is."""
         value, seen = numbers[self.monitor], self.seen
         gain = float("nan") if value != value else self._sign * (value - seen.best) if seen.best is not None else np.inf
         enough = gain >= self._min_delta if self._any_gain else gain > self._min_delta
@@ -97,10 +132,12 @@ class Watch:
 def choose_one(
     callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None,
 ) -> tuple[EarlyStopping | None, ReduceLROnPlateau | None]:
-    """Sort a list as Keras' `fit(callbacks=...)` takes it into the two rules it may hold."""
+    """Return the early stopping and the plateau rule out of a list as in Keras' `fit(callbacks=...)`."""
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
-    several = callbacks if isinstance(callbacks, Iterable) else () if callbacks is None else (callbacks,)
+    several = callbacks if np.iterable(callbacks) else (callbacks,)
+    if callbacks is None:
+        several = ()
     for item in several:
         if isinstance(item, EarlyStopping) and stopping is None:
             stopping = item
@@ -108,8 +145,8 @@ def choose_one(
             plateau = item
         else:
             raise ConfigError(
-                f"callbacks may hold one EarlyStopping and one ReduceLROnPlateau, got {item!r}; for anything else "
-                "read the history that fit returns"
+                f"callbacks may hold one EarlyStopping and one ReduceLROnPlateau, got {item!r}; for anything else use "
+                "the history returned by fit"
             )
     return stopping, plateau
 
@@ -119,5 +156,4 @@ def _check(monitor: object, patience: int, min_delta: float, mode: str) -> None:
         raise ConfigError(f"monitor must be a name, such as 'val_loss', got {monitor!r}")
     check_whole(patience, "patience")
     check_number(min_delta, "min_delta", at_least=0)
-    if mode not in ("auto", "min", "max"):
-        raise unknown_name("mode", mode, ("auto", "min", "max"))
+    check_name(mode, "mode", ("auto", "min", "max"))

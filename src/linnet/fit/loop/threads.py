@@ -1,5 +1,7 @@
-"""How many threads pay. Any number gives the same bytes, so the fastest may be found by trying, and looked for again
-when the machine gets busy: on a core that another program takes away, two threads are slower than one.
+"""The number of threads to use. Any number gives the same bytes, so the fastest can be found by trying.
+
+Other numbers are tried again from time to time: when another program takes a core away, two threads are slower than
+one.
 """
 
 from linnet._native import core
@@ -7,9 +9,9 @@ from linnet.config import usable_threads
 
 
 class ThreadChoice:
-    """Chooses among 1, 2, 4, ... `limit` threads by the seconds a row took with each."""
+    """Chooses among 1, 2, 4, ... `limit` threads by the seconds per row with each."""
 
-    _SOONEST, _LATEST = 20, 160  # turns between two looks at a neighbour of the choice; each in vain doubles them
+    _SOONEST, _LATEST = 20, 160  # turns between two trials of a neighbouring number; each failed trial doubles them
 
     def __init__(self, limit: int) -> None:
         powers = [1 << k for k in range(limit.bit_length()) if 1 << k < limit]
@@ -22,7 +24,7 @@ class ThreadChoice:
 
     @property
     def choosing(self) -> bool:
-        """Whether the next turn is a trial: a short one will do."""
+        """Whether the next turn is a trial, for which a short turn is enough."""
         return self._next() != self._best or not self._known(self._best)
 
     def take(self) -> int:
@@ -30,12 +32,12 @@ class ThreadChoice:
         return self._counts[self._next()]
 
     def record(self, threads: int, seconds: float, rows: int) -> None:
-        """Take note of a turn that trained on that many rows."""
+        """Record the time of a turn that trained on `rows` rows."""
         cost = seconds / max(1, rows)
         before = self._best
         if threads == self._counts[before] and self._known(before):  # the last turns count most: the machine may change
             cost = 0.5 * self._cost[threads] + 0.5 * cost
-        self._cost[threads] = cost  # of another number only the last turn: what came before is long ago
+        self._cost[threads] = cost  # for other numbers only the last turn counts: earlier ones are long ago
         tried = [index for index in range(len(self._counts)) if self._known(index)]
         self._best = min(tried, key=lambda index: self._cost[self._counts[index]])
         self._turn += 1
@@ -62,5 +64,5 @@ class ThreadChoice:
 
 
 def most_threads(network: core.Network, rows: int, threads: int | None) -> int:
-    """Return how many threads to have ready for so many rows at a time: all of those asked for that can pay."""
+    """Return the largest number of threads that can pay for `rows` rows at a time, of those that `threads` allows."""
     return core.useful_threads(network, rows, usable_threads(threads))

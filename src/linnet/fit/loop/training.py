@@ -1,4 +1,4 @@
-"""Training as a stream of records. The core runs slices of an epoch; everything between slices is decided here."""
+"""Training as a stream of records. The core runs slices of an epoch; between slices, Python decides."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from linnet.checks import check_number, check_whole
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.errors import FitError
+from linnet.errors import FitError, Parameter
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
@@ -22,40 +22,59 @@ from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 from linnet.registry import saved
 
-_SLICE_SECONDS = 0.05  # how long the core runs before Python may hear Ctrl-C
+_SLICE_SECONDS = 0.05  # for which the core runs before Python can react to Ctrl-C
 ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
 
 
 class EpochMetric(Protocol):
-    """A number computed from the predicted means (rows x outputs) and the rows they are for."""
+    """A metric computed from the predicted means (rows x outputs) and their rows."""
 
     @property
     def name(self) -> str:
-        """How it is called in the records."""
+        """The name in the records."""
 
     @property
     def greater_is_better(self) -> bool:
-        """Its direction."""
+        """The direction."""
 
     def __call__(self, mean: Array, rows: Rows) -> float:
-        """Its value."""
+        """Return the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Part of an epoch is done."""
+    """A record inside an epoch.
 
-    epoch: int  # 1 is the first
+    Attributes
+    ----------
+    epoch : int
+        The number of the epoch, from 1.
+    step : int
+        The number of steps done.
+    steps : int
+        The number of steps in the epoch.
+    """
+
+    epoch: int
     step: int
     steps: int
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One epoch is done: its number (1 is the first), all its numbers by name, and how long it took.
+    """The record of an epoch.
 
-    `numbers` has "loss" (the objective: mean loss plus penalty, as met during the epoch), the metrics by name, and the
-    same for the validation rows with "val_" in front (at the parameters the epoch ended with).
+    Attributes
+    ----------
+    epoch : int
+        Its number, from 1.
+    numbers : dict of str to float
+        "loss" is the objective: mean loss plus penalty, averaged over the epoch as it went on. The metrics follow by
+        name, and both for the validation rows with ``val_`` in front, at the parameters after the epoch.
+    learning_rate : float
+        The rate of the last step.
+    seconds : float
+        How long the epoch took.
     """
 
     epoch: int
@@ -66,23 +85,57 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train."""
+    """The settings of a training.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The rule of the steps.
+    epochs : int, default=1
+        The largest number of epochs.
+    batch_size : int, default=32
+        Rows per step.
+    shuffle : bool, default=True
+        Draw a new order of the rows in every epoch.
+    seed : int, default=0
+        The seed of order and dropout.
+    threads : int or None, default=None
+        The largest number of threads, of which as many are used as pay; None: of all.
+    metrics : sequence of metrics, default=()
+        Computed in every epoch.
+    weighted_metrics : bool, default=False
+        Use row weights in metrics; in Keras metrics do not.
+    metrics_in_training : bool, default=True
+        Compute metrics on the training rows, too; without, training is faster.
+    stopping : EarlyStopping or None, default=None
+        When to stop early.
+    plateau : ReduceLROnPlateau or None, default=None
+        When to reduce the learning rate.
+    tolerance : float or None, default=None
+        Training has converged when the loss changes by at most this share of itself in an epoch.
+    loss_factor : float, default=1.0
+        The factor of the head's loss.
+    relative_weights : bool, default=True
+        Divide row weights by their mean, so that only their proportions matter.
+    rate_name : str, default="learning_rate"
+        The users' name of the learning rate, for messages.
+    """
 
     optimizer: Optimizer
     epochs: int = 1
     batch_size: int = 32
     shuffle: bool = True
     seed: int = 0
-    threads: int | None = None  # at most; as many of them as pay, None: of all
+    threads: int | None = None
     metrics: Sequence[EpochMetric] = ()
-    weighted_metrics: bool = False  # heed the weights of rows; in Keras metrics do not
-    metrics_in_training: bool = True  # or on the validation rows alone, which costs less
+    weighted_metrics: bool = False
+    metrics_in_training: bool = True
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
-    tolerance: float | None = None  # converged when the loss changes by less than this part of itself in an epoch
-    loss_factor: float = 1.0  # the loss of a row is this times the head's
-    relative_weights: bool = True  # divide by the mean weight, so that only the weights' proportions matter
-    rate_name: str = "learning_rate"  # what users call it
+    tolerance: float | None = None
+    loss_factor: float = 1.0
+    relative_weights: bool = True
+    rate_name: str = "learning_rate"
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
@@ -94,7 +147,7 @@ class Plan:
 @saved
 @dataclass(slots=True)
 class OptimizerState:
-    """What an optimizer remembers: arrays as long as theta, updates and epochs so far, its slowdown on plateaus."""
+    """The state of an optimizer: arrays of theta's size, updates and epochs so far, and the slowdown on plateaus."""
 
     arrays: Sequence[Theta] = ()
     updates: int = 0
@@ -107,10 +160,10 @@ class OptimizerState:
 
 @dataclass(slots=True)
 class Memory:
-    """What a run's decisions depend on: where it began, how its epochs went, and why it is over once it is."""
+    """The state of a run's decisions: where it began, how its epochs went, and why it ended."""
 
-    first: int = 0  # epochs of the runs before
-    last: Epoch | None = None  # epoch's record
+    first: int = 0  # epochs of earlier runs
+    last: Epoch | None = None  # the record of the last epoch
     stopping: Seen = field(default_factory=Seen)
     best_epoch: int = 0
     best_theta: Theta | None = None
@@ -121,12 +174,12 @@ class Memory:
     best_parameter: float | None = None
 
     def copy(self) -> "Memory":
-        """The same for a run of its own."""
+        """Return an independent copy."""
         return replace(self, stopping=replace(self.stopping), plateau=replace(self.plateau))
 
 
 class Snapshot(NamedTuple):
-    """A run between two epochs: with the same network, rows and plan, a new one goes on from it to the same bytes."""
+    """A run between two epochs: with the same network, rows and plan, it can be continued to the same bytes."""
 
     theta: Theta
     state: OptimizerState
@@ -134,14 +187,14 @@ class Snapshot(NamedTuple):
 
 
 def _array(trainer: core.TrainerF32, index: int, like: Theta) -> Theta:
-    """The parameters of a trainer (0), or an array of its optimizer."""
+    """Return the parameters of a trainer (index 0), or an array of its optimizer."""
     values = np.empty_like(like)
     trainer.read(index, values)
     return values
 
 
 class _StateArrays(Sequence[Theta]):
-    """An optimizer's arrays inside a trainer at rest, read when somebody looks: most never are."""
+    """An optimizer's arrays inside a finished trainer, read on access: most never are."""
 
     def __init__(self, trainer: core.TrainerF32, like: Theta) -> None:
         self._trainer = trainer
@@ -160,14 +213,32 @@ class _StateArrays(Sequence[Theta]):
 
 
 class Training:
-    """One run. Iterate over it to train: it yields a record an epoch. `theta` is the result so far.
+    """A training run. Iterating over it trains and yields a record per epoch; `theta` is the result so far.
 
-    The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C, and says which in
-    `stop_reason`. A loss that is no longer finite raises a FitError; `theta` then holds the last good parameters.
+    The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C; `stop_reason` is which. A loss
+    that is no longer finite raises a FitError; `theta` then holds the last good parameters.
 
-    A new run takes up an optimizer's `state` and counts its own epochs. With the `memory` of a snapshot as well, it is
-    the same run that goes on. `slice_seconds`, how long it runs between records inside an epoch, may be set at any time
-    and changes no result.
+    Parameters
+    ----------
+    network : Network
+        The network.
+    theta : array of shape (size,)
+        The initial parameters.
+    rows : Rows
+        The training rows.
+    plan : Plan
+        The settings.
+    validation : Rows or None, default=None
+        Rows on which losses and metrics are computed after every epoch.
+    state : OptimizerState or None, default=None
+        The state of an earlier run's optimizer. The new run continues from it, and counts its own epochs.
+    memory : Memory or None, default=None
+        The memory of a snapshot: with it, the run is the same one continued.
+
+    Attributes
+    ----------
+    slice_seconds : float
+        The time between records inside an epoch. It may be set at any time and changes no result.
     """
 
     def __init__(
@@ -185,7 +256,7 @@ class Training:
         self.rows = rows
         self.validation = validation
         self.theta = theta.copy()
-        self._at_hand = theta.copy()  # memory for what Ctrl-C leaves: fresh memory would take its time
+        self._at_interrupt = theta.copy()  # allocated now: after Ctrl-C, allocation would take time
         self._over = False
         self.slice_seconds = _SLICE_SECONDS
         self.stop_reason = StopReason(StopKind.NOT_STARTED)
@@ -205,7 +276,7 @@ class Training:
         self._make_trainer(theta, self._state.arrays, self._state.updates)
 
     def _make_trainer(self, theta: Theta, arrays: Sequence[Theta], updates: int) -> None:
-        """What runs the steps, in the state given, for the head as it is now."""
+        """Build what runs the steps, from a state and for the current head."""
         plan, rows, network = self.plan, self.rows, self.fitted_network()
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
         batch = min(plan.batch_size, len(rows))
@@ -221,14 +292,14 @@ class Training:
         self._objective = NetworkObjective(network, theta.dtype, plan.threads) if self.validation is not None else None
 
     def fitted_network(self) -> Network:
-        """The network with what is known of its head's parameter, if that is estimated between epochs."""
+        """Return the network with the current parameter of its head, if that is estimated between epochs."""
         parameter = self._memory.parameter
         if parameter is None:
             return self.network
         return replace(self.network, head=self.network.head.with_parameter(parameter))
 
     def _estimate_parameter(self) -> None:
-        """Find the parameter of the head that is most likely for the means as they are now (profile likelihood)."""
+        """Estimate the parameter of the head that is most likely for the current means (profile likelihood)."""
         if not self.network.head.is_estimated:
             return
         network, rows = self.fitted_network(), self.rows
@@ -243,7 +314,7 @@ class Training:
 
     @property
     def members(self) -> "list[Training]":
-        """The run itself: an ensemble has several."""
+        """The run itself, in a list: an ensemble has several."""
         return [self]
 
     @property
@@ -253,17 +324,17 @@ class Training:
 
     @property
     def ran_out(self) -> bool:
-        """Whether the run ended because all its epochs were done."""
+        """Whether the run ended because all epochs were done."""
         return self.stop_reason.kind is StopKind.ALL_DONE
 
     @property
     def learned(self) -> bool:
-        """Whether any step was made, in this run or in the one it goes on with."""
+        """Whether any step was made, in this run or in the one it continues."""
         return self.last is not None or self._trainer.updates > self._state.updates
 
     @property
     def steps(self) -> int:
-        """Steps of an epoch."""
+        """The number of steps in an epoch."""
         return -(-len(self.rows) // min(self.plan.batch_size, len(self.rows)))
 
     def __iter__(self) -> Iterator[Epoch]:
@@ -296,19 +367,22 @@ class Training:
                 self.theta, memory.parameter = memory.best_theta, memory.best_parameter
 
     def interrupt(self) -> None:
-        """Note that Ctrl-C ended the run, and take what has been learned up to here."""
+        """Record that Ctrl-C ended the run, and keep the parameters reached."""
         self.interrupted = True
         self.stop_reason = StopReason(StopKind.INTERRUPTED)
         if self._trainer.finite():
-            self._trainer.read(0, self._at_hand)
-            self.theta = self._at_hand
+            self._trainer.read(0, self._at_interrupt)
+            self.theta = self._at_interrupt
 
     def now(self) -> Theta:
-        """The parameters as they are, inside an epoch too."""
+        """Return the current parameters, inside an epoch too."""
         return _array(self._trainer, 0, self.theta)
 
     def state(self) -> OptimizerState:
-        """What a later run needs to go on as if this one had not ended; after divergence, a fresh start."""
+        """Return the state from which a later run continues as if this one had not ended.
+
+        After divergence it is a fresh state.
+        """
         if self.stop_reason.kind is StopKind.DIVERGED:
             return OptimizerState(epochs=self._state.epochs, slowdown=self._state.slowdown)
         arrays: Sequence[Theta] = _StateArrays(self._trainer, self.theta)
@@ -317,7 +391,7 @@ class Training:
         return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._state.slowdown)
 
     def snapshot(self) -> Snapshot:
-        """The run as it is now, before its first epoch or right after the record of one."""
+        """Return the run as it is now, before its first epoch or right after the record of one."""
         return Snapshot(self.theta, self.state(), self._memory.copy())
 
     def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
@@ -367,7 +441,7 @@ class Training:
         return numbers
 
     def _verdict(self, record: Epoch) -> StopReason | None:
-        """Why to stop after this epoch, or None; slows down on a plateau."""
+        """Return why to stop after this epoch, or None; reduces the rate on a plateau."""
         numbers, plan, memory = record.numbers, self.plan, self._memory
         if self._plateau and plan.plateau:
             self._plateau.improved(numbers)
@@ -405,14 +479,18 @@ class Training:
     def _diverged(self, what: str) -> FitError:
         self.stop_reason = StopReason(StopKind.DIVERGED)
         rate = self.plan.optimizer.learning_rate
-        return FitError(f"{what}; lower {self.plan.rate_name} from {rate:g}, or scale the inputs")
+        penalties = max(max(layer.l1, layer.l2) for layer in self.network.layers)
+        decay = getattr(self.plan.optimizer, "weight_decay", 0.0)
+        heavy = ", lower the penalties (alpha, l1 or weight_decay)" if rate * max(penalties, decay) > 1 else ""
+        name = Parameter(self.plan.rate_name)
+        return FitError(f"{what}; lower ", name, f" from {rate:g}{heavy}, or scale the inputs")
 
     def _unit(self, rows: Rows) -> float:
-        """What the weight of one row is counted as."""
+        """Return what the weight of one row counts as."""
         return rows.weight_sum / len(rows) if self.plan.relative_weights else 1.0
 
     def _directions(self) -> dict[str, bool]:
-        """Every number a record will have, and whether greater is better."""
+        """Return the names of all values in a record, with whether greater is better."""
         metrics = {metric.name: metric.greater_is_better for metric in self.plan.metrics}
         greater = {"loss": False, **(metrics if self.plan.metrics_in_training else {})}
         if self.validation is not None:

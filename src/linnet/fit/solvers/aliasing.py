@@ -1,4 +1,4 @@
-"""Aliased and nearly aliased columns, such as year, year² and year³: what they add is kept, not lost in rounding.
+"""Aliased and nearly aliased columns, such as year, year² and year³, whose contribution must not be lost in rounding.
 
 Let ρ be the share of a column that is orthogonal to the columns before it. The Hessian contains ρ², which drowns in
 rounding where ρ is below 1e-8, and has few digits above. So such a column is replaced by its orthogonal remainder:
@@ -9,32 +9,33 @@ with the factors f that make it orthogonal to the columns before. Whatever the f
 columns in twice the precision and rounded once (core/kernels/combination.hpp): the model in the new columns is the
 model in the old ones, but well conditioned, and the weights of the old columns are T times those of the new.
 
-A column is aliased where its remainder is no larger than what rounding its own numbers, and those of the columns it is
-made of, can produce: it is left out. Where many weights fit equally well then, and a penalty prefers some of them (or,
-for squared error without a penalty, the minimum norm), T leads to the preferred ones.
+A column is aliased where its remainder is no larger than the rounding of its own values, and of those of the columns it
+is a combination of, can produce: it is left out. Where many weights fit equally well, and a penalty prefers some of
+them (or, for squared error without a penalty, the minimum norm), T leads to the preferred ones.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._cached import cached_property
 from linnet._native import core
 from linnet.data.columns import Columns
 from linnet.data.table import Array
+from linnet.fit.solvers.cached_hessian import CachedHessian
 from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
-from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
+from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import TableProducts, column_dots, linear_output, product
 
 _WEAK_PIVOT = 1e-8  # relative to a column's own second derivative: smaller pivots have few digits
 _MAX_ALIASED_SHARE = 1e-10  # of a column's squared norm: one with a larger remainder is never aliased
-_ALIASED_ROUNDING = 256  # times the rounding of the columns' numbers: a smaller remainder is aliased
-_EXACT_ROUNDING = 4  # times that rounding: a smaller remainder is nothing but rounding
-_ORTHOGONALISATION_ROUNDS = 4  # each of which leaves a small share of what was not orthogonal
+_ALIASED_ROUNDING = 256  # times the rounding of the columns' values: a column with a smaller remainder is aliased
+_EXACT_ROUNDING = 4  # times the rounding of the columns' values: a smaller remainder is rounding
+_ORTHOGONALISATION_ROUNDS = 4  # each reduces the share that is not orthogonal
 _COLUMNS_PER_PASS = 64
-_TRACE = 1e-6  # of a column: a smaller contribution of another one is rounding
-_CANCELLATION = 20  # times a column: where larger ones cancel, a remainder of mere rounding may be accidental
+_TRACE = 1e-6  # relative to a column: a smaller contribution of another one is rounding
+_CANCELLATION = 20  # times a column: where larger columns cancel, a small remainder may be accidental
 _ROWS_PER_BLOCK = 1 << 16
 
 
@@ -44,15 +45,15 @@ class Basis:
 
     outer: Problem
     columns: Columns
-    places: NDArray[np.intp]  # of the old column that each new one is, or is the remainder of
-    made: tuple[int, ...]  # new columns that are remainders, in the order in which they were made
+    places: NDArray[np.intp]  # index of the old column that each new one equals, or is the remainder of
+    made: tuple[int, ...]  # new columns that are remainders, in the order in which they were computed
     factors: Floats  # T before weights are shared: (old columns + 1) x (new columns + 1), biases last
     aliased: NDArray[np.bool_]  # old columns that are left out
-    made_up: NDArray[np.bool_]  # of those, combinations of columns, not of the intercept alone; no first levels
-    inexact: NDArray[np.bool_]  # of those, combinations of other columns up to rounding only
-    determined: NDArray[np.intp]  # places of the aliased columns that are not zero throughout
-    nothing: Floats  # (old columns + 1) x those: a basis of the columns' null space
-    shares: NDArray[np.bool_]  # whether those share their effect with the columns they are made of
+    made_up: NDArray[np.bool_]  # aliased columns that are combinations of columns, not of the intercept alone
+    inexact: NDArray[np.bool_]  # aliased columns that are combinations of other columns up to rounding only
+    determined: NDArray[np.intp]  # indices of the aliased columns that are not zero throughout
+    nothing: Floats  # (old columns + 1) x determined: a basis of the columns' null space
+    shares: NDArray[np.bool_]  # determined columns that share their effect with the columns they combine
 
     @cached_property
     def problem(self) -> Problem:
@@ -78,19 +79,20 @@ class Basis:
 
     @property
     def left_out(self) -> NDArray[np.bool_]:
-        """The old columns that a warning should name: those fixed at zero because they are aliased, and those that are
-        so up to rounding only.
+        """The old columns that a warning should name.
+
+        They are fixed at zero because they are aliased, or aliased up to rounding only.
         """
         return self.made_up & (self.inexact | ~self.t[:-1].any(axis=1))
 
     def outside(self, theta: Floats) -> Floats:
-        """The theta in the old columns from that in the new ones."""
+        """Return the theta in the old columns from that in the new ones."""
         weights, biases = self.problem.to_user(theta)
         by_output = product(self.t, np.vstack([weights, biases]))
         return self.outer.from_user(np.ascontiguousarray(by_output[:-1]), by_output[-1])
 
     def inside(self, theta: Floats) -> Floats:
-        """The theta in the new columns with the predictions of one in the old columns."""
+        """Return the theta in the new columns with the predictions of a theta in the old columns."""
         weights, biases = self.outer.to_user(theta)
         rest = np.vstack([weights, biases])
         rest = rest - product(self.nothing, rest[self.determined])
@@ -103,7 +105,7 @@ class Basis:
         return self.problem.from_user(np.ascontiguousarray(left[:-1]), left[-1])
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """The objective in the new columns, penalties included: see `Problem.at`."""
+        """Return the objective in the new columns, penalties included: see `Problem.at`."""
         point = self._objective.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
         if not self.outer.ridge.any():
             return point
@@ -135,8 +137,9 @@ class Basis:
 
 
 def is_weak(problem: Problem, curvature: Floats, factored: Factor) -> bool:
-    """Whether columns may be aliased or nearly so, by the Hessian and its factor; first levels, which are known to be,
-    do not count.
+    """Return whether columns may be aliased or nearly so, by the Hessian and its factor.
+
+    First levels do not count, as they are known to be aliased.
     """
     k = problem.outputs
     output = (
@@ -148,8 +151,10 @@ def is_weak(problem: Problem, curvature: Floats, factored: Factor) -> bool:
 
 
 def reference_levels(problem: Problem) -> NDArray[np.intp]:
-    """Places of the first levels of categories without missing values, which are aliased with the other levels and the
-    intercept; without an intercept, all but that of the first category.
+    """Return the indices of the first levels of categories without missing values.
+
+    They are aliased with the other levels and the intercept; without an intercept, all but that of the first category
+    are.
     """
     columns = problem.table
     starts = columns.dense + columns.sparse_columns + np.cumsum([0, *columns.levels])[:-1]
@@ -158,12 +163,12 @@ def reference_levels(problem: Problem) -> NDArray[np.intp]:
 
 
 def find(problem: Problem) -> Basis | None:
-    """New columns for a problem with aliased or nearly aliased columns; None if it has none."""
+    """Return new columns for a problem with aliased or nearly aliased columns; None if it has none."""
     return _Search(problem).basis()
 
 
 class _Search:
-    """The search for a basis. Factors f of a combination are those of all old columns and, last, f_0."""
+    """The search for a basis. The factors f of a combination are those of all old columns and, last, f_0."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._columns = problem, problem.table
@@ -181,13 +186,12 @@ class _Search:
         self._order = elimination_order(replace(problem, outputs=1, fixed=None))
         self._kept = factor(self._products, self._order, tolerance=_WEAK_PIVOT)
         self._known = reference_levels(problem)
-        self._made: list[tuple[int, Floats, Floats]] = []  # the old column, the factors of its remainder, and that
-        self._aliased: dict[
-            int, tuple[Floats, bool]
-        ] = {}  # by column: factors with a remainder of zero, and whether exactly
+        self._made: list[tuple[int, Floats, Floats]] = []  # old columns, the factors of their remainders, remainders
+        # by column: factors with a remainder of zero, and whether it is exactly zero
+        self._aliased: dict[int, tuple[Floats, bool]] = {}
 
     def basis(self) -> Basis | None:
-        """The basis, if one is needed."""
+        """Return the basis, or None if none is needed."""
         count, dense = self._columns.count, self._columns.dense
         aliased = self._kept.aliased[:-1]
         weak = aliased & (np.diagonal(self._products)[:-1] > 0)
@@ -220,12 +224,12 @@ class _Search:
                 parts[others].max(initial=0.0) > _CANCELLATION * parts[place] and not counted
             )
         if len(new) + self._problem.intercept >= np.count_nonzero(self._weights):
-            inexact[:] = False  # no further column can tell rows apart
+            inexact[:] = False  # no further column can distinguish rows
         ends = range(before, before + len(made))
         return Basis(self._problem, columns, new, tuple(ends), factors, aliased, made_up, inexact, *self._determined())
 
     def _examine_some(self, places: NDArray[np.intp]) -> None:
-        """Examine columns: those without a remainder at first sight in one pass, the others one by one."""
+        """Examine columns: those that clearly have no remainder in one pass, the others one by one."""
         by = self._kept.solve(self._products[places])
         f = np.array([self._less(self._alone(int(place)), one) for place, one in zip(places, by, strict=True)])
         left = linear_output(
@@ -239,7 +243,7 @@ class _Search:
                 self._examine(place, factors)
 
     def _examine(self, place: int, f: Floats) -> None:
-        """Orthogonalise a column to those before it, and keep the remainder unless it is rounding."""
+        """Orthogonalise a column to the columns before it, and keep the remainder unless it is rounding."""
         left, norm = np.empty(self._columns.rows), np.inf
         for _ in range(_ORTHOGONALISATION_ROUNDS):
             self._native.combination(f, left)
@@ -265,19 +269,19 @@ class _Search:
         self._aliased[place] = np.where(np.append(trace, False), 0.0, f), exact
 
     def _alone(self, place: int) -> Floats:
-        """The factors of one centered column."""
+        """Return the factors of one centered column."""
         f = np.zeros(self._columns.count + 1)
         f[place], f[-1] = 1, -self._middle[place]
         return f
 
     def _less(self, f: Floats, by: Floats) -> Floats:
-        """Factors minus multiples of the centered columns and of the intercept."""
+        """Return factors minus multiples of the centered columns and of the intercept."""
         f = f - by
         f[-1] += core.dot(self._middle, by)
         return f
 
     def _rounding_of(self, f: Floats) -> float:
-        """Root mean square of the error that rounding the columns' numbers makes in their sum with these factors."""
+        """Return the root mean square error of a combination, due to rounding of the columns' values."""
         return float(np.sqrt(((f[:-1] * self._rounding) ** 2).sum()))
 
     @cached_property
@@ -302,7 +306,10 @@ class _Search:
         return np.asarray(precision * np.sqrt(squares[:-1] / self._total))
 
     def _determined(self) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
-        """Places of aliased columns, a basis of the null space, and which columns share their effect: see `Basis`."""
+        """Return the indices of aliased columns, a basis of the null space, and which columns share their effect.
+
+        See `Basis`.
+        """
         problem, columns = self._problem, self._columns
         numbers = columns.dense + columns.sparse_columns
         found = {place: f for place, (f, _) in self._aliased.items()}
@@ -325,12 +332,12 @@ class _Search:
 
 
 def _precision(table: Array) -> Floats:
-    """Relative rounding error of each column's numbers; whole numbers in float32 count as exact in float64."""
+    """Return the relative rounding error of each column's values; integers in float32 count as exact in float64."""
     double = np.finfo(np.float64).eps / 2
     if table.dtype != np.float32:
         return np.full(table.shape[1], double)
-    whole = np.ones(table.shape[1], np.bool_)
+    integers = np.ones(table.shape[1], np.bool_)
     for first in range(0, len(table), _ROWS_PER_BLOCK):
-        some = table[first : first + _ROWS_PER_BLOCK]
-        whole &= (some == np.rint(some)).all(axis=0)
-    return np.where(whole, double, np.finfo(np.float32).eps / 2)
+        block = table[first : first + _ROWS_PER_BLOCK]
+        integers &= (block == np.rint(block)).all(axis=0)
+    return np.where(integers, double, np.finfo(np.float32).eps / 2)

@@ -1,8 +1,8 @@
 """Cholesky factors of Hessians, in an order that leaves out aliased columns.
 
 The Hessian is factored in the order of the columns, with the first level of each category last: a column that is a
-linear combination of those before it is aliased and gets a coefficient of zero, so that of a full set of levels the
-first becomes the reference.
+linear combination of those before it is aliased and gets a coefficient of zero, so that the first of a full set of
+levels becomes the reference.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.fit.solvers.problem import Floats, Point, Problem
 
-_ALIASED_PIVOT = 1e-10  # relative to a column's own second derivative: below it the column is aliased
-_MIN_PIVOT = 1e-14  # relative, of a column that is known not to be aliased: below it there is only rounding
+ALIASED_PIVOT = 1e-10  # relative to a column's own second derivative: a smaller pivot means an aliased column
+_MIN_PIVOT = 1e-14  # relative, of a column known not to be aliased: a smaller pivot is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Factor:
         return out if right.ndim == 2 else out[0]
 
     def pivots(self) -> Floats:
-        """Squared pivot of each row: the share of its diagonal entry that the rows before it do not determine."""
+        """Return the squared pivot of each row: the share of its diagonal entry that earlier rows do not determine."""
         out = np.empty(len(self.order))
         out[self.order] = np.diagonal(self.lower) ** 2
         return out
@@ -54,10 +54,12 @@ def factor(
     order: NDArray[np.intp],
     aliased: NDArray[np.bool_] | None = None,
     *,
-    tolerance: float = _ALIASED_PIVOT,
+    tolerance: float = ALIASED_PIVOT,
 ) -> Factor:
-    """Factor a positive semidefinite matrix. `aliased`: the rows to leave out, if they are known; else those whose
-    squared pivot, relative to the diagonal, is below the tolerance.
+    """Factor a positive semidefinite matrix.
+
+    `aliased`: the rows to leave out, if they are known; otherwise the rows whose squared pivot, relative to the
+    diagonal, is below the tolerance.
     """
     diagonal = np.diagonal(matrix)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -72,7 +74,7 @@ def factor(
 
 
 def elimination_order(problem: Problem) -> NDArray[np.intp]:
-    """The order in which parameters are eliminated: biases, numeric columns and levels, the first levels last."""
+    """Return the order in which parameters are eliminated: biases, numeric columns, levels, then first levels."""
     k, columns = problem.outputs, problem.columns
     firsts, start = [], columns.dense + columns.sparse_columns
     for count in columns.levels:
@@ -85,6 +87,6 @@ def elimination_order(problem: Problem) -> NDArray[np.intp]:
 
 
 def aliased_parameters(point: Point, order: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which parameters are aliased, by the Hessian at a point."""
+    """Return which parameters are aliased, by the Hessian at a point."""
     assert point.curvature is not None
     return factor(point.curvature, order).aliased

@@ -1,10 +1,11 @@
-"""Code matrices of binary problems over the same rows: which rows each problem sees, and as which class."""
+"""Code matrices of binary problems over the same rows: the rows of each problem, and their classes."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linnet._cached import cached_property
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ class CodeMatrix:
     problem, sign : arrays of shape (entries,)
         Problem and sign of each entry.
     problems : int
-        Number of problems, those without entries included.
+        Number of problems, including those without entries.
     """
 
     group: NDArray[np.int32]
@@ -36,7 +37,7 @@ class CodeMatrix:
 
     @staticmethod
     def from_dense(codes: NDArray[np.int8], group: NDArray[np.int32]) -> "CodeMatrix":
-        """The matrix of an array of codes, groups x problems."""
+        """Build the matrix from an array of codes, groups x problems."""
         where, problem = np.nonzero(codes)
         starts = np.searchsorted(where, np.arange(len(codes) + 1)).astype(np.int64)
         return CodeMatrix(group, starts, problem.astype(np.int32), codes[where, problem], codes.shape[1])
@@ -45,7 +46,7 @@ class CodeMatrix:
     def from_pairs(
         negative: NDArray[np.intp], positive: NDArray[np.intp], groups: int, group: NDArray[np.int32]
     ) -> "CodeMatrix":
-        """The matrix of problems that have one negative and one positive group each."""
+        """Build the matrix of problems that have one negative and one positive group each."""
         problem = np.arange(len(negative), dtype=np.int32)
         where = np.concatenate([negative, positive])
         order = np.lexsort([np.concatenate([problem, problem]), where])
@@ -55,12 +56,12 @@ class CodeMatrix:
 
     @staticmethod
     def empty(group: NDArray[np.int32]) -> "CodeMatrix":
-        """The matrix of no problems."""
+        """Build the matrix of no problems."""
         return CodeMatrix(group, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
 
     @property
     def groups(self) -> int:
-        """Number of groups."""
+        """The number of groups."""
         return len(self.starts) - 1
 
     @cached_property
@@ -85,33 +86,33 @@ class CodeMatrix:
         return order, np.searchsorted(self.problem[order], np.arange(self.problems + 1)).astype(np.int64)
 
     def side_totals(self, by_group: Floats) -> Floats:
-        """Sums of a number per group over the groups of each side, problems x (negative, positive)."""
-        places = 2 * self.problem.astype(np.intp) + (self.sign > 0)
-        return np.asarray(np.bincount(places, by_group[self._group_of_entry], 2 * self.problems).reshape(-1, 2) * 1.0)
+        """Return sums of a value per group over the negative and the positive groups of each problem, problems x 2."""
+        side = 2 * self.problem.astype(np.intp) + (self.sign > 0)
+        return np.asarray(np.bincount(side, by_group[self._group_of_entry], 2 * self.problems).reshape(-1, 2) * 1.0)
 
     def side_weights(self, weights: Floats | None) -> Floats:
-        """Sums of row weights (None: numbers of rows), problems x (negative, positive)."""
+        """Return sums of row weights (None: numbers of rows), problems x (negative, positive)."""
         return self.side_totals(np.bincount(self.group, weights, self.groups).astype(np.float64))
 
     def side_rows(self) -> Floats:
-        """Numbers of rows, problems x (negative, positive)."""
+        """Return numbers of rows, problems x (negative, positive)."""
         return self.side_totals(np.diff(self.group_starts).astype(np.float64))
 
     def take(self, chosen: NDArray[np.intp]) -> "CodeMatrix":
-        """The matrix of some of the problems, in ascending order."""
-        place = np.full(self.problems, -1, np.int32)
-        place[chosen] = np.arange(len(chosen))
-        kept = place[self.problem] >= 0
+        """Return the matrix of a subset of the problems, in ascending order."""
+        new_index = np.full(self.problems, -1, np.int32)
+        new_index[chosen] = np.arange(len(chosen))
+        kept = new_index[self.problem] >= 0
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
-        some = CodeMatrix(self.group, starts, place[self.problem[kept]], self.sign[kept], len(chosen))
-        some.__dict__.update(row_order=self.row_order, group_starts=self.group_starts)  # the rows are unchanged
-        return some
+        subset = CodeMatrix(self.group, starts, new_index[self.problem[kept]], self.sign[kept], len(chosen))
+        subset.__dict__.update(row_order=self.row_order, group_starts=self.group_starts)  # the rows are unchanged
+        return subset
 
     def subsampled(self, row_stride: int, keep_all: NDArray[np.bool_]) -> "CodeMatrix":
-        """The matrix with one row in `row_stride` of each group, and all rows of the sides in `keep_all`, which has
-        the shape problems x (negative, positive).
+        """Return the matrix with one row in `row_stride` of each group, and all rows of the classes in `keep_all`.
 
-        Each group becomes two, that of its sampled rows and that of its other rows; the latter come after all former.
+        `keep_all` has the shape problems x (negative, positive). Each group becomes two, that of its sampled rows and
+        that of its other rows, which come last.
         """
         nth = np.empty(len(self.group), np.int64)  # of its group
         nth[self.row_order] = np.arange(len(self.group)) - np.repeat(self.group_starts[:-1], np.diff(self.group_starts))
@@ -123,11 +124,11 @@ class CodeMatrix:
         return CodeMatrix(group, starts, problem, sign, self.problems)
 
     def rows(self, problem: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-        """Row numbers of one problem, ascending, and their classes: 1 (positive) or 0 (negative)."""
+        """Return the row numbers of one problem, ascending, and their classes: 1 (positive) or 0 (negative)."""
         order, starts = self._entries_by_problem
-        mine = order[starts[problem] : starts[problem + 1]]
+        entries = order[starts[problem] : starts[problem + 1]]
         sign = np.zeros(self.groups, np.int8)
-        sign[self._group_of_entry[mine]] = self.sign[mine]
+        sign[self._group_of_entry[entries]] = self.sign[entries]
         of_row = sign[self.group]
         rows = np.flatnonzero(of_row)
         return rows, (of_row[rows] > 0).astype(np.int32)

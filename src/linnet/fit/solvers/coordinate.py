@@ -1,9 +1,10 @@
-"""Problems with an l1 penalty: Newton's method whose steps minimise the quadratic model plus the penalty, on a working
-set of columns that grows until no other column would improve the objective.
+"""Problems with an l1 penalty: Newton's method whose steps minimise the quadratic model plus the penalty.
+
+The steps are on a working set of columns, which grows until no other column would improve the objective.
 
 A parameter is zero exactly where its gradient is within the penalty: |∂objective/∂θ_j| <= l1_j. Coordinate descent
-finds which parameters those are, but is slow to find the last digits of the others where columns are correlated; once
-it is known which are not zero, and their signs, these solve linear equations.
+finds the parameters that are zero, but is slow to find the last digits of the others where columns are correlated; once
+the nonzero parameters and their signs are known, they solve linear equations.
 """
 
 from dataclasses import replace
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.fit.solvers.cholesky import elimination_order, factor
-from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
+from linnet.fit.solvers.cached_hessian import CachedHessian
+from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
+from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import linear_output, product
 from linnet.fit.solvers.solution import Method, Solution, Watch, unwatched
 from linnet.fit.solvers.solver import Attempt, Solver
@@ -22,23 +24,27 @@ _MAX_PARAMETERS_WITHOUT_WORKING_SET = 1500
 _MAX_WORKING_PARAMETERS = 5000  # solved for at once: a matrix of 200 MB
 _FIRST_WORKING_COLUMNS = 100
 _MAX_SWEEPS = 100  # of coordinate descent, before linear equations are solved
-_MAX_TURNS = 30  # of both
+_MAX_TURNS = 30  # of coordinate descent and linear equations
 _MIN_PIVOT = 1e-14  # relative: below it columns are aliased up to rounding
+_LEAST_PIVOT = 1e-4  # of an exchange of two parameters, relative to the largest there is
 _ENOUGH_OF_TOLERANCE, _NEGLIGIBLE_GAIN = 1e-6, 1e-18  # of the objective: what columns outside the set may gain
 
 
 class CoordinateDescent(Solver):
-    """For l1 penalties, and weights that must not be negative."""
+    """For l1 penalties, and for weights that must not be negative."""
 
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether the objective has corners; without rows in memory it must be solved in all columns at once."""
+        """Return whether the objective has corners; without rows in memory it must be solved in all columns at once.
+
+        The requested solver does not matter: no other one can handle corners.
+        """
         problem = attempt.problem
         return not problem.is_smooth and (problem.has_rows or problem.size <= _MAX_WORKING_PARAMETERS)
 
     def solve(self, attempt: Attempt) -> Solution:
-        """Coordinate descent, with Newton steps."""
+        """Run coordinate descent, with Newton steps."""
         found = coordinate(
             attempt.problem,
             attempt.start,
@@ -59,7 +65,7 @@ def coordinate(
 
 
 def lasso(problem: Problem) -> Floats:
-    """The l1 penalty of each parameter."""
+    """Return the l1 penalty of each parameter."""
     l1 = np.zeros(problem.size)
     if problem.l1 is not None:
         l1[: -problem.outputs] = problem.l1.ravel()
@@ -103,8 +109,9 @@ def _proximal_newton(
 
 
 def _last(problem: Problem, point: Point, step: Floats, l1: Floats, total: float) -> Floats:
-    """The end of a last step of negligible gain: solved to the last digit, unless that is mere rounding and the
-    objective rises.
+    """Return the end of a last step of negligible gain.
+
+    It is solved to the last digit, unless that is mere rounding and the objective rises.
     """
     near = point.theta + step
     for end in (_best_of_signs(problem, point, near, l1), near):
@@ -114,8 +121,10 @@ def _last(problem: Problem, point: Point, step: Floats, l1: Floats, total: float
 
 
 def _model_step(problem: Problem, point: Point, l1: Floats, tolerance: float) -> Floats:
-    """The step to the minimum of a point's quadratic model plus the penalty: by coordinate descent until a sweep gains
-    less than the tolerance; where that takes long, by solving for the parameters that are not zero.
+    """Return the step to the minimum of a point's quadratic model plus the penalty.
+
+    Coordinate descent runs until a sweep gains less than the tolerance; where that takes long, linear equations are
+    solved for the nonzero parameters.
     """
     assert point.gradient is not None
     assert point.curvature is not None
@@ -138,7 +147,7 @@ def _model_step(problem: Problem, point: Point, l1: Floats, tolerance: float) ->
 
 
 def _modelled(point: Point, end: Floats, l1: Floats) -> float:
-    """The change of a point's quadratic model plus the penalty from the point to `end`."""
+    """Return the change of a point's quadratic model plus the penalty from the point to `end`."""
     assert point.gradient is not None
     assert point.curvature is not None
     step = end - point.theta
@@ -147,8 +156,10 @@ def _modelled(point: Point, end: Floats, l1: Floats) -> float:
 
 
 def _balanced(problem: Problem, theta: Floats, l1: Floats) -> Floats:
-    """Theta with the same predictions and the least penalty: adding a constant to all classes' weights of a column
-    changes no prediction. Coordinate descent gets there only by very small steps.
+    """Return the theta with the same predictions and the smallest penalty.
+
+    Adding a constant to all classes' weights of a column changes no prediction. Coordinate descent would get there only
+    by very small steps.
     """
     k = problem.outputs
     by_class, l1, l2 = (part.reshape(-1, k)[:-1] for part in (theta, l1, problem.ridge))
@@ -178,16 +189,16 @@ def _balanced(problem: Problem, theta: Floats, l1: Floats) -> Floats:
 
 
 def _first(x: Floats) -> Floats:
-    """The first entry of each row that is not NaN."""
+    """Return the first entry of each row that is not NaN."""
     return np.asarray(x[np.arange(len(x)), np.argmin(np.isnan(x), axis=1)])
 
 
 def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> Floats:
-    """The minimum of a point's quadratic model plus the penalty among thetas with the signs of `end`, or zeros.
+    """Return the minimum of a point's quadratic model plus the penalty among thetas with the signs of `end`, or zeros.
 
-    Parameters that are not zero solve linear equations. On the way to the solution those whose signs would change are
-    set to zero, and the equations of the others solved again. Along the null space of aliased columns the model is
-    flat, and the penalty alone decides: it leads to where one more parameter is zero.
+    Nonzero parameters solve linear equations. On the way to the solution those whose signs would change are set to
+    zero, and the equations of the others solved again. Along the null space of aliased columns the model is flat, and
+    the penalty alone decides: it leads to where one more parameter is zero.
     """
     assert point.gradient is not None
     assert point.curvature is not None
@@ -200,6 +211,12 @@ def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> F
         slope = (point.gradient + product(point.curvature, end - point.theta) + l1 * np.sign(end))[chosen]
         step, longest = np.zeros_like(end), 1.0
         aliased = np.flatnonzero(factored.aliased & bound[chosen])
+        if len(aliased) > 1:
+            fewer = _with_fewer_aliased(h, factored, slope, end[chosen], bound[chosen])
+            if fewer is not None:
+                end = end.copy()
+                end[chosen] = fewer
+                continue
         if len(aliased):
             along = -factored.solve(h[aliased[0]])
             along[aliased[0]] = 1
@@ -215,15 +232,50 @@ def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> F
         end[first] = 0
 
 
+def _with_fewer_aliased(
+    h: Floats, factored: Factor, slope: Floats, end: Floats, bound: NDArray[np.bool_]
+) -> Floats | None:
+    """`end` with a zero more for each aliased parameter, or nearly, from one factor; None if none can be had.
+
+    Along an aliased parameter's direction of the null space the penalty alone decides, and leads to where one of the
+    parameters is zero: that one, or one of those that it depends on, whose place it then takes, as in the simplex
+    method. To factor anew for each of them would take a hundred times as long where there are hundreds.
+    """
+    end, found = end.copy(), False
+    kept, aliased = np.flatnonzero(~factored.aliased), np.flatnonzero(factored.aliased & bound)
+    null = -factored.solve(h[aliased])[:, kept]  # how the kept ones move as an aliased one grows by 1
+    for row, j in enumerate(aliased):
+        along = np.zeros_like(end)
+        along[kept], along[j] = null[row], 1.0
+        steep, bent = core.dot(slope, along), core.dot(along, product(h, along))
+        step = -np.sign(steep) * along
+        length, first = _to_crossing(end, step, bound)
+        if not steep or not np.isfinite(length) or (bent > 0 and abs(steep) / bent < length):
+            continue  # as far as rounding tells, not aliased
+        end += length * step
+        end[first], found = 0.0, True
+        if first == j:
+            continue
+        place = int(np.flatnonzero(kept == first)[0])
+        pivot = null[row, place]
+        if abs(pivot) < _LEAST_PIVOT * np.abs(null[row]).max():
+            break  # what is left would be rounding: factor again
+        share = null[row + 1 :, place] / pivot
+        null[row + 1 :] -= share[:, None] * null[row]
+        null[row + 1 :, place] = -share
+        kept[place] = j
+    return end if found else None
+
+
 def _to_crossing(end: Floats, step: Floats, bound: NDArray[np.bool_]) -> tuple[float, int]:
-    """The multiple of the step at which the first of the bound parameters becomes zero, and its place."""
+    """Return the multiple of the step at which the first of the bound parameters becomes zero, and its index."""
     lengths = np.divide(-end, step, out=np.full_like(end, np.inf), where=bound & (step * end < 0))
     first = int(lengths.argmin())
     return float(lengths[first]), first
 
 
 def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> Floats:
-    """By how much each parameter violates the optimality conditions."""
+    """Return by how much each parameter violates the optimality conditions."""
     at_zero = np.maximum(np.abs(gradient) - l1, 0)
     at_zero = np.where(problem.nonnegative, np.maximum(-gradient - l1, 0), at_zero)
     elsewhere = np.abs(gradient + l1 * np.sign(theta))
@@ -233,7 +285,7 @@ def violation(problem: Problem, theta: Floats, gradient: Floats, l1: Floats) -> 
 def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch) -> Solution:
     """Solve for a working set of columns with all others fixed, then choose the next set.
 
-    The working set holds all columns with nonzero weights and as many again of those that violate the optimality
+    The working set holds all columns with nonzero weights and the same number of columns that violate the optimality
     conditions most, and grows with them; once there are more than can be solved for at once, those with the largest
     violations take turns. Iterations end when no column outside the set would gain by itself.
     """
@@ -275,7 +327,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
 
 
 def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
-    """About what each column would gain by itself, ½ violation² / curvature summed over outputs, whatever its units."""
+    """Return about what each column would gain by itself: ½ violation² / curvature, summed over outputs."""
     curved = problem.sums.curvature_diagonal(theta) + problem.ridge.reshape(-1, problem.outputs)
     with np.errstate(divide="ignore", invalid="ignore"):
         gains = 0.5 * broken.reshape(curved.shape) ** 2 / curved
@@ -284,7 +336,7 @@ def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
 
 
 def part_of(problem: Problem, theta: Floats, chosen: NDArray[np.intp]) -> Problem:
-    """The problem in the chosen columns; what the others contribute to z becomes an offset."""
+    """Return the problem in the chosen columns; the contribution of the others to z becomes an offset."""
     weights, biases = problem.to_user(theta)
     weights[chosen] = 0
     offset = linear_output(problem.table, weights, np.zeros_like(biases), problem.data.threads)

@@ -1,11 +1,11 @@
-"""The dual of a problem with more columns than rows, all of them penalised, as a problem in as many columns as rows.
+"""The dual of a problem with more columns than rows, all penalised, as a problem with as many columns as rows.
 
 With the penalty ½ λ Σ_j f_j w_j² the best weights are combinations of the rows, w = F⁻¹ X' a, and with the Gram matrix
 of the rows X F⁻¹ X' = T T'
 
     X w = T v      ½ λ w' F w = ½ λ v' v      where v = T' a
 
-so that the columns of T, as many as there are rows, replace those of X.
+so that the columns of T, one per row, replace those of X.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ from linnet.fit.solvers.solver import Attempt, Solver
 
 
 class DenseDualProblem:
-    """`problem` is the problem in the columns of T; `theta` converts its parameters to those of the columns of X."""
+    """The problem in the columns of T (`problem`); `theta` converts its parameters to those of the columns of X."""
 
     def __init__(self, problem: Problem) -> None:
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1, 0]
         self._problem = problem
         self._factors = l2 / l2.mean()
         products = row_products(problem, 1 / self._factors)
-        none = np.zeros(len(products), np.bool_)  # what looks aliased may differ in columns of small numbers
+        none = np.zeros(len(products), np.bool_)  # rows that look aliased may differ in columns of small values
         self._factored: Factor = factor(products, np.arange(len(products)), none)
         self._t = np.tril(self._factored.lower) / self._factored.scale[:, None]
         aliased = np.flatnonzero(self._factored.aliased)  # rows that are linear combinations of others
@@ -42,12 +42,12 @@ class DenseDualProblem:
 
     @staticmethod
     def possible(problem: Problem) -> bool:
-        """Whether all columns carry an l2 penalty, the same for all outputs."""
+        """Return whether all columns carry an l2 penalty, the same for all outputs."""
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
 
     def theta(self, theta: Floats) -> Floats:
-        """The theta of the original problem from that of the dual."""
+        """Return the theta of the original problem from that of the dual."""
         v, biases = self.problem.to_user(theta)
         a = self._factored.solve(np.ascontiguousarray(product(self._t, v).T)).T
         out = np.empty(self._problem.size)
@@ -59,8 +59,9 @@ class DenseDualProblem:
 
 
 class DualDense(Solver):
-    """For more columns than rows, all penalised: the dual as a problem in as many columns as rows. `solve_inner` solves
-    that, and has the parameters of `select.solve`.
+    """For more columns than rows, all penalised: the dual as a problem with as many columns as rows.
+
+    `solve_inner` solves that problem; its parameters are those of `select.solve`.
     """
 
     last = False
@@ -69,12 +70,12 @@ class DualDense(Solver):
         self._solve_inner = solve_inner
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether the dual is possible, and rows are few enough for a matrix of all pairs of them."""
+        """Return whether the dual is possible, and a matrix of all pairs of rows is affordable."""
         problem = attempt.problem
         return attempt.solver == "auto" and problem.has_rows and is_wide(problem) and DenseDualProblem.possible(problem)
 
     def solve(self, attempt: Attempt) -> Solution:
-        """The solution of the dual; L-BFGS goes on from it to the last digit."""
+        """Return the solution of the dual, from which L-BFGS continues to the last digit."""
         dual, remaining = DenseDualProblem(attempt.problem), attempt.max_iter - attempt.done
         found = self._solve_inner(dual.problem, max_iter=remaining, tolerance=attempt.tolerance, watch=attempt.watch)
         theta, iterations = dual.theta(found.theta), attempt.done + found.iterations

@@ -1,7 +1,7 @@
 """The dual of a problem with a sparse table of more columns than rows, all of them penalised, for L-BFGS.
 
-The best weights are w = S X'a, with S the inverse of the columns' penalties and a number a per row and output. With the
-Gram matrix of the rows K = X S X'
+The best weights are w = S X'a, with S the inverse of the columns' penalties and one coefficient a per row and output.
+With the Gram matrix of the rows K = X S X'
 
     z = K a + b + offset        ½ Σ_j l2_j w_j² = ½ a'K a
 
@@ -10,9 +10,9 @@ and the gradient in the metric of the penalty is S X'r with r = ∂loss/∂z + a
 entry per column, tries step lengths without reading the data, and reads them once per step.
 
 Products with K are of values rounded to single precision, K̃, so that the copy of X they need takes half its memory. The
-optimum, r = 0, depends on K by way of z only: once it is found for K̃, `exact` replaces K̃ a by the true K a = X w, from
-where the error of K̃ is relative to the next steps alone. So all digits are those of X, and a few rounds end at the
-optimum of K, or find that columns differ by less than single precision can tell.
+optimum, r = 0, depends on K through z only: once it is found for K̃, `exact` replaces K̃ a by the true K a = X w, and
+from there the error of K̃ is relative to the next steps alone. So all digits are those of X, and a few rounds end at
+the optimum of K, or show that columns differ by less than single precision resolves.
 """
 
 from dataclasses import replace
@@ -28,13 +28,13 @@ from linnet.fit.solvers.solution import Solution, Watch
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
-_MAX_ROWS_FOR_DENSE_DUAL = 1000  # of a sparse table: with more, L-BFGS on the dual is faster than Newton's method
+_MAX_ROWS_FOR_DENSE_DUAL = 1000  # with more rows in a sparse table, L-BFGS on the dual is faster than Newton's method
 _DUAL_MAX_ITER, _DUAL_HISTORY = 300, 24  # of L-BFGS on the dual: iterations, and pairs in its history
 _DUAL_ROUNDS = 6  # of L-BFGS on the dual, each from an exact point
 
 
 class SparseDualObjective(SmoothObjective):
-    """The dual objective, as L-BFGS sees it; `theta` converts its points to parameters of the problem."""
+    """The dual objective for L-BFGS; `theta` converts its points to parameters of the problem."""
 
     def __init__(self, problem: Problem) -> None:
         assert problem.table.sparse is not None
@@ -50,7 +50,7 @@ class SparseDualObjective(SmoothObjective):
 
     @staticmethod
     def possible(problem: Problem) -> bool:
-        """Whether the table is one sparse matrix whose columns all carry an l2 penalty, the same for all outputs."""
+        """Return whether the table is one sparse matrix whose columns carry an l2 penalty, the same for all outputs."""
         columns, most = problem.table, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
@@ -63,13 +63,13 @@ class SparseDualObjective(SmoothObjective):
         )
 
     def start(self) -> Point:
-        """The point of weights zero and null biases."""
+        """Return the point of weights zero and null biases."""
         theta = np.zeros(self.size)
         theta[2 * self.dual_size :] = starting_point(self._problem)[-self._problem.outputs :]
         return self.with_full_gradient(self.at(theta))
 
     def at(self, theta: Floats) -> Point:
-        """The objective, and the gradient without K r: see `with_full_gradient`."""
+        """Return the objective, and the gradient without K r: see `with_full_gradient`."""
         problem, half = self._problem, self.dual_size
         z = self._z(theta)
         loss, gradient = np.empty(len(z)), np.empty(self.size)
@@ -83,14 +83,14 @@ class SparseDualObjective(SmoothObjective):
         return Point(theta, float(loss.sum()) + 0.5 * core.dot(theta[:half], theta[half : 2 * half]), gradient)
 
     def with_full_gradient(self, point: Point) -> Point:
-        """The point, with K r in its gradient."""
+        """Return the point with K r in its gradient."""
         assert point.gradient is not None
         r, image = (point.gradient[part].reshape(self._shape) for part in (slice(self.dual_size), self._images))
         self._products.apply(r, image)
         return point
 
     def suboptimality_bound(self, point: Point, enough: float) -> float:
-        """½ r'K r: that of `Primal.suboptimality_bound`, whose g'P⁻¹g is r'K r here."""
+        """Return ½ r'K r, which is g'P⁻¹g of `Primal.suboptimality_bound` here."""
         assert point.gradient is not None
         if self._problem.head.nonnegative and point.value <= enough:
             return point.value
@@ -102,8 +102,10 @@ class SparseDualObjective(SmoothObjective):
         return bound + bias_suboptimality(point.gradient[2 * self.dual_size :], curved)
 
     def steps(self, start: Point) -> Precondition:
-        """A diagonal preconditioner: biases are scaled to move z as far as other coordinates do, and all so that the
-        first step leads to the minimum of the quadratic model along it.
+        """Return a diagonal preconditioner.
+
+        Biases are scaled to move z as far as other coordinates do, and all so that the first step leads to the minimum
+        of the quadratic model along it.
         """
         problem, half = self._problem, self.dual_size
         assert start.gradient is not None
@@ -124,7 +126,7 @@ class SparseDualObjective(SmoothObjective):
         return scaled
 
     def theta(self, point: Floats) -> Floats:
-        """The theta of the problem from a point of the dual."""
+        """Return the theta of the problem from a point of the dual."""
         biases = slice(-self._problem.outputs, None)
         theta, ridge = np.empty(self._problem.size), self._problem.ridge
         self._problem.row_sums.gradient(point[: self.dual_size].reshape(self._shape), theta)
@@ -133,7 +135,7 @@ class SparseDualObjective(SmoothObjective):
         return theta
 
     def exact(self, point: Floats, theta: Floats) -> Point:
-        """The point with the true K a, from one whose theta is known."""
+        """Return the point with the true K a, from a point whose theta is known."""
         point = point.copy()
         image = point[self._images].reshape(self._shape)  # a view
         self._problem.row_sums.predict(theta, image)
@@ -149,7 +151,7 @@ class SparseDualObjective(SmoothObjective):
         return z if self._problem.rows.offset is None else z + self._problem.rows.offset
 
     def _bias_scale(self) -> float:
-        """The mean of all entries of K: how far the dual coordinates move z, compared with the biases."""
+        """Return the mean of all entries of K: how far the dual coordinates move z, compared with the biases."""
         ones = np.ones((self._shape[0], 1))
         image = np.empty_like(ones)
         self._products.apply(ones, image)
@@ -162,7 +164,7 @@ class DualSparse(Solver):
     last = False
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether it is possible, no start was asked for, and rows are not so few that the dense dual is faster."""
+        """Return whether the dual is possible, no start was requested, and the dense dual is not faster."""
         problem, rows = attempt.problem, attempt.problem.columns.rows
         few = attempt.solver == "auto" and rows < problem.columns.count and rows <= _MAX_ROWS_FOR_DENSE_DUAL
         if few or attempt.given is not None or attempt.wants_min_norm or not problem.has_rows:
@@ -170,12 +172,15 @@ class DualSparse(Solver):
         return SparseDualObjective.possible(problem)
 
     def solve(self, attempt: Attempt) -> Solution:
-        """L-BFGS on the dual."""
+        """Run L-BFGS on the dual."""
         return _solve_sparse_dual(attempt.problem, attempt.max_iter, attempt.tolerance, attempt.watch)
 
 
 def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
-    """L-BFGS on the dual, in rounds from exact points; without convergence where columns have very different scales."""
+    """Run L-BFGS on the dual, in rounds from exact points.
+
+    It does not converge where columns have very different scales.
+    """
     dual = SparseDualObjective(problem)
     points = [dual.start()]  # popped, so that its vectors are freed
     steps, before, done = dual.steps(points[0]), points[0].value, 0

@@ -2,14 +2,14 @@
 
     objective_p(θ_p) = Σ_i w_i loss(z_ip, t_ip) + ½ Σ_j l2_j θ_pj²         z_p = x w_p + b_p
 
-A sum over the rows of problem p, which its column of the code matrix selects. Problems do not share parameters, so the
-joint Hessian is block diagonal: Newton's method solves one system per problem, from sums that one pass over the rows
-gives for all of them, and a problem that has converged costs nothing.
+The sum is over the rows of problem p, which its column of the code matrix selects. Problems do not share parameters, so
+the joint Hessian is block diagonal: Newton's method solves one system per problem, from sums that one pass over the
+rows gives for all problems, and a problem that has converged costs nothing.
 
-Rows whose loss has next to no curvature are left out of a problem's Hessian, and near the optimum the last Hessian is
+Rows whose loss has almost no curvature are left out of a problem's Hessian, and near the optimum the last Hessian is
 reused. The gradient is always that of all rows, so steps differ a little from Newton's but converge to the same point.
-Where that is slow, or coefficients still move (those of columns along which the objective is nearly flat), the next
-Hessian is that of all rows again.
+Where that is slow, or coefficients still move (of columns along which the objective is nearly flat), the next Hessian
+is that of all rows again.
 """
 
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ from linnet.fit.solvers.newton import settled
 from linnet.fit.solvers.problem import Floats
 from linnet.fit.solvers.products import product
 
-_HESSIAN_BYTES = 64_000_000  # of the Hessians that are in memory at once
+_HESSIAN_BYTES = 64_000_000  # of all Hessians in memory at once
 _RELATIVE_ROUNDING = 1e-13  # of the objective: smaller changes are rounding
 _NEGLIGIBLE_GAIN = 1e-15  # of the objective
 _LAST_GAIN = 1e-18  # of the objective: expected gain below which the next step is not worth a pass over the rows
 _FAR_GAIN, _NEAR_GAIN = 1e-2, 1e-3  # of the objective: larger gains are far from the optimum, smaller ones near it
-_LEAST_CURVATURE = 1e-1, 1e-2  # of a row, relative to the mean, to enter the Hessian: far from the optimum, and else
-_SHORTEST_STEP = 1e-6  # of a Newton step
+_MIN_RELATIVE_CURVATURE = 1e-1, 1e-2  # of a row in the Hessian, relative to the mean: far from the optimum, else
+_SHORTEST_STEP = 1e-6  # as a share of a Newton step
 _ROW_STRIDE = 8  # of the sample of rows that a start is computed from
 _SAMPLED_ROWS_PER_COLUMN = 20  # on each side of a problem, at least
 _ROUGH_GAIN = 2e-2  # of the first objective: smaller gains end the search for a start
@@ -39,9 +39,7 @@ _ROUGH_GAIN = 2e-2  # of the first objective: smaller gains end the search for a
 
 @dataclass(frozen=True)
 class JointSolution:
-    """Where the problems ended: weights (columns x problems) and biases for the columns as given, iterations, and
-    which problems have converged.
-    """
+    """Weights (columns x problems) and biases for the user's columns, iterations, and which problems have converged."""
 
     weights: Floats
     biases: Floats
@@ -82,7 +80,7 @@ class JointNewton:
     threads: int = 1
 
     def minimise(self, max_iter: int = 100) -> JointSolution:
-        """Minimise all problems, in no more than `max_iter` iterations each."""
+        """Minimise all problems, in at most `max_iter` iterations each."""
         size, problems = self.columns.count + 1, self.codes.problems
         center = self.columns.middle(self.weights) if self.intercept else np.zeros(self.columns.count)
         sums = core.Binaries(self.columns.to_core(), center, self.threads)
@@ -91,20 +89,21 @@ class JointNewton:
         at_once = max(1, _HESSIAN_BYTES // (16 * size * size))
         sample, is_sampled = self._subsampled()
         for start in range(0, problems, at_once):
-            some = np.arange(start, min(start + at_once, problems))
-            batch = _Batch(self, sums, some)
-            at, few = batch.start(), np.flatnonzero(is_sampled[some])
+            block = np.arange(start, min(start + at_once, problems))
+            batch = _Batch(self, sums, block)
+            at, few = batch.start(), np.flatnonzero(is_sampled[block])
             if len(few):
-                rough = _Batch(sample, sums, some[few])
+                rough = _Batch(sample, sums, block[few])
                 at[few] = rough.newton(at[few], max_iter, enough=_ROUGH_GAIN)[0]
                 batch.expect(few, rough)
-            theta[some], iterations[some], done[some] = batch.newton(at, max_iter)
+            theta[block], iterations[block], done[block] = batch.newton(at, max_iter)
         weights = np.ascontiguousarray(theta[:, :-1].T)
         return JointSolution(weights, theta[:, -1] - product(center[None], weights)[0], iterations, done)
 
     def _subsampled(self) -> tuple["JointNewton", NDArray[np.bool_]]:
-        """The problems on a sample of the rows, reweighted to the totals of all rows, and which problems are sampled:
-        sides of few rows are kept as they are.
+        """Return the problems on a sample of the rows, reweighted to all rows, and which problems are sampled.
+
+        Classes with few rows keep all of them.
         """
         keep_all = self.codes.side_rows() < _ROW_STRIDE * _SAMPLED_ROWS_PER_COLUMN * len(self.l2)
         if keep_all.all():
@@ -135,8 +134,10 @@ class _Batch:
     def newton(
         self, theta: Floats, max_iter: int, enough: float = 0.0
     ) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
-        """Theta (problems x parameters), iterations, and which problems have converged, by the rules of
-        `linnet.fit.solvers.newton`; also where a gain is below `enough` times the first objective.
+        """Return theta (problems x parameters), iterations, and which problems have converged.
+
+        The rules are those of `linnet.fit.solvers.newton`; a gain below `enough` times the first objective is
+        convergence, too.
         """
         theta, count = theta.copy(), len(theta)
         iterations, done = np.zeros(count, np.intp), np.zeros(count, np.bool_)
@@ -162,7 +163,7 @@ class _Batch:
             theta[active[ends]] += step[ends]
             done[active[ends]] = True
             far = gain > _FAR_GAIN * np.abs(value)
-            self._leave_out(active, np.where(self._all_rows[active], 0.0, np.where(far, *_LEAST_CURVATURE)))
+            self._leave_out(active, np.where(self._all_rows[active], 0.0, np.where(far, *_MIN_RELATIVE_CURVATURE)))
             self._least[active[near & ~slow & ~again]] = np.inf  # the last Hessian is good enough
             iterations[active], before[active], last[active] = iteration, gain, step
             going = ~ends & np.isfinite(gain)
@@ -177,7 +178,7 @@ class _Batch:
         return theta, iterations, done & np.isfinite(theta).all(axis=1)
 
     def start(self) -> Floats:
-        """Weights of zero, and as biases the log-odds of the positive class."""
+        """Return weights of zero, with the log-odds of the positive class as biases."""
         theta = np.zeros((self._codes.problems, len(self._l2)))
         if self._method.intercept:
             total = self._codes.side_weights(self._method.weights)
@@ -186,16 +187,16 @@ class _Batch:
         return theta
 
     def expect(self, few: NDArray[np.intp], rough: "_Batch") -> None:
-        """Leave rows out of the first Hessian already, by the curvature that these problems had on a sample of rows."""
+        """Leave rows out of the first Hessian, by the curvature that these problems had on a sample of rows."""
         self._bias_curvature[few] = rough._bias_curvature
-        self._leave_out(few, _LEAST_CURVATURE[0])
+        self._leave_out(few, _MIN_RELATIVE_CURVATURE[0])
 
     def _leave_out(self, active: NDArray[np.intp], share: Floats | float) -> None:
         """Leave rows with less than `share` of the last mean curvature out of the next Hessian."""
         self._least[active] = share * self._bias_curvature[active] / self._rows[active]
 
     def _at(self, theta: Floats, active: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """The objective of the active problems and its gradient; their Hessians are stored in `_hessian`."""
+        """Return the objective of the active problems and its gradient; their Hessians are stored in `_hessian`."""
         count, size = len(active), theta.shape[1]
         codes = self._codes if count == self._codes.problems else self._codes.take(active)
         here, least = np.ascontiguousarray(theta[active]), np.ascontiguousarray(self._least[active])
@@ -231,8 +232,9 @@ class _Batch:
     def _descend(
         self, theta: Floats, active: NDArray[np.intp], value: Floats, step: Floats, gain: Floats
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Backtrack along each problem's step until its objective has fallen enough: the objective and gradient there,
-        and for which problems no length did.
+        """Backtrack along each problem's step until its objective has fallen enough.
+
+        Return the objective and gradient there, and for which problems no step length was enough.
         """
         start, length = theta[active], np.ones(len(active))
         theta[active] = start + step

@@ -1,5 +1,6 @@
-"""L-BFGS: quasi-Newton steps from a history of the last changes of theta and of the gradient, which starts from an
-approximate inverse of the Hessian (a preconditioner) instead of a multiple of the identity.
+"""L-BFGS: quasi-Newton steps from a history of the last changes of theta and of the gradient.
+
+Steps start from an approximate inverse of the Hessian (a preconditioner) instead of a multiple of the identity.
 """
 
 from abc import ABC, abstractmethod
@@ -15,20 +16,20 @@ from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
 from linnet.fit.solvers.solver import Attempt, Solver
 
-_MIN_HISTORY = 5  # pairs that are kept even if they are large
+_MIN_HISTORY = 5  # pairs of changes, kept even if they are large
 _MAX_HISTORY_BYTES = 100_000_000
 _MIN_PARAMETERS_FOR_THREADS = 30_000
 _RELATIVE_ROUNDING = 1e-14  # of the objective
-_MAX_STALLED_ITERATIONS = 100  # in which the suboptimality did not halve
+_MAX_STALLED_ITERATIONS = 100  # iterations in which the suboptimality has not halved
 _NEGLIGIBLE_GAIN = 1e-15  # of the objective: rounding
 
 
 class SmoothObjective(ABC):
-    """What L-BFGS minimises: a problem, or one whose vectors have an inner product of their own.
+    """An objective of L-BFGS: a problem, or a function of vectors with an inner product of their own.
 
-    `size`: length of vectors. `dual_size`: how many of their entries are coordinates in row space, each of which is
-    stored with its image (see core/objective/lbfgs_history.hpp); 0: the inner product is the usual one.
-    `threads`: how many threads may be used; None: all.
+    `size`: the length of vectors. `dual_size`: the number of entries that are coordinates in row space, each of which
+    is stored with its image (see core/objective/lbfgs_history.hpp); 0: the inner product is the usual one. `threads`:
+    the largest number of threads; None: all.
     """
 
     size: int
@@ -37,14 +38,17 @@ class SmoothObjective(ABC):
 
     @abstractmethod
     def at(self, theta: Floats) -> Point:
-        """The objective and as much of its gradient as inner products with steps need."""
+        """Return the objective, and the gradient as far as inner products with steps need it."""
 
     def with_full_gradient(self, point: Point) -> Point:
-        """The point with all of its gradient."""
+        """Return the point with its whole gradient."""
         return point
 
     def suboptimality_bound(self, point: Point, enough: float) -> float | None:
-        """A bound on the objective minus its minimum, sharp where it is below `enough`; None if none is known."""
+        """Return a bound on the objective minus its minimum, sharp where it is below `enough`.
+
+        None if none is known.
+        """
         return None
 
 
@@ -56,12 +60,13 @@ class Primal(SmoothObjective):
         self.size, self.threads = problem.size, problem.data.threads
 
     def at(self, theta: Floats) -> Point:
-        """The objective and its gradient."""
+        """Return the objective and its gradient."""
         return self._problem.at(theta)
 
     def suboptimality_bound(self, point: Point, enough: float) -> float | None:
-        """½ g'P⁻¹g with P the Hessian of the penalty, or the objective itself where it cannot be negative; None if a
-        weight has no penalty. Biases, which have none either, are taken to gain what a Newton step would.
+        """Return ½ g'P⁻¹g with P the Hessian of the penalty, or the objective itself where it cannot be negative.
+
+        None if a weight has no penalty. Biases have none either: their gain is taken to be that of a Newton step.
         """
         problem = self._problem
         if not problem.penalised:
@@ -80,7 +85,7 @@ class Primal(SmoothObjective):
         )
 
     def _bias_curvature(self, theta: Floats) -> Floats:
-        """Σ_i w_i c_ik of each output k, with curvatures c of the losses."""
+        """Return Σ_i w_i c_ik of each output k, with curvatures c of the losses."""
         problem = self._problem
         if problem.has_rows:  # without squares of the table
             return np.asarray(problem.row_sums.curvature(problem.z(theta)).sum(axis=0))
@@ -88,7 +93,7 @@ class Primal(SmoothObjective):
 
 
 def bias_suboptimality(gradient: Floats, curvature: Floats) -> float:
-    """About what a step of the biases alone would gain: ½ Σ_k g_k² / c_k."""
+    """Return about what a step of the biases alone would gain: ½ Σ_k g_k² / c_k."""
     return 0.5 * float((gradient[curvature > 0] ** 2 / curvature[curvature > 0]).sum())
 
 
@@ -99,11 +104,11 @@ class LBFGS(Solver):
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether the objective has no corners."""
+        """Return whether the objective has no corners."""
         return attempt.problem.is_smooth
 
     def solve(self, attempt: Attempt) -> Solution:
-        """L-BFGS from what earlier solvers have reached."""
+        """Run L-BFGS from the end of earlier solvers."""
         problem, done = attempt.problem, attempt.done
         precondition = Preconditioner(problem)
         solution = lbfgs(
@@ -135,28 +140,30 @@ def lbfgs(
     """Minimise from a theta, or from a point with its gradient.
 
     Iterations end where the suboptimality is at most `tolerance` times the objective, or times the gain so far if that
-    is less: by the problem's bound or, where it has none, by what three consecutive steps forecast. They also end where
+    is less: by the problem's bound or, without one, by the forecasts of three consecutive steps. They also end where
     no entry of the gradient is above `gradient_tolerance`.
 
     Parameters
     ----------
     problem : SmoothObjective
-        What is minimised.
+        The objective to minimise.
     start : array or Point
-        Where to start.
+        The initial theta.
     precondition : callable
-        Approximately the inverse Hessian times a vector.
-    history : int
-        Number of pairs of changes to keep; fewer where they are large.
-    tolerance, gradient_tolerance : float
-        When to end: see above.
-    max_iter : int
+        Returns approximately the inverse Hessian times a vector.
+    history : int, default=12
+        The number of pairs of changes to keep; fewer where they are large.
+    tolerance : float, default=1e-12
+        The relative suboptimality to reach.
+    gradient_tolerance : float, default=0.0
+        The largest entry of the gradient at which to end.
+    max_iter : int, default=1000
         The largest number of iterations.
-    before : float or None
-        The objective that gains count from; None: that of the start.
-    refresh : callable or None
+    before : float or None, default=None
+        The objective from which gains count; None: that of the start.
+    refresh : callable or None, default=None
         Called with a point and the iteration; may return a better preconditioner.
-    watch : callable
+    watch : callable, optional
         Called with iteration, objective and estimated suboptimality.
     """
     point = start if isinstance(start, Point) else problem.with_full_gradient(problem.at(start))
@@ -199,7 +206,7 @@ def lbfgs(
 
 
 class _Steps:
-    """Quasi-Newton steps: the history of changes, on top of the preconditioner."""
+    """Quasi-Newton steps from the history of changes and the preconditioner."""
 
     def __init__(self, problem: SmoothObjective, precondition: Precondition, history: int) -> None:
         kind = (
@@ -227,14 +234,14 @@ class _Steps:
                 self._scale = curvature / unscaled
 
     def forget(self) -> bool:
-        """Drop the history; False: it was empty."""
+        """Drop the history; return whether it had any entries."""
         had = len(self._history) > 0
         self._history.clear()
         self._scale = 1.0
         return had
 
     def step(self, gradient: Floats) -> Floats:
-        """Minus the approximate inverse Hessian times the gradient."""
+        """Return minus the approximate inverse Hessian times the gradient."""
         q = gradient.copy()
         self._history.forward(q)
         r = self._precondition(q)
@@ -244,7 +251,7 @@ class _Steps:
 
 
 def _search(problem: SmoothObjective, point: Point, step: Floats, gain: float) -> Point | None:
-    """A point along the step that satisfies the Wolfe conditions, by interpolation and bisection; None: not found."""
+    """Return a point along the step that satisfies the Wolfe conditions, by interpolation and bisection, or None."""
     low, high, length = 0.0, np.inf, 1.0
     best = None
     for _ in range(40):

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._cached import cached_property
 from linnet.config import usable_threads
 from linnet.data.columns import Columns
 from linnet.data.targets import balanced, class_weights
@@ -19,7 +19,7 @@ from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Solution
 from linnet.heads import Bernoulli
 
-_MIN_JOINT_PROBLEMS = 8  # a thread has whole problems: fewer, of many rows, are better solved one by one by all threads
+_MIN_JOINT_PROBLEMS = 8  # a problem is solved by one thread: fewer, of many rows, are better solved by all threads
 _MAX_ROWS_OF_FEW_PROBLEMS = 20_000
 _MAX_DENSE_CELLS = 200_000_000  # of categorical and sparse columns as dense ones
 
@@ -59,23 +59,23 @@ class BinaryProblems:
 
     @property
     def count(self) -> int:
-        """Number of problems."""
+        """The number of problems."""
         return self.codes.problems
 
     @cached_property
     def solvable(self) -> NDArray[np.bool_]:
-        """Which problems have rows with a weight on both sides."""
+        """Which problems have rows with a weight in both classes."""
         return np.asarray((self.codes.side_weights(self.weights) > 0).all(axis=1))
 
     def problem(self, number: int) -> Problem:
-        """One of the problems, over its own rows."""
+        """Return one of the problems, over its own rows."""
         rows, labels = self.codes.rows(number)
         weights = None if self.weights is None else self.weights[rows]
         if self.class_weight is not None:
             by_class = class_weights(self.class_weight, np.arange(2), labels, weights)
             weights = by_class[labels] if weights is None else weights * by_class[labels]
         if weights is not None and len(np.unique(labels[weights > 0])) < 2:
-            raise DataError("only one class of y has rows with a weight above 0: there is nothing to tell apart")
+            raise DataError("only one class of y has rows with a weight above 0: there is nothing to separate")
         return Problem.in_memory(
             self.columns if len(rows) == self.columns.rows else self.columns[rows],
             Bernoulli(),
@@ -89,7 +89,7 @@ class BinaryProblems:
         )
 
     def suit_joint_newton(self) -> bool:
-        """Whether Newton's method on all problems at once is exact, and faster than separate fits."""
+        """Return whether Newton's method on all problems at once is exact, and faster than separate fits."""
         solvable = int(self.solvable.sum())
         if self.l1.any() or not (self.l2 > 0).all() or not solvable:
             return False
@@ -102,7 +102,7 @@ class BinaryProblems:
         return newton_pays(int(rows_per_problem), self.columns.count) and cells <= _MAX_DENSE_CELLS
 
     def jointly(self, chosen: NDArray[np.intp]) -> JointNewton:
-        """Newton's method on some of the problems at once."""
+        """Return Newton's method on a subset of the problems."""
         codes = self.codes.take(chosen)
         return JointNewton(
             _as_dense(self.columns),
@@ -117,10 +117,10 @@ class BinaryProblems:
 
 @dataclass(frozen=True)
 class BinarySolutions:
-    """Solutions of binary problems: weights (columns x problems) and biases for the columns as given, and iterations.
+    """Solutions of binary problems: weights (columns x problems) and biases for the user's columns, and iterations.
 
-    A problem without rows on one of its sides has weights of zero and the bias log((n₁ + 1) / (n₀ + 1)), from its sums
-    of row weights n, and takes no iterations.
+    A problem without rows in one of its classes has weights of zero and the bias log((n₁ + 1) / (n₀ + 1)), from its
+    sums of row weights n, and takes no iterations.
     """
 
     weights: Floats
@@ -129,7 +129,7 @@ class BinarySolutions:
 
 
 def constant_log_odds(codes: CodeMatrix, weights: Floats | None) -> Floats:
-    """log((n₁ + 1) / (n₀ + 1)) of each problem, from its sums of row weights: finite also without rows on a side."""
+    """Return log((n₁ + 1) / (n₀ + 1)) of each problem, from sums n of row weights: finite also for an empty class."""
     total = codes.side_weights(weights)
     return np.asarray(np.log1p(total[:, 1]) - np.log1p(total[:, 0]))
 
@@ -142,10 +142,10 @@ def fit_many(
     max_iter: int = 1000,
     joint: bool = True,
 ) -> BinarySolutions:
-    """Solve all problems: jointly where that pays, and those that this leaves over, or all, by `solve_one`.
+    """Solve all problems: jointly where that pays, and the remaining ones, or all, by `solve_one`.
 
-    `solver`: a name in `linnet.fit.solvers.select.SOLVERS`; joint Newton is taken for those that stand for Newton's
-    method only. `max_iter`: of joint Newton. `joint=False` solves one by one in any case.
+    `solver`: a name in `linnet.fit.solvers.select.SOLVERS`; joint Newton is used for names of Newton's method only.
+    `max_iter`: of joint Newton. `joint=False` solves one by one in any case.
     """
     count = problems.count
     weights, iterations = np.zeros((problems.columns.count, count)), np.zeros(count, np.intp)
@@ -165,7 +165,7 @@ def fit_many(
 
 
 def _as_dense(columns: Columns) -> Columns:
-    """The table with categorical and sparse columns as dense ones, in the same order."""
+    """Return the table with categorical and sparse columns as dense ones, in the same order."""
     if columns.dense == columns.count:
         return columns
     tables = list(columns.tables)

@@ -1,11 +1,11 @@
-"""Least squares with more unknowns than equations: the minimum-norm solution, that with the smallest Σ coef².
+"""Least squares with more unknowns than equations: the minimum-norm solution, which has the smallest Σ coef².
 
 With more columns than rows the dual is solved. For rows scaled by the square roots of their weights, and centered if
 there is an intercept, and a penalty λ Σ_j f_j coef_j²,
 
     coef = F⁻¹ X' a      where (X F⁻¹ X' + λ) a = t
 
-has only as many unknowns as there are rows; λ = 0 gives the minimum-norm solution.
+has one unknown per row; λ = 0 gives the minimum-norm solution.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ from linnet.fit.solvers.products import column_dots, outer_product, product
 from linnet.fit.solvers.solution import Method, Solution, Watch
 from linnet.fit.solvers.solver import Attempt, Solver
 
-_MAX_ROWS = 2500  # for a matrix of all pairs of them
+_MAX_ROWS = 2500  # for a matrix of all pairs of rows
 _COLUMNS_PER_BLOCK = 4096
-_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of the gain at the start: gradients are 1e-8 of what they were
+_MAX_RELATIVE_GAIN_LEFT = 1e-16  # of the gain at the start: gradients have fallen to 1e-8 of their initial size
 _CG_MAX_ITER = 500
 _RELATIVE_RANK_TOLERANCE = 1e-6  # of the largest singular value of scaled columns: as in scikit-learn
 _CG_TOLERANCE, _CG_ACCEPTED = (
@@ -38,24 +38,27 @@ _MAX_SPARSE_DENSITY = 0.05  # a sparse column with a larger share of entries is 
 
 
 def is_wide(problem: Problem) -> bool:
-    """Whether there are more columns than rows, and few enough rows for a matrix of all pairs of them."""
+    """Return whether there are more columns than rows, and a matrix of all pairs of rows is affordable."""
     return problem.columns.rows < min(problem.columns.count, _MAX_ROWS)
 
 
 class DualLeastSquares(Solver):
-    """For squared error with more columns than rows: one linear system with as many unknowns as rows."""
+    """For squared error with more columns than rows: one linear system with one unknown per row."""
 
     names = ("newton-cholesky", "cholesky", "svd")
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether the table is wide, and an exact solution is wanted."""
+        """Return whether the table is wide, and an exact solution is wanted.
+
+        Without a penalty it is, whatever solver is requested: only the minimum-norm solution is the same for all.
+        """
         problem = attempt.problem
         exact = attempt.solver in ("auto", *self.names) or attempt.wants_min_norm
         return problem.head.quadratic and exact and problem.has_rows and is_wide(problem)
 
     def solve(self, attempt: Attempt) -> Solution | None:
-        """The dual's solution; None if its gradient is not zero, as with columns of very different scales."""
+        """Return the dual's solution; None if its gradient is not zero, as with columns of very different scales."""
         problem = attempt.problem
         found = wide(problem)
         if found is None:
@@ -83,20 +86,21 @@ class ConjugateGradients(Solver):
     last = False
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether the minimum-norm solution is wanted."""
+        """Return whether the minimum-norm solution is wanted, whatever solver is requested: see `DualLeastSquares`."""
         return attempt.wants_min_norm and attempt.problem.has_rows
 
     def solve(self, attempt: Attempt) -> Solution:
-        """Conjugate gradients from zero."""
+        """Run conjugate gradients from zero."""
         most = min(attempt.max_iter, _CG_MAX_ITER)
         solution = conjugate_gradients(attempt.problem, max_iter=most, watch=attempt.watch)
         return replace(solution, method=Method.CONJUGATE_GRADIENTS)
 
 
 def wide(problem: Problem) -> tuple[Floats, Floats] | None:
-    """Solve the dual of a problem of squared error: theta, and the Gram matrix of the rows, centered and weighted.
+    """Solve the dual of a problem of squared error.
 
-    None if only some columns are penalised, or levels of categories are not, whose first one is fixed at zero.
+    Return theta, and the centered and weighted Gram matrix of the rows; None if only some columns are penalised, or
+    levels of categories, whose first one is fixed at zero, are not.
     """
     l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
     penalty, factors = l2.mean(axis=0), l2.sum(axis=1)  # per output and per column: each penalty is their product
@@ -118,9 +122,9 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
     for strength in np.unique(penalty):
         matrix = products + strength * np.eye(len(products))
         factored = factor(matrix, np.arange(len(matrix)))
-        nothing = null_space(factored, matrix, factored.aliased)
+        null = null_space(factored, matrix, factored.aliased)
         right = centered(root * t)[:, penalty == strength]
-        right -= product(nothing, _best(nothing, right))  # what no coefficients can fit
+        right -= product(null, _best(null, right))  # the part that no coefficients can fit
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
     theta = np.empty(problem.size)
     problem.row_sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
@@ -135,9 +139,11 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
 
 
 def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Solution:
-    """Solve a problem of squared error by conjugate gradients from zero, which stay in the row space: without a penalty
-    they end at the minimum-norm solution. That rules out a preconditioner, so that columns of very different scales
-    take many iterations. Of a full set of levels the first is fixed at zero.
+    """Solve a problem of squared error by conjugate gradients from zero.
+
+    They stay in the row space, so without a penalty they end at the minimum-norm solution. That rules out a
+    preconditioner: columns of very different scales take many iterations. Of a full set of levels the first is fixed at
+    zero.
     """
     assert problem.rows.values is not None
     k, rows = problem.outputs, problem.columns.rows
@@ -156,12 +162,12 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
         return centered(z)
 
     def slope(r: Floats, v: Floats) -> Floats:
-        """Minus the gradient."""
+        """Return minus the gradient."""
         out = np.empty(problem.size)
         problem.row_sums.gradient(np.ascontiguousarray(w[:, None] * r), out)
-        found = out.reshape(-1, k)[:-1] - ridge * v
-        found[held] = 0
-        return found
+        descent = out.reshape(-1, k)[:-1] - ridge * v
+        descent[held] = 0
+        return descent
 
     t = problem.rows.values if problem.rows.offset is None else problem.rows.values - problem.rows.offset
     v = np.zeros((problem.columns.count, k))
@@ -199,7 +205,7 @@ def conjugate_gradients(problem: Problem, *, max_iter: int, watch: Watch) -> Sol
 
 
 def gram(problem: Problem, solution: Solution) -> Floats | None:
-    """X'X, or XX', of the centered and weighted table, if the solution of a problem without penalties has it."""
+    """Return X'X, or XX', of the centered and weighted table, if the solution of a problem without penalties has it."""
     k = problem.outputs
     if solution.row_products is not None:
         return solution.row_products
@@ -213,13 +219,13 @@ def gram(problem: Problem, solution: Solution) -> Floats | None:
         out = inner - np.outer(to_bias / weight, to_bias)
     if not np.isfinite(out).all():
         return None
-    constant = np.diagonal(out) <= _RELATIVE_RANK_TOLERANCE**2 * np.diagonal(inner)  # but for rounding
+    constant = np.diagonal(out) <= _RELATIVE_RANK_TOLERANCE**2 * np.diagonal(inner)  # up to rounding
     out[constant], out[:, constant] = 0, 0
     return out
 
 
 def spectrum(products: Floats) -> tuple[int, Floats]:
-    """The rank, whatever the units of the columns, and the singular values in descending order, from X'X or XX'."""
+    """Return rank and singular values in descending order from X'X or XX'; the rank ignores the units of columns."""
     sizes = np.sqrt(np.maximum(np.diagonal(products), 0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled, squared = _eigenvalues(products / np.outer(sizes, sizes)), _eigenvalues(products)[::-1]
@@ -227,7 +233,7 @@ def spectrum(products: Floats) -> tuple[int, Floats]:
 
 
 def _eigenvalues(symmetric: Floats) -> Floats:
-    """Eigenvalues in ascending order, by sums of fixed order."""
+    """Return the eigenvalues in ascending order, by sums of fixed order."""
     values = np.zeros(len(symmetric))
     if len(values):
         core.eigenvalues(np.array(symmetric, order="C"), values)
@@ -235,7 +241,7 @@ def _eigenvalues(symmetric: Floats) -> Floats:
 
 
 def row_products(problem: Problem, scale: Floats) -> Floats:
-    """Σ_j scale_j x_ij x_kj for all pairs of rows i, k, dense columns centered."""
+    """Return Σ_j scale_j x_ij x_kj for all pairs of rows i, k, with dense columns centered."""
     columns, root = problem.table, np.sqrt(scale)
     out = np.zeros((columns.rows, columns.rows))
     for here, block in _blocks(columns):
@@ -249,7 +255,7 @@ def row_products(problem: Problem, scale: Floats) -> Floats:
 
 
 def _blocks(columns: Columns) -> Iterator[tuple[NDArray[np.intp], Any]]:
-    """Blocks of columns: their places, and their numbers as an array, or as a sparse matrix where few are not zero."""
+    """Yield indices and values of blocks of columns: an array, or a sparse matrix where few values are not zero."""
     first = 0
     for start in range(0, len(columns.tables), _COLUMNS_PER_BLOCK):
         tables = columns.tables[start : start + _COLUMNS_PER_BLOCK]  # a data frame has one table per column
@@ -265,20 +271,20 @@ def _blocks(columns: Columns) -> Iterator[tuple[NDArray[np.intp], Any]]:
     yield first + np.flatnonzero(~full), entries[:, ~full].tocsr()
     chosen = np.flatnonzero(full)
     for left in range(0, len(chosen), _COLUMNS_PER_BLOCK):
-        mine = chosen[left : left + _COLUMNS_PER_BLOCK]
-        yield first + mine, entries[:, mine].toarray()
+        columns_of_block = chosen[left : left + _COLUMNS_PER_BLOCK]
+        yield first + columns_of_block, entries[:, columns_of_block].toarray()
 
 
 def null_space(factored: Factor, matrix: Floats, aliased: NDArray[np.bool_]) -> Floats:
-    """A basis of the null space of a symmetric matrix, size x number of aliased rows: one column for each of them."""
-    places = np.flatnonzero(aliased)
-    out = -factored.solve(matrix[places])
-    out[np.arange(len(places)), places] = 1
+    """Return a basis of the null space of a symmetric matrix: one column per aliased row."""
+    indices = np.flatnonzero(aliased)
+    out = -factored.solve(matrix[indices])
+    out[np.arange(len(indices)), indices] = 1
     return out.T
 
 
 def _best(a: Floats, x: Floats) -> Floats:
-    """The c that minimises |a c - x|²; the columns of a are linearly independent."""
+    """Return the c that minimises |a c - x|²; the columns of a are linearly independent."""
     if a.shape[1] == 0:
         return np.zeros((0, *x.shape[1:]))
     right = np.ascontiguousarray(product(a.T, x).T)

@@ -1,15 +1,15 @@
 """Newton's method: solve H d = -g, step to θ + d, and halve the step while the objective does not fall.
 
-Which columns are aliased (see `cholesky`) is found once, at the start: later, rows may be classified with such
-certainty that they no longer contribute to the Hessian, and a column that only these rows distinguish from others is
-not aliased but diverges. It is held where it is while the others go on, unless its gradient says that those rows are
-classified wrongly: then, and where a step is nothing but rounding and does not descend, the Hessian is damped.
+The aliased columns (see `cholesky`) are found once, at the start: later, rows may be classified with such certainty
+that they no longer contribute to the Hessian, and a column that only these rows distinguish from others is not aliased
+but diverges. It is held fixed while the others continue, unless its gradient shows that those rows are classified
+wrongly: then, and where a step is nothing but rounding and does not descend, the Hessian is damped.
 
 Near the optimum convergence is quadratic: after gains of b and g the next one is about next = g³/b². A step with the
 Hessian of the previous point, whose relative error is about the square root of next/g, leaves a suboptimality of
-next²/g. Where that is negligible the last step is such a one, and its point needs no Hessian of its own. Gains say
-little about coefficients along which the objective is nearly flat (those of a column with few nonzero rows, all
-classified with certainty), so convergence also requires that the steps forecast no further ones.
+next²/g. Where that is negligible the last step is of this kind, and its point needs no Hessian of its own. Gains say
+little about coefficients along which the objective is nearly flat (of a column with few nonzero rows, all classified
+with certainty), so convergence also requires that the steps forecast no further ones.
 """
 
 from dataclasses import replace
@@ -21,14 +21,15 @@ from numpy.typing import NDArray
 from linnet._native import core
 from linnet.errors import ConfigError
 from linnet.fit.solvers.aliasing import Basis, find, is_weak
-from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
+from linnet.fit.solvers.cached_hessian import CachedHessian
+from linnet.fit.solvers.cholesky import ALIASED_PIVOT, Factor, elimination_order, factor
 from linnet.fit.solvers.null_model import constant_loss
-from linnet.fit.solvers.problem import CachedHessian, Floats, Point, Problem
+from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwatched
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
-LARGEST_CURVATURE = 2500  # parameters, of a Hessian
+LARGEST_CURVATURE = 2500  # parameters of a Hessian
 
 _RELATIVE_ROUNDING = 1e-13  # of the objective: smaller changes are rounding
 _LAST_STEP_GAIN = 1e-9  # of the objective: one more step squares it
@@ -36,15 +37,15 @@ _NEGLIGIBLE_GAIN = 1e-15  # of the objective
 _MAX_SUBOPTIMALITY = 1e-17  # of the objective, after the last step
 _MIN_DAMPING = 1e-12  # of the Hessian's diagonal, where rounding prevents descent; then 100 times that
 _NEGLIGIBLE_STEP = 1e-8  # of the largest coefficient
-_LONG_STEP = 1e-3  # of the largest coefficient: a last step is shorter
-_SLOWEST_RATE = 1e-2  # steps are taken to shrink by this share, at least
-_START_ROW_STRIDES = 16, 8  # of the blocks of rows that a start is computed from, and then improved
+_LONG_STEP = 1e-3  # of the largest coefficient: a last step is normally shorter
+_SLOWEST_RATE = 1e-2  # steps are assumed to shrink by at least this share
+_START_ROW_STRIDES = 16, 8  # of blocks of rows, from which a start is computed, and then improved
 _MIN_ROWS_FOR_SAMPLED_START = 50_000
-_MAX_RELATIVE_CANCELLATION = 1e-6  # of the objective: what rounding of predictions may cost without a warning
+_MAX_RELATIVE_CANCELLATION = 1e-6  # of the objective: a larger cost of rounded predictions gets a warning
 
 
 def settled(step: Floats, last: Floats, theta: Floats, order: int = 1) -> NDArray[np.bool_]:
-    """Whether the steps to come are negligible, for one theta per row, if they shrink at the rate of the last two.
+    """Return whether future steps are negligible, for one theta per row, if they shrink at the rate of the last two.
 
     `order`: 1 for linear convergence; 2 for quadratic, where the rate is squared.
     """
@@ -57,10 +58,10 @@ def settled(step: Floats, last: Floats, theta: Floats, order: int = 1) -> NDArra
 
 
 class TwiceDifferentiable(Protocol):
-    """What Newton's method minimises: anything with a value, a gradient and a Hessian."""
+    """An objective of Newton's method: anything with a value, a gradient and a Hessian."""
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """Evaluate at theta; `row_stride`: estimated from about one row in so many."""
+        """Evaluate at theta; `row_stride`: estimate from about one row in `row_stride`."""
 
 
 def newton(
@@ -90,7 +91,7 @@ def newton(
     max_iter : int
         The largest number of iterations.
     row_stride : int
-        Sums are over one block of rows in so many, to find a start.
+        Sums are over one block of rows in `row_stride`, to find a start.
     enough : float
         A gain, relative to the objective, below which one last step is taken.
     factored : Factor or None
@@ -109,11 +110,11 @@ def newton(
     assert point.curvature is not None
     factored = factor(point.curvature, order) if factored is None else factored
     if plain is not None and factored.aliased[np.diagonal(point.curvature) > 0].any():
-        there = problem.at(plain, curvature=True)
-        assert there.curvature is not None
-        other = factor(there.curvature, order)
+        plain_point = problem.at(plain, curvature=True)
+        assert plain_point.curvature is not None
+        other = factor(plain_point.curvature, order)
         if (factored.aliased & ~other.aliased).any():  # columns that only seem to be aliased here
-            point, factored = there, other
+            point, factored = plain_point, other
     aliased = factored.aliased
     iterations, before, first, damping = 0, np.inf, point.value, 0.0
     moved, away = np.zeros_like(point.theta), None
@@ -130,7 +131,7 @@ def newton(
                 (point.gradient[held] ** 2 / np.maximum(np.diagonal(point.curvature)[held], 1e-300)).sum()
             )
             away = moved if away is None else away
-            if total_gain <= _LAST_STEP_GAIN * abs(point.value):  # far enough out, and all others at their optimum
+            if total_gain <= _LAST_STEP_GAIN * abs(point.value):  # far enough out, with all others at the optimum
                 gap, at = 0.5 * total_gain, point.theta
                 return Solution(at, point.value, norm, iterations, False, gap, aliased, away, point.z_range)
         gained, size = abs(first - point.value), abs(point.value)
@@ -182,8 +183,10 @@ def newton(
 
 
 def _leads_down(problem: TwiceDifferentiable, point: Point, step: Floats, row_stride: int) -> bool:
-    """Whether a last step of negligible gain may be taken. A long one may be nothing but rounding, along directions
-    with curvature only from rows classified with certainty, and classify these wrongly.
+    """Return whether a last step of negligible gain may be taken.
+
+    A long step may be nothing but rounding, along directions with curvature only from rows classified with certainty,
+    and classify these wrongly.
     """
     if np.abs(step).max(initial=0.0) <= _LONG_STEP * np.abs(point.theta).max(initial=0.0):
         return True
@@ -192,8 +195,9 @@ def _leads_down(problem: TwiceDifferentiable, point: Point, step: Floats, row_st
 
 
 def _descend(problem: TwiceDifferentiable, point: Point, step: Floats, gain: float, row_stride: int) -> Point:
-    """The first point of a backtracking line search along the step, with gradient and Hessian; the old one if none
-    descends.
+    """Return the first point of a backtracking line search along the step, with gradient and Hessian.
+
+    It is the old point if no step length descends.
     """
     assert point.gradient is not None
     length = 1.0
@@ -208,8 +212,9 @@ def _descend(problem: TwiceDifferentiable, point: Point, step: Floats, gain: flo
 
 
 def newton_pays(rows: int, columns: int, outputs: int = 1, *, coupled: bool = False) -> bool:
-    """Whether about ten Hessians cost less than about a hundred gradients. `coupled`: the Hessian has blocks for all
-    pairs of outputs, not for each output alone.
+    """Return whether about ten Hessians cost less than about a hundred gradients.
+
+    `coupled`: the Hessian has blocks for all pairs of outputs, not for each output alone.
     """
     pairs = outputs * (outputs + 1) // 2 if coupled else outputs
     size = columns + 1
@@ -219,7 +224,7 @@ def newton_pays(rows: int, columns: int, outputs: int = 1, *, coupled: bool = Fa
 
 
 def hessian_affordable(problem: Problem) -> bool:
-    """Whether Newton's method pays for a problem, and its Hessian fits into memory."""
+    """Return whether Newton's method pays for a problem, and its Hessian fits into memory."""
     return problem.size <= LARGEST_CURVATURE and newton_pays(
         problem.columns.rows, problem.columns.count, problem.outputs, coupled=problem.head.coupled
     )
@@ -232,17 +237,17 @@ class Newton(Solver):
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether it was asked for, or pays."""
+        """Return whether Newton's method was requested, or pays."""
         return attempt.solver in self.names or (
             (attempt.solver == "auto" or attempt.wants_min_norm) and hessian_affordable(attempt.problem)
         )
 
     def solve(self, attempt: Attempt) -> Solution:
-        """Newton's method, in a basis of other columns if some are aliased or nearly so."""
+        """Run Newton's method, in a basis of other columns if some are aliased or nearly so."""
         problem, given = attempt.problem, attempt.given
         if problem.size > 4 * LARGEST_CURVATURE:
             raise ConfigError(
-                f"solver={attempt.solver!r} needs a matrix of {problem.size} x {problem.size} numbers: use 'auto'"
+                f"solver={attempt.solver!r} needs a matrix of {problem.size} x {problem.size} values: use 'auto'"
             )
         theta = attempt.start
         first: Floats | Point = theta
@@ -279,7 +284,11 @@ class Newton(Solver):
             watch=attempt.watch,
         )
         return replace(
-            solution, theta=_around_zero(problem, solution), method=Method.CHOLESKY, hessian=objective.hessian
+            solution,
+            theta=_around_zero(problem, solution),
+            method=Method.CHOLESKY,
+            hessian=objective.hessian,
+            aliasing=None if problem.has_rows else _aliasing_by_sums(problem, solution),
         )
 
 
@@ -289,18 +298,37 @@ class NewtonInBasis(Solver):
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Whether there are any, as far as finding out takes less time than L-BFGS."""
+        """Return whether columns are aliased or nearly so, as far as finding out takes less time than L-BFGS."""
         return _has_weak_columns(attempt)
 
     def solve(self, attempt: Attempt) -> Solution | None:
-        """Newton's method in a basis of other columns."""
+        """Run Newton's method in a basis of other columns."""
         basis = find(attempt.problem)
         return None if basis is None else _in_basis(basis, attempt)
 
 
+def _aliasing_by_sums(problem: Problem, solution: Solution) -> Aliasing | None:
+    """The aliased columns that a factor of the Hessian has left out, but for first levels and constant columns."""
+    k, columns = problem.outputs, problem.columns
+    aliased = np.asarray(solution.aliased.reshape(-1, k)[:-1].all(axis=1))
+    left_out = aliased.copy()
+    starts = columns.dense + columns.sparse_columns + np.cumsum([0, *columns.levels])[:-1]
+    left_out[starts] = False
+    if not left_out.any():
+        return None
+    hessian = problem.at(solution.theta, curvature=True).curvature
+    assert hessian is not None
+    output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
+    of_one = hessian[output::k, output::k]
+    squares, to_bias, weight = np.diagonal(of_one)[:-1], of_one[-1, :-1], float(of_one[-1, -1])
+    left_out &= squares - (to_bias**2 / weight if weight else 0) > ALIASED_PIVOT * squares
+    return Aliasing(int((~aliased).sum()), left_out, np.zeros_like(left_out)) if left_out.any() else None
+
+
 def _around_zero(problem: Problem, solution: Solution) -> Floats:
-    """Theta with the same predictions and the least penalty: of classes, one may have been left out as aliased, where
-    the penalty is too small to tell.
+    """Return the theta with the same predictions and the smallest penalty.
+
+    One of several classes may have been left out as aliased, where the penalty is too small to distinguish them.
     """
     by_class = solution.theta.reshape(-1, problem.outputs)
     ridge = problem.ridge.reshape(-1, problem.outputs)
@@ -311,8 +339,9 @@ def _around_zero(problem: Problem, solution: Solution) -> Floats:
 
 
 def _has_weak_columns(attempt: Attempt) -> bool:
-    """Whether columns are aliased or nearly so, and no penalty makes up for it, as far as finding out takes less time
-    than L-BFGS, which would converge slowly and end too early.
+    """Return whether columns are aliased or nearly so, and no penalty compensates for it.
+
+    It is examined only where that takes less time than L-BFGS, which would converge slowly and end too early.
     """
     problem = attempt.problem
     if not problem.has_rows or not hessian_affordable(problem):
@@ -330,7 +359,7 @@ def _has_weak_columns(attempt: Attempt) -> bool:
 
 
 def _in_basis(basis: Basis, attempt: Attempt) -> Solution:
-    """Newton's method in the columns of a basis, and its solution in those of the problem."""
+    """Run Newton's method in the columns of a basis, and return its solution in the columns of the problem."""
     problem, inner, given = basis.outer, basis.problem, attempt.given
     first = starting_point(inner) if given is None else basis.inside(given)
     plain = None if given is None else starting_point(inner)
@@ -351,7 +380,7 @@ def _in_basis(basis: Basis, attempt: Attempt) -> Solution:
 
 
 def _start_from_sample(problem: Problem, theta: Floats) -> Floats | Point:
-    """The result of Newton's method on a sample of the rows, unless that is worse than the model without columns."""
+    """Return the result of Newton's method on a sample of the rows, unless the model without columns is better."""
     order = elimination_order(problem)
     sample = newton(problem, theta, order, row_stride=_START_ROW_STRIDES[0], enough=1e-6, max_iter=20)
     if np.isfinite(sample.theta).all():

@@ -1,4 +1,4 @@
-"""The model without columns, which knows biases and offsets only: where fits start, and what they are compared with."""
+"""The model without columns, of biases and offsets only: where fits start, and with what they are compared."""
 
 from dataclasses import replace
 
@@ -9,20 +9,20 @@ from linnet.data.columns import Columns
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.products import column_dots
 
-_SUMMED_ROWS = 1 << 14  # at a time
-_MIN_RELATIVE_MEAN = 0.1  # of the targets' mean: the smallest mean of a row that a fit starts with
+_ROWS_PER_BLOCK = 1 << 14  # summed at a time
+_MIN_RELATIVE_MEAN = 0.1  # initial mean of any row, relative to the targets' mean
 
 
 def without_columns(problem: Problem) -> Problem:
-    """The problem without columns and penalties."""
-    bare = problem.with_rows(x=Columns(problem.columns.rows))
-    return replace(bare, l2=None, l1=None, fixed=None, positive=False)
+    """Return the problem without columns and penalties."""
+    empty = problem.with_rows(x=Columns(problem.columns.rows))
+    return replace(empty, l2=None, l1=None, fixed=None, positive=False)
 
 
 def constant_loss(problem: Problem, biases: Floats) -> float:
-    """Σ_i w_i loss(z_i, t_i) of the model without columns, z = b + offset."""
+    """Return Σ_i w_i loss(z_i, t_i) of the model without columns, z = b + offset."""
     totals, head = problem.sums.targets, problem.head
-    if totals.offset is not None or not head.straight_in_target:
+    if totals.offset is not None or not head.linear_in_target:
         if problem.has_rows:  # without reading the table
             return without_columns(problem).at(biases, gradient=False).value
         return problem.sums.at(np.concatenate([np.zeros(problem.size - problem.outputs), biases]))[0]
@@ -35,8 +35,9 @@ def constant_loss(problem: Problem, biases: Floats) -> float:
 
 
 def null_biases(problem: Problem) -> Floats:
-    """The best biases of the model without columns; with offsets approximately, unless rows in memory have a head with
-    the log link.
+    """Return the best biases of the model without columns.
+
+    With offsets they are approximate, unless rows in memory have a head with the log link.
     """
     totals, head = problem.sums.targets, problem.head
     if head.coupled:
@@ -54,7 +55,7 @@ def null_biases(problem: Problem) -> Floats:
 
 
 def _with_exposure(problem: Problem) -> Floats:
-    """The best biases under a head with the log link and the variance mean^q:
+    """Return the best biases under a head with the log link and the variance mean^q.
 
     e^b = Σ w t e^((1-q) offset) / Σ w e^((2-q) offset)
     """
@@ -71,14 +72,14 @@ def _with_exposure(problem: Problem) -> Floats:
 
 
 def _log_sum(values: Floats, factor: float, offset: Floats, weights: Floats | None) -> Floats:
-    """log Σ_i w_i value_i e^(factor · offset_i) per output, without overflow."""
+    """Return log Σ_i w_i value_i e^(factor · offset_i) per output, without overflow."""
     if factor == 0:
         return np.asarray(np.log(values.sum(axis=0) if weights is None else column_dots(weights, values)))
-    parts = [slice(first, first + _SUMMED_ROWS) for first in range(0, len(values), _SUMMED_ROWS)]
-    highest = [(factor * offset[part]).max(axis=0, where=values[part] > 0, initial=-np.inf) for part in parts]
+    blocks = [slice(first, first + _ROWS_PER_BLOCK) for first in range(0, len(values), _ROWS_PER_BLOCK)]
+    highest = [(factor * offset[block]).max(axis=0, where=values[block] > 0, initial=-np.inf) for block in blocks]
     top = np.max(highest, axis=0)
     total = np.zeros(values.shape[1])
-    for part in parts:
-        each = values[part] * np.exp(np.minimum(factor * offset[part] - top, 0.0))
-        total += each.sum(axis=0) if weights is None else column_dots(weights[part], each)
+    for block in blocks:
+        each = values[block] * np.exp(np.minimum(factor * offset[block] - top, 0.0))
+        total += each.sum(axis=0) if weights is None else column_dots(weights[block], each)
     return np.asarray(np.log(total) + top)

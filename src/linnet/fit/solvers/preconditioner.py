@@ -23,7 +23,7 @@ _MAX_MATRIX_COLUMNS = 2500
 _MAX_MATRIX_ENTRIES = 20_000_000  # of the matrices of all outputs; beyond, outputs share one
 _SAMPLED_ROWS_PER_COLUMN = 4
 _MIN_SAMPLED_ROWS = 2000
-_MIN_RELATIVE_CURVATURE = 1e-12  # of the largest: along what only rows of less distinguish, the objective seems flat
+_MIN_RELATIVE_CURVATURE = 1e-12  # of the largest: in directions that only flatter rows determine, all seems flat
 _MIN_ITERATIONS_TO_REFRESH = 5
 
 
@@ -36,8 +36,10 @@ class Preconditioner:
         curved: Callable[[Floats], Floats] | None = None,
         free: NDArray[np.bool_] | None = None,
     ) -> None:
-        """For the objective of a problem, or for another sum over its rows: `curved(theta)` is the curvature of that in
-        each z, rows x outputs, and `free` the parameters it is minimised over.
+        """Prepare for the objective of a problem, or for another sum over its rows.
+
+        `curved(theta)` returns the curvature of the sum in each z, rows x outputs; `free`: the parameters that are
+        minimised.
         """
         self._problem = problem
         free = problem.free if free is None else free
@@ -51,26 +53,26 @@ class Preconditioner:
         self._coupled = problem.head.coupled
         self._level = self._coupled and problem.fixed is None and bool((self._ridge == self._ridge[:, :1]).all())
         self._rows = min(columns.rows, max(_MIN_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * (columns.count + 1)))
-        # a refresh costs as much as so many gradients
+        # the cost of a refresh, in gradients
         cost = 1.0 if self._diagonal_only else self._rows * (columns.count + 1) / (4 * columns.rows)
         self._next = max(_MIN_ITERATIONS_TO_REFRESH, round(cost / 2))
 
     def reachable(self, theta: Floats) -> Floats:
-        """A theta with the same predictions from which steps of zero mean over the outputs reach the optimum."""
+        """Return a theta with the same predictions from which steps of zero mean over the outputs reach the optimum."""
         if not self._level:
             return theta
         by_output = theta.reshape(-1, self._problem.outputs)
         return np.asarray(by_output - by_output.mean(axis=1, keepdims=True)).ravel()
 
     def refresh(self, point: Point, iteration: int) -> Precondition | None:
-        """A new preconditioner at a later point, at iterations that double each time; else None."""
+        """Return a new preconditioner at a later point, at iterations that double each time; otherwise None."""
         if iteration != self._next:
             return None
         self._next *= 2
         return self.at(point.theta)
 
     def at(self, theta: Floats, *, first: bool = False) -> Precondition:
-        """The preconditioner at theta; `first`: one matrix for all outputs, before they are known to differ."""
+        """Return the preconditioner at theta; `first`: one matrix for all outputs, before they are known to differ."""
         problem = self._problem
         k, solve = problem.outputs, self._inverse(theta, first)
         fixed = np.flatnonzero(problem.fixed) if problem.fixed is not None else np.empty(0, np.intp)
@@ -95,7 +97,10 @@ class Preconditioner:
         return apply
 
     def _inverse(self, theta: Floats, first: bool) -> Precondition:
-        """The inverse of each output's block, or of its diagonal, times a gradient: (columns + 1) x outputs."""
+        """Return the inverse of each output's block, or of its diagonal.
+
+        It is a function of gradients, (columns + 1) x outputs.
+        """
         problem = self._problem
         k, size = problem.outputs, problem.columns.count + 1
         if not problem.has_rows:
@@ -118,7 +123,7 @@ class Preconditioner:
         size = self._problem.columns.count + 1
         gram = np.empty((size, size))
         self._problem.row_sums.sandwich(_heaviest(weights, self._rows), gram)
-        if len(self._out):  # or steps are taken along what is not fitted, such as a bias that levels make up for
+        if len(self._out):  # or steps move parameters that are not fitted, such as a bias that levels replace
             gram[self._out], gram[:, self._out] = 0, 0
         gram[np.diag_indices_from(gram)] += ridge + 1e-8 * np.diagonal(gram)
         factored = factor(gram, np.arange(size))
@@ -131,8 +136,10 @@ class Preconditioner:
 
 
 def _heaviest(weights: Floats, count: int) -> Floats:
-    """Weights of a sample of about `count` rows, zero elsewhere: systematic sampling with probabilities proportional to
-    the weights, without random numbers; the expected weight of a row is its own.
+    """Return the weights of a sample of about `count` rows, zero elsewhere.
+
+    It is drawn by systematic sampling with probabilities proportional to the weights, without random numbers; the
+    expected weight of a row is its own.
     """
     total = float(weights.sum())
     if count >= len(weights) or total <= 0:
@@ -140,9 +147,9 @@ def _heaviest(weights: Floats, count: int) -> Floats:
     each, before = total / count, 0.0
     out = np.empty(len(weights))
     for first in range(0, len(weights), _ROWS_PER_BLOCK):
-        part = weights[first : first + _ROWS_PER_BLOCK]
-        sums = before + np.cumsum(np.minimum(part / each, 1.0))
+        block = weights[first : first + _ROWS_PER_BLOCK]
+        sums = before + np.cumsum(np.minimum(block / each, 1.0))
         kept = np.diff(np.floor(sums), prepend=np.floor(before)) > 0
-        out[first : first + _ROWS_PER_BLOCK] = np.where(kept, np.maximum(part, each), 0.0)
+        out[first : first + _ROWS_PER_BLOCK] = np.where(kept, np.maximum(block, each), 0.0)
         before = float(sums[-1])
     return out

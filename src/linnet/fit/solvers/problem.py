@@ -4,18 +4,18 @@
 
 Sums over rows, not means; biases carry no penalty. Parameters are one vector θ: the weights W, columns x outputs in C
 order, followed by the biases. Dense columns are centered inside, so that a column's mean costs no digits: θ belongs to
-the centered columns, and `Problem.to_user` and `Problem.from_user` convert it from and to columns as given.
+the centered columns, and `Problem.to_user` and `Problem.from_user` convert it from and to the user's columns.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._cached import cached_property
 from linnet._native import core
-from linnet.data.columns import Columns
+from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.targets import Labels
 from linnet.fit.solvers.products import column_dots
@@ -43,18 +43,18 @@ class Problem:
     Parameters
     ----------
     data : RowSource
-        The rows, wherever they are: table, targets, weights and offsets.
+        The rows, in memory or elsewhere: table, targets, weights and offsets.
     head : Head
         The distribution of the targets.
     outputs : int
-        Number of outputs: of z per row.
-    intercept : bool
-        Whether biases are fitted; if not, they are zero.
-    l2, l1 : arrays of shape (columns, outputs), or None
+        The number of outputs: values of z per row.
+    intercept : bool, default=True
+        Whether biases are fitted; otherwise they are zero.
+    l2, l1 : arrays of shape (columns, outputs), or None, default=None
         Penalties of each weight.
-    fixed : array of shape (outputs,), or None
+    fixed : array of shape (outputs,), or None, default=None
         Outputs whose parameters are fixed at zero.
-    positive : bool
+    positive : bool, default=False
         Whether weights must not be negative.
     """
 
@@ -81,7 +81,7 @@ class Problem:
         threads: int | None = None,
         **penalties: Any,
     ) -> Self:
-        """The problem of a table in memory: see `Rows` and `InMemory`. `penalties`: all other parameters."""
+        """Build the problem of a table in memory: see `Rows` and `InMemory`. `penalties`: all other parameters."""
         rows = Rows(columns, labels=labels, values=values, weights=weights, offset=offset)
         return cls(InMemory(rows, threads), head, outputs, **penalties)
 
@@ -94,7 +94,7 @@ class Problem:
 
     @cached_property
     def center(self) -> Floats:
-        """What is subtracted from each dense column: about its mean, or zero without an intercept to make up for it."""
+        """The value subtracted from each dense column: about its mean, or zero without an intercept to compensate."""
         return self.data.middle() if self.intercept else np.zeros(self.columns.dense)
 
     @cached_property
@@ -106,27 +106,26 @@ class Problem:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows are in memory, as some solvers need them: only then there are `rows` and what follows."""
-        return isinstance(self.data, InMemory)
+        """Whether the rows are in memory, as some solvers require.
 
-    @property
-    def _data_in_memory(self) -> InMemory:
-        if not isinstance(self.data, InMemory):
-            raise self._no_rows()
-        return self.data
+        Only then do `rows`, `table` and `row_sums` exist.
+        """
+        return self.data.rows is not None
 
     def _no_rows(self) -> TypeError:
-        return TypeError(f"this needs rows in memory: {type(self.data).__name__} gives sums over them only")
+        return TypeError(f"this needs rows in memory: {type(self.data).__name__} only has sums over them")
 
     @property
     def rows(self) -> Rows:
         """The rows."""
-        return self._data_in_memory.rows
+        if self.data.rows is None:
+            raise self._no_rows()
+        return self.data.rows
 
     @property
     def table(self) -> Columns:
         """The table of the rows."""
-        return self._data_in_memory.columns
+        return as_columns(self.rows.x)
 
     @property
     def row_sums(self) -> InMemorySums:
@@ -136,12 +135,11 @@ class Problem:
         return self.sums
 
     def with_rows(self, **changes: Any) -> Self:
-        """The problem with other fields of its rows, such as x or offset."""
-        data = self._data_in_memory
-        return replace(self, data=replace(data, rows=replace(data.rows, **changes)))
+        """Return the problem with other fields of its rows, such as x or offset."""
+        return replace(self, data=InMemory(replace(self.rows, **changes), self.data.threads))
 
     def z(self, theta: Floats) -> Floats:
-        """z = x W + b + offset, rows x outputs."""
+        """Return z = x W + b + offset, rows x outputs."""
         return self.row_sums.z(theta)
 
     # ---- parameters ----
@@ -162,7 +160,7 @@ class Problem:
 
     @cached_property
     def _held(self) -> NDArray[np.intp]:
-        """Places of the parameters that are not fitted."""
+        """Indices of the parameters that are not fitted."""
         return np.flatnonzero(~self.free)
 
     @cached_property
@@ -180,7 +178,7 @@ class Problem:
 
     @cached_property
     def penalised(self) -> bool:
-        """Whether all weights that are fitted carry an l2 penalty."""
+        """Whether all fitted weights carry an l2 penalty."""
         weights = slice(self.size - self.outputs)
         return bool((self.ridge[weights] > 0)[self.free[weights]].all())
 
@@ -190,27 +188,31 @@ class Problem:
         return not self.positive and (self.l1 is None or not self.l1.any())
 
     def to_user(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Weights (columns x outputs) and biases for columns as given."""
+        """Return weights (columns x outputs) and biases for the user's columns."""
         weights = theta[: -self.outputs].reshape(-1, self.outputs).copy()
         biases = theta[-self.outputs :] - self._at_center(weights)
         return weights, biases if self.intercept else np.zeros(self.outputs)
 
     def from_user(self, weights: Floats, biases: Floats) -> Floats:
-        """The theta of weights and biases for columns as given; those of a fixed output are subtracted from all."""
-        if self.fixed is not None:  # which leaves predictions as they are
+        """Return the theta of weights and biases for the user's columns.
+
+        Those of a fixed output are subtracted from all.
+        """
+        if self.fixed is not None:  # predictions do not change
             weights, biases = weights - weights[:, self.fixed], biases - biases[self.fixed]
         moved = biases + self._at_center(weights)
         return np.concatenate([weights.ravel(), moved if self.intercept else np.zeros_like(moved)])
 
     def _at_center(self, weights: Floats) -> Floats:
-        """What the centers contribute to z."""
+        """Return the contribution of the centers to z."""
         return column_dots(self.center, weights[: self.columns.dense])
 
     # ---- the objective ----
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """The objective without the l1 penalty and, if asked, its gradient and Hessian; entries of parameters that are
-        not fitted are zero. `row_stride`: estimated from about one row in so many.
+        """Return the objective without the l1 penalty and, if asked, its gradient and Hessian.
+
+        Entries of parameters that are not fitted are zero. `row_stride`: estimate from about one row in `row_stride`.
         """
         g = np.empty(self.size) if gradient else None
         h = np.empty((self.size, self.size)) if curvature else None
@@ -225,21 +227,3 @@ class Problem:
             if len(self._held):
                 h[self._held], h[:, self._held] = 0, 0
         return Point(theta, value, g, h, z_range)
-
-
-class CachedHessian:
-    """The objective of a problem; under a quadratic head, whose Hessian does not depend on theta, that is kept."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self.hessian: Floats | None = None  # once known, of a quadratic head
-
-    def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """Evaluate at theta; `row_stride`: from one block of rows in so many."""
-        constant = curvature and row_stride == 1 and self._problem.head.quadratic
-        if constant and self.hessian is not None:
-            return replace(self._problem.at(theta, gradient=gradient), curvature=self.hessian)
-        point = self._problem.at(theta, gradient=gradient, curvature=curvature, row_stride=row_stride)
-        if constant:
-            self.hessian = point.curvature
-        return point

@@ -1,5 +1,6 @@
-"""Products of tables and matrices whose summation order is fixed: those of a BLAS depend on its threads and on the
-processor. Whatever enters a result goes through these.
+"""Products of tables and matrices with a fixed order of summation.
+
+The order of a BLAS depends on its threads and on the processor. Everything that enters a result uses these products.
 """
 
 from typing import Any
@@ -13,14 +14,15 @@ from linnet.data.columns import Columns
 from linnet.heads import Head, Normal
 
 Floats = NDArray[np.float64]
-_MAX_OUTPUTS = 256  # that the core computes at a time: it has room for those of a block of rows
+_MAX_OUTPUTS = 256  # computed by the core at a time, as it holds the outputs of a block of rows
 _MIN_PRODUCTS_FOR_THREADS = 4_000_000  # multiply-adds
 _SQUARED_ERROR = Normal()  # products do not depend on the head
 
 
 class TableProducts:
-    """Products of a table in memory with vectors. `center` is subtracted from its dense columns; the last column is
-    that of the biases, of ones.
+    """Products of a table in memory with vectors.
+
+    `center` is subtracted from the dense columns; the last column, of ones, is that of the biases.
     """
 
     def __init__(
@@ -56,13 +58,13 @@ class TableProducts:
 
 
 def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: int | None = None) -> Floats:
-    """z = x W + b, rows x outputs, from weights (columns x outputs) and biases."""
+    """Return z = x W + b, rows x outputs, from weights (columns x outputs) and biases."""
     outputs = len(biases)
     z = np.empty((columns.rows, outputs))
     if outputs > _MAX_OUTPUTS:
         for first in range(0, outputs, _MAX_OUTPUTS):
-            some = slice(first, first + _MAX_OUTPUTS)
-            z[:, some] = linear_output(columns, np.ascontiguousarray(weights[:, some]), biases[some], threads)
+            block = slice(first, first + _MAX_OUTPUTS)
+            z[:, block] = linear_output(columns, np.ascontiguousarray(weights[:, block]), biases[block], threads)
         return z
     table = TableProducts(columns, np.zeros(columns.dense), outputs, threads)
     table.predict(np.concatenate([weights.ravel(), biases]), z)
@@ -70,7 +72,7 @@ def linear_output(columns: Columns, weights: Floats, biases: Floats, threads: in
 
 
 def product(a: NDArray[Any], b: Floats) -> Floats:
-    """A B, or A b for a vector b; A may have any memory layout."""
+    """Return A B, or A b for a vector b; A may have any memory layout."""
     if b.ndim == 1:
         return product(a, b[:, None])[:, 0]
     rows, (depth, width) = len(a), b.shape
@@ -82,7 +84,7 @@ def product(a: NDArray[Any], b: Floats) -> Floats:
 
 
 def outer_product(a: NDArray[Any], weights: Floats | None = None) -> Floats:
-    """A diag(w) A', or A A' without weights, rows x rows."""
+    """Return A diag(w) A', or A A' without weights, rows x rows."""
     rows, depth = a.shape
     if 0 in (rows, depth):
         return np.zeros((rows, rows))
@@ -93,13 +95,12 @@ def outer_product(a: NDArray[Any], weights: Floats | None = None) -> Floats:
 
 
 def column_dots(a: Floats, b: Floats) -> Floats:
-    """Σ_i a_ik b_ik for each column k; a may have a single column, or be a vector of one number per row."""
+    """Return Σ_i a_ik b_ik for each column k; a may have a single column, or be a vector with one value per row."""
     a = a[:, None] if a.ndim == 1 else a
     first = np.ascontiguousarray(a[:, 0]) if a.shape[1] == 1 else None
-    places = range(b.shape[1])
     return np.array(
         [
-            core.dot(np.ascontiguousarray(a[:, i]) if first is None else first, np.ascontiguousarray(b[:, i]))
-            for i in places
+            core.dot(np.ascontiguousarray(a[:, k]) if first is None else first, np.ascontiguousarray(b[:, k]))
+            for k in range(b.shape[1])
         ]
     )

@@ -1,15 +1,20 @@
-"""Which solver a convex problem gets: the first of a list that suits it. One that does not converge hands on the point
-it has reached.
+"""The choice of a solver for a convex problem: the first of a list that suits.
 
-Newton's method is used while the Hessian is affordable, L-BFGS beyond. With more columns than rows the dual is solved;
-where columns are aliased, squared error gives the minimum-norm solution. `tolerance` is that of L-BFGS and of
-coordinate descent: Newton's method goes on to the last digit.
+A solver that does not converge passes the point it has reached to the next. Newton's method is used while the Hessian
+is affordable, L-BFGS beyond. With more columns than rows the dual is solved; where columns are aliased, squared error
+gives the minimum-norm solution. `tolerance` is that of L-BFGS and of coordinate descent: Newton's method continues to
+the last digit.
+
+scikit-learn's names of solvers state a preference, as all lead to the same optimum. Where solvers of the requested name
+cannot reach it, the others are used: coordinate descent for an objective with corners, and for squared error without a
+penalty the solvers that end at the minimum-norm solution.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linnet.errors import ConfigError, unknown_name
+from linnet.checks import check_name
+from linnet.errors import ConfigError
 from linnet.fit.solvers.coordinate import CoordinateDescent
 from linnet.fit.solvers.dual_dense import DualDense
 from linnet.fit.solvers.dual_sparse import DualSparse
@@ -33,8 +38,7 @@ def solve(
     watch: Watch = unwatched,
 ) -> Solution:
     """Minimise the problem from `start`, or from the model without columns where that is better."""
-    if solver not in SOLVERS:
-        raise unknown_name("solver", solver, SOLVERS)
+    check_name(solver, "solver", SOLVERS)
     if start is not None and not _better_than_none(problem, start):
         start = None
     attempt = Attempt(problem, solver, max_iter, start, tolerance, watch)
@@ -49,13 +53,13 @@ def solve(
                 solution = replace(solution, theta=attempt.null_start)
             attempt = replace(attempt, before=solution)
     raise ConfigError(
-        f"an l1 penalty, or a bound on weights, of {problem.size} parameters needs rows in memory: "
+        f"an l1 penalty, or a bound on weights, with {problem.size} parameters needs rows in memory: "
         "use fewer columns, or an l2 penalty only"
     )
 
 
 def _better_than_none(problem: Problem, theta: Floats) -> bool:
-    """Whether a start is better than the model without columns: from far off, gains look like rounding."""
+    """Return whether a start is better than the model without columns: from far off, gains look like rounding."""
     null = starting_point(problem)[-problem.outputs :]
     return problem.at(theta, gradient=False).value <= constant_loss(problem, null)
 

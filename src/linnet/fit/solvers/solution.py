@@ -26,7 +26,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where a solver ended, and what it knows about that point."""
+    """The end point of a solver, with what is known about it."""
 
     theta: Floats
     value: float  # of the objective, penalties included

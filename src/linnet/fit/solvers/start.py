@@ -1,11 +1,11 @@
-"""Where fits start: weights of zero, and the biases of the model without columns.
+"""Initial parameters: weights of zero, and the biases of the model without columns.
 
-With the identity link every row's mean must be above 0, which weights of zero cannot give without an intercept. Then a
-theta is sought where
+With the identity link every row's mean must be above 0, which weights of zero cannot give without an intercept. Then
+the start is a theta where
 
     ½ Σ_i max(m - z_i, 0)²        z = x W + offset
 
-is 0, m being of the targets' size: by Newton's method, whose steps count only rows that are still short of m.
+is 0, with m of the targets' size. Newton's method finds it, with steps that count only the rows still short of m.
 """
 
 from dataclasses import replace
@@ -19,11 +19,11 @@ from linnet.fit.solvers.problem import Floats, Problem
 from linnet.heads import Normal
 
 _MAX_STEPS = 100
-_SHORTEST_STEP = 1e-6  # of a Newton step
+_SHORTEST_STEP = 1e-6  # as a share of a Newton step
 
 
 def starting_point(problem: Problem) -> Floats:
-    """A theta to start from: weights of zero and null biases or, where these are invalid, one with z > 0 throughout."""
+    """Return a theta to start from: weights of zero and null biases or, where these are invalid, a theta with z > 0."""
     if problem.head.positive_mean and not problem.intercept and problem.columns.count:
         return _interior(problem)
     theta = np.zeros(problem.size)
@@ -35,7 +35,7 @@ def starting_point(problem: Problem) -> Floats:
 
 
 def _interior(problem: Problem) -> Floats:
-    """A theta with z > 0 in all rows that have a weight."""
+    """Return a theta with z > 0 in all rows that have a weight."""
     if not problem.has_rows:
         raise FitError(
             "link='identity' without an intercept needs rows in memory: use fit_intercept=True or link='log'"
@@ -71,6 +71,6 @@ def _interior(problem: Problem) -> Floats:
             break
     worst = int(np.where(counts, z.min(axis=1), np.inf).argmin())
     raise FitError(
-        "no coefficients were found that give every row a mean above 0, as link='identity' needs without an intercept: "
-        f"row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
+        "no coefficients were found that give every row a mean above 0, as link='identity' requires without an "
+        f"intercept: row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
     )

@@ -1,78 +1,85 @@
 """Sums over rows at a theta: the interface between solvers and data.
 
-Newton's method and L-BFGS need no more of the data than `RowSource` and `Sums` say, wherever the rows are: in memory
-(`InMemory`), in pages of a file, or on several machines. Everything in it is a sum, so that a source in parts adds what
-its parts give; the order of the parts must be fixed, or results differ in their last digits from run to run.
+Newton's method and L-BFGS need only `RowSource` and `Sums` of the data, wherever the rows are: in memory (`InMemory`),
+in pages of a file, or on several machines. Everything is a sum, so that a source in several parts adds the sums of its
+parts; the order of the parts must be fixed, or results differ in their last digits from run to run.
 
-Other solvers, and inference, need single rows, or products of the table with vectors. They need an `InMemory`, and say
-so by `suits` (see `select`).
+Other solvers, and inference, need single rows, or products of the table with vectors. They require a source that has
+`rows`, which `suits` checks (see `select`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet._cached import cached_property
 from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.fit.solvers.products import TableProducts
 from linnet.heads import Head
 
 Floats = NDArray[np.float64]
-_COUNTED_ROWS = 1 << 20  # labels at a time
+RowFunction = Callable[[Floats, Any, Floats], float]  # of means (rows x outputs), targets, weights: a sum over rows
+Total = Callable[[RowFunction], float]  # of such a function: its sum over all rows
+_LABELS_PER_BLOCK = 1 << 20  # counted at a time
 
 
 class Layout(Protocol):
-    """The shape of a table: which columns there are, in this order. `Columns` is one."""
+    """The shape of a table: the kinds of its columns, in this order. `Columns` is one."""
 
     @property
     def rows(self) -> int:
-        """Number of rows, of all parts."""
+        """The number of rows."""
 
     @property
     def dense(self) -> int:
-        """Number of dense columns: those that are centered."""
+        """The number of dense columns, which are centered."""
 
     @property
     def sparse_columns(self) -> int:
-        """Number of sparse columns."""
+        """The number of sparse columns."""
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Number of levels of each category; each level is a column."""
+        """The number of levels of each category; each level is a column."""
 
     @property
     def count(self) -> int:
-        """Number of columns in all."""
+        """The total number of columns."""
 
 
 @dataclass(frozen=True)
 class TargetSums:
-    """Sums over the rows' targets, from which fits start. Those of parts of the rows add: `one + other`.
+    """Sums over the rows' targets, from which fits start. Sums of disjoint sets of rows add with `+`.
 
     Parameters
     ----------
     weight : float
-        Σ_i w_i, the number of rows if they have no weights.
+        Σ_i w_i; without weights, the number of rows.
     target : array of shape (outputs,)
         Σ_i w_i t_i; for heads of classes, Σ w_i over the rows of each class.
     offset, least_offset : arrays of shape (outputs,), or None
         Σ_i w_i offset_i, and the smallest offset of a row with a weight; None if there are no offsets.
+    least_weight : float
+        The smallest weight above 0, 1 if the rows have no weights.
     """
 
     weight: float
     target: Floats
     offset: Floats | None = None
     least_offset: Floats | None = None
+    least_weight: float = 1.0
 
     def __add__(self, other: "TargetSums") -> "TargetSums":
         weight, target = self.weight + other.weight, self.target + other.target
+        lightest = min(self.least_weight, other.least_weight)
         if self.offset is None or other.offset is None or self.least_offset is None or other.least_offset is None:
-            return TargetSums(weight, target)
+            return TargetSums(weight, target, least_weight=lightest)
         least = np.minimum(self.least_offset, other.least_offset)
-        return TargetSums(weight, target, self.offset + other.offset, least)
+        return TargetSums(weight, target, self.offset + other.offset, least, lightest)
 
 
 class Sums(Protocol):
@@ -87,17 +94,30 @@ class Sums(Protocol):
         expected: bool = False,
         row_stride: int = 1,
     ) -> tuple[float, tuple[float, float]]:
-        """Return Σ_i w_i loss_i and the smallest and largest z; write the gradient, of shape (size,), and the Hessian,
-        (size, size), where arrays are given.
+        """Return Σ_i w_i loss_i and the smallest and largest z.
 
-        `expected`: the Hessian's mean over the head's distribution. `row_stride`: estimates from about one row in so
-        many, scaled up, are enough.
+        Parameters
+        ----------
+        theta : array of shape (size,)
+            The parameters.
+        gradient : array of shape (size,), or None
+            Where to write the gradient.
+        curvature : array of shape (size, size), or None
+            Where to write the Hessian.
+        expected : bool
+            Take the Hessian's mean over the head's distribution.
+        row_stride : int
+            Estimates from about one row in `row_stride`, scaled up, are enough.
         """
 
     def curvature_diagonal(self, theta: Floats) -> Floats:
-        """Σ_i w_i c_ik x_ij² of each column j and, last, Σ_i w_i c_ik: (columns + 1) x outputs. c_ik is the second
-        derivative of row i's loss in z_k, its mean over the head's distribution.
+        """Return Σ_i w_i c_ik x_ij² of each column j and, last, Σ_i w_i c_ik: (columns + 1) x outputs.
+
+        c_ik is the second derivative of row i's loss in z_k, its mean over the head's distribution.
         """
+
+    def totals_at(self, theta: Floats) -> Total:
+        """Return a function that sums over all rows at theta: `total(each)` adds `each` of parts of them."""
 
     @property
     def targets(self) -> TargetSums:
@@ -105,21 +125,33 @@ class Sums(Protocol):
 
 
 class RowSource(Protocol):
-    """Rows to fit to, wherever they are."""
+    """Rows to fit to, in memory or elsewhere."""
+
+    @property
+    def rows(self) -> Rows | None:
+        """The rows, if all are in memory; their sums are `InMemorySums` then."""
 
     @property
     def columns(self) -> Layout:
         """The shape of the table."""
 
     @property
+    def target_columns(self) -> int:
+        """Number of columns of the targets: 1 for classes."""
+
+    @property
+    def weight(self) -> float:
+        """Sum of the rows' weights: the number of rows if they have none."""
+
+    @property
     def threads(self) -> int | None:
-        """How many threads of this machine may be used; None: all."""
+        """The largest number of threads of this machine; None: all."""
 
     def middle(self) -> Floats:
-        """Roughly where each dense column lies; only the digits of results depend on it."""
+        """Return the rough location of each dense column; it affects only the accuracy of results."""
 
     def sums(self, head: Head, outputs: int, center: Floats) -> Sums:
-        """Sums under a head with so many outputs; `center` is subtracted from the dense columns."""
+        """Return sums under a head with `outputs` outputs; `center` is subtracted from the dense columns."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +166,22 @@ class InMemory:
         """The table."""
         return as_columns(self.rows.x)
 
+    @property
+    def target_columns(self) -> int:
+        """Number of columns of the targets: 1 for classes."""
+        return 1 if self.rows.values is None else self.rows.values.shape[1]
+
+    @property
+    def weight(self) -> float:
+        """Sum of the rows' weights: see `Rows.weight_sum`."""
+        return self.rows.weight_sum
+
     def middle(self) -> Floats:
-        """Roughly where each dense column lies: see `Columns.middle`."""
+        """Return the rough location of each dense column: see `Columns.middle`."""
         return self.columns.middle(self.rows.weights)
 
     def sums(self, head: Head, outputs: int, center: Floats) -> "InMemorySums":
-        """Sums under a head: see `RowSource.sums`."""
+        """Return sums under a head: see `RowSource.sums`."""
         return InMemorySums(self.rows, head, outputs, center, self.threads)
 
 
@@ -164,7 +206,7 @@ class InMemorySums(TableProducts):
     ) -> tuple[float, tuple[float, float]]:
         """Return Σ_i w_i loss_i and the smallest and largest z; write gradient and Hessian: see `Sums.at`.
 
-        `row_stride`: one block of rows in so many.
+        With `row_stride` > 1, one block of rows in `row_stride` is used.
         """
         rows = self._rows.labels, self._rows.values, self._rows.weights, self._rows.offset
         loss, z_range = self._core.sums(theta, *rows, gradient, curvature, expected=expected, row_stride=row_stride)
@@ -175,7 +217,7 @@ class InMemorySums(TableProducts):
         return loss * row_stride, z_range
 
     def z(self, theta: Floats) -> Floats:
-        """z = x W + b + offset, rows x outputs."""
+        """Return z = x W + b + offset, rows x outputs."""
         z = np.empty(self._shape)
         self.predict(theta, z)
         if self._rows.offset is not None:
@@ -183,7 +225,7 @@ class InMemorySums(TableProducts):
         return z
 
     def curvature(self, z: Floats) -> Floats:
-        """w_i ∂²loss_i/∂z_ik², rows x outputs, its mean over the head's distribution."""
+        """Return w_i ∂²loss_i/∂z_ik², rows x outputs, its mean over the head's distribution."""
         curved = self._head.curvature(z, self._rows.targets(), expected=True)
         weights = self._rows.weights
         if weights is not None:
@@ -192,20 +234,27 @@ class InMemorySums(TableProducts):
         return curved
 
     def weighted_squares(self, weights: Floats) -> Floats:
-        """Σ_i w_ik x_ij² of each column j and, last, of the intercept: (columns + 1) x outputs, or x 1 if w has one
-        column.
+        """Return Σ_i w_ik x_ij² of each column j and, last, of the intercept.
+
+        The shape is (columns + 1) x outputs, or x 1 if w has one column.
         """
         out = np.empty(self._size)
         self.squares(np.ascontiguousarray(np.broadcast_to(weights, self._shape)), out)
         return out.reshape(-1, self._shape[1])[:, : weights.shape[1]]
 
     def curvature_diagonal(self, theta: Floats) -> Floats:
-        """The diagonal of the expected Hessian, (columns + 1) x outputs: see `Sums.curvature_diagonal`."""
+        """Return the diagonal of the expected Hessian, (columns + 1) x outputs: see `Sums.curvature_diagonal`."""
         return self.weighted_squares(self.curvature(self.z(theta)))
+
+    def totals_at(self, theta: Floats) -> Total:
+        """A function that sums over the rows at theta: see `Sums.totals_at`."""
+        mean, rows = self._head.mean(self.z(theta)), self._rows
+        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+        return lambda each: each(mean, rows.targets(), weights)
 
     @cached_property
     def targets(self) -> TargetSums:
-        """Sums over the targets; a row without weight counts for nothing, whatever its target and offset."""
+        """Sums over the targets; rows without weight do not count, whatever their targets and offsets."""
         values, weights, offset = self._rows.values, self._rows.weights, self._rows.offset
         if weights is not None:
             kept = weights > 0
@@ -216,17 +265,18 @@ class InMemorySums(TableProducts):
             return np.asarray((each if weights is None else each * weights[:, None]).sum(axis=0))
 
         weight = float(self._shape[0] if weights is None else weights.sum())
+        lightest = 1.0 if weights is None else float(weights.min(initial=np.inf))
         target = self._class_weights() if values is None else total(values)
         if offset is None:
-            return TargetSums(weight, target)
-        return TargetSums(weight, target, total(offset), offset.min(axis=0, initial=np.inf))
+            return TargetSums(weight, target, least_weight=lightest)
+        return TargetSums(weight, target, total(offset), offset.min(axis=0, initial=np.inf), lightest)
 
     def _class_weights(self) -> Floats:
-        """The sum of row weights of each class."""
+        """Return the sum of row weights of each class."""
         labels, weights = self._rows.labels, self._rows.weights
         assert labels is not None
         total = np.zeros(self._shape[1])
-        for first in range(0, self._shape[0], _COUNTED_ROWS):  # in parts: counting makes a copy of the labels
-            part = slice(first, first + _COUNTED_ROWS)
-            total += np.bincount(labels[part], None if weights is None else weights[part], self._shape[1])
+        for first in range(0, self._shape[0], _LABELS_PER_BLOCK):  # counting copies the labels
+            block = slice(first, first + _LABELS_PER_BLOCK)
+            total += np.bincount(labels[block], None if weights is None else weights[block], self._shape[1])
         return total

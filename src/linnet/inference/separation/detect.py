@@ -1,18 +1,19 @@
-"""Separation: a direction along which the likelihood never stops rising: right predictions become more certain.
+"""Detection of separation: a direction along which the likelihood rises without end.
 
 Where a hyperplane separates the classes (completely, or up to rows that lie on it), the likelihood has no maximum.
-Newton's steps then do not become small but tend to such a direction d, and d proves it: no row's own class loses by it,
-and some gain. So does any theta that separates the classes. Where neither does and yet the fit has not converged,
-`recession` searches for d. What a single column separates (`one_column`) is found without all that.
+Newton's steps then do not become small but tend to such a direction d, and d proves it: the linear predictor of no
+row's own class falls, and that of some rises. Any theta that separates the classes proves it as well. Where neither
+does and yet the fit has not converged, `recession` searches for d. Separation by a single column (`one_column`) is
+found directly.
 
 That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
 much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
 
     -g'd = Σ w r u,    d'Hd <= Σ w r u² <= -g'd    and    (g'd)² <= g'H⁻¹g · d'Hd,    so    -g'd <= g'H⁻¹g
 
-while -g'd is at least w r of the row whose gain is 1. So g'H⁻¹g, which Newton's method knows, is no smaller than the
+while -g'd is at least w r of the row whose gain is 1. So g'H⁻¹g, which Newton's method computes, is at least the
 smallest w r. For counts r is the mean of a row with a count of 0, and u by how much its z decreases; for Tweedie's
-amounts, some of which are 0, r is mean^(2-q), and d'Hd has a factor of 2-q < 1 besides.
+amounts, some of which are 0, r is mean^(2-q), and d'Hd has an additional factor of 2-q < 1.
 """
 
 from dataclasses import dataclass, replace
@@ -31,37 +32,34 @@ from linnet.fit.solvers.start import starting_point
 from linnet.inference.separation.one_column import intercept_alone, one_column_each
 from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
-_MIN_SEPARATING_STEP = 1e-3  # in z: a fit that has an optimum takes smaller last steps
+_MIN_SEPARATING_STEP = 1e-3  # in z: the last steps to an optimum are smaller
 _DIVERGING_STEP = 0.1  # in z: under separation each Newton step moves rows by 1 or more
-_MIN_PROBABILITY = 1e-9  # of any outcome, for the Hessian to have digits enough
+_MIN_PROBABILITY = 1e-9  # of any outcome, for a Hessian with enough digits
 _MAX_PROGRAM_ENTRIES = 2_000_000  # of a linear program
-_MAX_NEWTON_PRODUCTS, _MAX_NEWTON_STEPS = 2e10, 10  # of a second look at what L-BFGS has found: some seconds
+_MAX_NEWTON_PRODUCTS, _MAX_NEWTON_STEPS = 2e10, 10  # of a check of L-BFGS's solution, which takes some seconds
 _RELATIVE_SLACK = 1e-6  # of the largest gain
-_RELATIVE_TRACE = 1e-6  # of the largest, of a column without a standard error: rounding moves others by less
-_FAR_OUT = 1e9  # in z: where rows that gain least no longer contribute
-_MAX_COLUMNS_ONE_BY_ONE = 8  # up to which the fewest columns that separate are sought one by one
+_ROUNDED_SHARE = 1e-12  # of the rows' weight: what is left of two sums that should be equal
+_RELATIVE_TRACE = 1e-6  # relative move of a column without a standard error: rounding moves others by less
+_FAR_OUT = 1e9  # in z: the rows that gain least no longer contribute there
+_MAX_COLUMNS_ONE_BY_ONE = 8  # up to this number, the fewest separating columns are sought one by one
 _MIN_RELATIVE_MOVE = 0.05  # of z, compared with the column that moves it most, to count as separating
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """Which columns (their places in the core's order) separate which outputs, or all rows with a count of 0."""
+    """The columns (by their indices in the core's order) that separate outputs, or all rows with a count of 0."""
 
     complete: bool
     columns: tuple[int, ...]
     outputs: tuple[int, ...]
-    rows: int  # whose probability tends to 1
+    rows: int  # the number of rows whose probability tends to 1
     direction: Floats  # of theta
 
 
 def separation(problem: Problem, solution: Solution) -> Separation | None:
-    """The separation that keeps a problem from having a solution, if there is one; `solution`: where a solver ended."""
-    free = problem.free & (problem.ridge == 0)
-    if problem.l1 is not None:
-        free[: -problem.outputs] &= problem.l1.ravel() == 0
-    if not free.any() or not (problem.head.has_probabilities or problem.head.fading):
-        return None
-    if _has_optimum(problem, solution):
+    """Return the separation that keeps a problem from having a solution, or None; `solution`: where a solver ended."""
+    free = _unpenalised(problem)
+    if not free.any() or _has_optimum(problem, solution):
         return None
     alone = intercept_alone(problem)
     if alone is not None:
@@ -91,7 +89,7 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
             return found
     if z is None or np.abs(z).max() <= FAR:
         return None
-    if moved > _DIVERGING_STEP or not solution.converged:  # L-BFGS has no step, and rounding may have spoilt Newton's
+    if moved > _DIVERGING_STEP or not solution.converged:  # L-BFGS has no step, and rounding may spoil Newton's
         found = _proof_by_few(problem, beyond(problem, solution, free), _MIN_SEPARATING_STEP, _RELATIVE_TRACE)
         if found is not None:
             return found
@@ -101,13 +99,38 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     return None if d is None else _proof_by_few(problem, d, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
 
 
+def ruled_out_by_sums(problem: Problem, solution: Solution) -> bool:
+    """Whether sums over the rows are enough to tell that there is no separation; to find one takes single rows."""
+    free = _unpenalised(problem)
+    if not free.any() or _has_optimum(problem, solution):
+        return True
+    if not free[: -problem.outputs].any():
+        # then by the intercept alone: where a class has no rows, or all counts are 0
+        totals = problem.sums.targets
+        few = totals.target
+        if problem.head.has_probabilities:
+            few = np.minimum(few, totals.weight - few)
+        return bool((few > _ROUNDED_SHARE * totals.weight).all())
+    low, high = problem.at(solution.theta, gradient=False).z_range
+    return _least_likely(problem, low, high) > np.exp(-FAR) or _has_optimum(problem, _by_newton(problem, solution))
+
+
+def _unpenalised(problem: Problem) -> NDArray[np.bool_]:
+    """Which parameters a separation can move: none under heads that have no separation."""
+    free = problem.free & (problem.ridge == 0)
+    if problem.l1 is not None:
+        free[: -problem.outputs] &= problem.l1.ravel() == 0
+    return np.asarray(free & bool(problem.head.has_probabilities or problem.head.decay_power))
+
+
 def endless(
     problem: Problem, point: Point, bread: Factor, aliased: NDArray[np.bool_], move: Floats, outer: Problem
 ) -> NDArray[np.bool_]:
-    """Which parameters of an outer problem are infinite because of a separation.
+    """Return which parameters of an outer problem are infinite because of a separation.
 
-    Far out along its direction some rows no longer contribute, and the others do not determine those parameters.
-    `bread`: the factored Hessian. `aliased`: parameters that stay at zero. `move`: takes theta to outer parameters.
+    Far out along its direction some rows no longer contribute, and the other rows do not determine these parameters.
+    `bread`: the factored Hessian. `aliased`: parameters that stay at zero. `move`: the matrix from theta to outer
+    parameters.
     """
     assert point.gradient is not None
     step = -bread.solve(point.gradient)
@@ -117,20 +140,20 @@ def endless(
     if found is None:
         return np.zeros(outer.size, np.bool_)
     worst, best = _counted(problem, _gains(problem, _moved(problem, found.direction)))
-    length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # 0.1: what rounding may move
-    there = problem.at(point.theta + length * found.direction, curvature=True).curvature
-    assert there is not None
-    factored = factor(there, elimination_order(problem), aliased)
-    ways = null_space(factored, there, factored.aliased & ~aliased)
+    length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # rounding may move z by 0.1
+    far_curvature = problem.at(point.theta + length * found.direction, curvature=True).curvature
+    assert far_curvature is not None
+    factored = factor(far_curvature, elimination_order(problem), aliased)
+    ways = null_space(factored, far_curvature, factored.aliased & ~aliased)
     spread, outer_spread = (np.repeat(_spread(one), one.outputs)[:, None] for one in (problem, outer))
     largest = (spread * np.abs(ways)).max(axis=0)
     return np.asarray((outer_spread * np.abs(product(move, ways)) > _RELATIVE_TRACE * largest).any(axis=1))
 
 
 def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | None:
-    """The separation by columns each of which separates by itself."""
-    bare = (free | ~problem.free).reshape(-1, problem.outputs)[:-1]
-    found = one_column_each(problem, np.asarray(bare.all(axis=1)))
+    """Return the separation by columns each of which separates by itself, or None."""
+    unpenalised = (free | ~problem.free).reshape(-1, problem.outputs)[:-1]
+    found = one_column_each(problem, np.asarray(unpenalised.all(axis=1)))
     if found is None:
         return None
     direction, ways = found
@@ -143,25 +166,26 @@ def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | No
 
 
 def _has_optimum(problem: Problem, solution: Solution) -> bool:
-    """Whether the suboptimality that Newton's method has estimated rules a separation out: see above."""
+    """Return whether the suboptimality estimated by Newton's method rules out a separation: see the top of the file."""
     low, high = solution.z_range
     if solution.step is None or not solution.converged:
         return False
+    least = _least_likely(problem, low, high) * problem.sums.targets.least_weight
+    # twice the suboptimality, and twice that for rounding
+    return bool(least > _MIN_PROBABILITY and 4 * solution.gap < least)
+
+
+def _least_likely(problem: Problem, low: float, high: float) -> float:
+    """What the probability of an outcome, or the mean of a count, is at least where z is from low to high."""
     if problem.head.coupled:
-        least = np.exp(low - high) / problem.outputs
-    elif problem.head.fading:
-        least = np.exp(problem.head.fading * min(low, 0.0))
-    else:
-        least = 0.5 * np.exp(-max(high, -low))
-    if problem.rows.weights is not None:
-        least *= problem.rows.weights[problem.rows.weights > 0].min(initial=np.inf)
-    return bool(
-        least > _MIN_PROBABILITY and 4 * solution.gap < least
-    )  # twice the suboptimality, and twice that for rounding
+        return float(np.exp(low - high) / problem.outputs)
+    if problem.head.decay_power:
+        return float(np.exp(problem.head.decay_power * min(low, 0.0)))
+    return float(0.5 * np.exp(-max(high, -low)))
 
 
 def _by_newton(problem: Problem, solution: Solution) -> Solution:
-    """The solution after some Newton steps, if they are affordable: those of L-BFGS prove nothing."""
+    """Return the solution after some Newton steps, if they are affordable: steps of L-BFGS prove nothing."""
     if problem.size > LARGEST_CURVATURE or problem.columns.rows * problem.size**2 > _MAX_NEWTON_PRODUCTS:
         return solution
     return newton(
@@ -170,14 +194,14 @@ def _by_newton(problem: Problem, solution: Solution) -> Solution:
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
-    """By how much a direction moves each row's z, rows x outputs."""
+    """Return by how much a direction moves each row's z, rows x outputs."""
     z = np.empty((problem.columns.rows, problem.outputs))
     problem.row_sums.predict(d, z)
     return z
 
 
 def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
-    """The separation that a direction proves, by the biases alone if they do: a class may have no rows."""
+    """Return the separation that a direction proves, by the biases alone if they suffice: a class may have no rows."""
     biases = np.where(np.arange(problem.size) < problem.size - problem.outputs, 0.0, d)
     for way in (biases, d):
         found = _proof(problem, way, least, slack)
@@ -187,7 +211,10 @@ def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Se
 
 
 def _by_fewer(problem: Problem, found: Separation) -> Separation:
-    """The separation with the fewest columns that prove as much: of those that move z most 1, 2, 3, ... 8, 16, ..."""
+    """Return the separation with the fewest columns that prove the same.
+
+    Columns are added by how much they move z, first one by one, then in doubled numbers.
+    """
     by_output = _apart(problem, found.direction)
     moved = (np.abs(by_output[:-1]) * _spread(problem)[:-1, None]).max(axis=1)
     order, count = np.argsort(-moved, kind="stable"), 1
@@ -204,10 +231,10 @@ def _by_fewer(problem: Problem, found: Separation) -> Separation:
 
 
 def _middle_biases(problem: Problem, z: Floats) -> Floats:
-    """The biases, to be added to z, with which no row loses, with the largest margin; zeros if there are none.
+    """Return the biases, to be added to z, with which no row loses, with the largest margin; zeros if there are none.
 
     For classes that means b_a - b_b >= m_ab, the largest z_b - z_a of class a's rows. Then b_a - b_c is at least the
-    length of the longest path from a to c, and those lengths, for any c, are such b.
+    length of the longest path from a to c, and these lengths, for any c, are a solution.
     """
     counted = slice(None) if problem.rows.weights is None else problem.rows.weights > 0
     z = z[counted]
@@ -227,24 +254,25 @@ def _middle_biases(problem: Problem, z: Floats) -> Floats:
 
 
 def _apart(problem: Problem, d: Floats) -> Floats:
-    """A direction, (columns + 1) x outputs; of classes relative to the median, as only differences matter."""
+    """Return a direction as (columns + 1) x outputs; of classes relative to the median, as only differences matter."""
     by_output = d.reshape(-1, problem.outputs)
     return by_output if problem.rows.labels is None else by_output - np.median(by_output, axis=1, keepdims=True)
 
 
 def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
-    """The separation that a direction proves, if it moves some z by more than `least` and no row loses more than
-    `slack` times the largest gain.
+    """Return the separation that a direction proves, or None.
+
+    It proves one if it moves some z by more than `least` and no row loses more than `slack` times the largest gain.
     """
     worst, best = _counted(problem, _gains(problem, _moved(problem, d)))
     largest = float(best.max())
     if largest <= least or float(worst.min()) < -slack * largest:
         return None
     moved = np.abs(_apart(problem, d)) * _spread(problem)[:, None]
-    part = moved > _MIN_RELATIVE_MOVE * (moved[:-1].max(initial=0.0) or moved.max())
-    columns = tuple(int(j) for j in np.flatnonzero(part.any(axis=1)) if j < problem.columns.count)
+    separates = moved > _MIN_RELATIVE_MOVE * (moved[:-1].max(initial=0.0) or moved.max())
+    columns = tuple(int(j) for j in np.flatnonzero(separates.any(axis=1)) if j < problem.columns.count)
     complete, rows = bool((worst > slack * largest).all()), int((best > slack * largest).sum())
-    concerned = part.any(axis=0) | (
+    concerned = separates.any(axis=0) | (
         complete and problem.rows.labels is not None
     )  # each class is separated from all others
     outputs = tuple(int(k) for k in np.flatnonzero(concerned))
@@ -252,7 +280,7 @@ def _proof(problem: Problem, d: Floats, least: float, slack: float) -> Separatio
 
 
 def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
-    """The smallest and the largest gain of each row: by how much z of its own class rises above that of another."""
+    """Return the smallest and the largest gain of each row: the rise of z of its own class against that of another."""
     if problem.rows.labels is not None:
         own = z[np.arange(len(z)), problem.rows.labels]
         others = np.ma.masked_array(z, np.arange(problem.outputs) == problem.rows.labels[:, None])
@@ -263,13 +291,13 @@ def _gains(problem: Problem, z: Floats) -> tuple[Floats, Floats]:
 
 
 def _counted(problem: Problem, gains: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The gains of rows that have a weight."""
+    """Return the gains of rows that have a weight."""
     worst, best = gains
     return gains if problem.rows.weights is None else (worst[problem.rows.weights > 0], best[problem.rows.weights > 0])
 
 
 def _spread(problem: Problem) -> Floats:
-    """The range of each dense column, by which coefficients can be compared; 1 for other columns and the intercept."""
+    """Return the range of each dense column, to compare coefficients; 1 for other columns and the intercept."""
     spread = np.ones(problem.columns.count + 1)
     spread[: problem.columns.dense] = np.maximum(problem.table.spread(problem.rows.weights), 1e-300)
     return spread

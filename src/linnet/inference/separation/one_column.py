@@ -1,12 +1,12 @@
-"""Separation by one column at a time, which its smallest and largest values among the classes show at any size.
+"""Separation by one column at a time, found from its smallest and largest values among the classes, at any size.
 
 For an output, rows of t = 1 (or of its class) must not decrease, rows of t = 0 (or of other classes, or with a count of
 0) must not increase, and all others must not move. Then no row loses by moving z by x_j - c if
 
     x_j <= c in all rows that must not increase    and    x_j >= c in all rows that must not decrease,
 
-and likewise by c - x_j the other way round. Such a column is a level whose rows are all of one class, or all have a
-count of 0, or a number that is above c in one class only. Directions by which no row loses may be added up.
+and likewise by c - x_j with the roles exchanged. Examples are a level whose rows are all of one class, or all have a
+count of 0, and a number that is above c in one class only. Directions by which no row loses add up to another one.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ Ends = tuple[Floats, Floats]  # smallest and largest values, outputs x columns
 
 
 def intercept_alone(problem: Problem) -> Floats | None:
-    """The direction along which the intercept separates: a class has no rows, or all rows are of one kind."""
+    """Return the direction along which the intercept separates: a class has no rows, or all rows are of one kind."""
     if not problem.intercept:
         return None
     counted = slice(None) if problem.rows.weights is None else problem.rows.weights > 0
@@ -26,23 +26,25 @@ def intercept_alone(problem: Problem) -> Floats | None:
     if problem.rows.labels is not None:
         biases = -1.0 * (np.bincount(target, minlength=problem.outputs) == 0)
     else:
-        ways = problem.head.for_ever(target)
+        ways = problem.head.recession_directions(target)
         assert ways is not None
         biases = 1.0 * (ways == 1).all(axis=0) - 1.0 * (ways == -1).all(axis=0)
     return problem.from_user(np.zeros((problem.columns.count, problem.outputs)), biases) if biases.any() else None
 
 
 def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.intp]] | None:
-    """The sum of the directions of all `bare` columns that have one, and the sign by which each column moves each
-    output (columns x outputs: -1, 0 or 1).
+    """Return the sum of the directions of all columns that separate, and their signs.
+
+    `bare`: columns without a penalty. The signs, columns x outputs, are those by which each column moves each output:
+    -1, 0 or 1.
     """
     (low, high), (low_other, high_other) = _classes(problem) if problem.rows.labels is not None else _values(problem)
     levels = slice(problem.columns.dense + problem.columns.sparse_columns, None)
-    for ends in (low[:, levels], low_other[:, levels]):  # only a level's own rows move: other rows have their own level
+    for ends in (low[:, levels], low_other[:, levels]):  # only a level's own rows move: other rows have another level
         ends[ends == 1] = 0
     rises = (high_other <= low) & (low_other < high)
     sinks = (high <= low_other) & (low < high_other)
-    if not problem.intercept:  # so that c is zero
+    if not problem.intercept:  # c is zero then
         rises &= (high_other <= 0) & (low >= 0)
         sinks &= (high <= 0) & (low_other >= 0)
     ways = (rises.astype(np.intp) - sinks) * bare
@@ -57,7 +59,7 @@ def one_column_each(problem: Problem, bare: NDArray[np.bool_]) -> tuple[Floats, 
 
 
 def _classes(problem: Problem) -> tuple[Ends, Ends]:
-    """Smallest and largest values among the rows of each class, and among all other rows."""
+    """Return the smallest and largest values among the rows of each class, and among all other rows."""
     assert problem.rows.labels is not None
     group = problem.rows.labels.astype(np.intp)
     if problem.rows.weights is not None:
@@ -72,10 +74,13 @@ def _least_of_others(low: Floats) -> Floats:
 
 
 def _values(problem: Problem) -> tuple[Ends, Ends]:
-    """Smallest and largest values, per output, of rows that must not decrease, and of those that must not increase."""
+    """Return the smallest and largest values of rows that must not decrease, and of rows that must not increase.
+
+    Each is outputs x columns.
+    """
     assert problem.rows.values is not None
     found: list[list[Floats]] = [[], [], [], []]
-    ways = problem.head.for_ever(problem.rows.values)
+    ways = problem.head.recession_directions(problem.rows.values)
     assert ways is not None
     for way in ways.T:
         group = np.where(way == -1, 0, np.where(way == 1, 1, 2))  # 2: must not move

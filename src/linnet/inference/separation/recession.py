@@ -2,15 +2,15 @@
 
 Let g be the gains of a direction d: by how much it moves a row's own class away from each other class, or z in the
 direction in which it may grow (`ways`). A separation is a d with g >= 0 throughout and g > 0 somewhere. `by_program`
-decides whether there is one, for tables of a size that a linear program can handle.
+decides whether there is one, for tables small enough for a linear program.
 
-`beyond` looks at the point that a fit has reached. Some outcomes are next to impossible there, and those that gain by a
+`beyond` looks at the point that a fit has reached. Some outcomes are almost impossible there, and those that gain by a
 separation are among them; all others are as likely as they will ever be, and gain nothing. So d should be a zero of
 
     F(d) = ½ Σ_likely g² + ½ Σ_others min(g - 1, 0)²
 
-which is sought from the fit's own coefficients, scaled to where all those others gain 1. Outcomes may also be unlikely
-because coefficients are large but finite. F has no zero then, but its minimum tells which those are: an outcome that
+sought from the fit's own coefficients, scaled so that all these others gain 1. Outcomes may also be unlikely because
+coefficients are large but finite. F has no zero then, but its minimum shows which outcomes these are: an outcome that
 truly gains could gain more without a change to any other term, so it does not fall short of 1 there. Outcomes that do
 fall short join the likely ones, and F is minimised again, until it has a zero or no gaining outcomes remain.
 """
@@ -27,26 +27,27 @@ from linnet.fit.solvers.preconditioner import Preconditioner
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.solution import Solution
 
-FAR = 10.0  # in z: beyond it an outcome is next to impossible
+FAR = 10.0  # in z: beyond it an outcome is almost impossible
 _LIKELY, _GAINS, _OWN = 0, 1, 2  # kinds of outcomes; _OWN: the row's own class, or any of a row without weight
-_MIN_STEPS = 300  # or as many as the fit took
+_MIN_STEPS = 300  # or the number that the fit took
 _RELATIVE_TOLERANCE = 1e-3  # of F, where it has no zero
-_ZERO_PER_OUTCOME = 1e-13  # F of a direction by which none loses, or none more than rounding
+_ZERO_PER_OUTCOME = 1e-13  # F of a direction by which no outcome loses more than rounding
 _MIN_RELATIVE_SHORTFALL = 0.1  # of the largest: less may be rounding
 _INACTIVE_CURVATURE = 0.1  # of an outcome that does not fall short of 1, but may soon
 
 
 def ways(problem: Problem) -> Floats:
-    """The direction in which the likelihood never stops rising with z, rows x outputs: 1 up, -1 down, else neither."""
+    """Return how z must move for the likelihood to rise without end, rows x outputs: 1 up, -1 down, else neither."""
     assert problem.rows.values is not None
-    found = problem.head.for_ever(problem.rows.values)
-    assert found is not None  # `separation` does not ask for other heads
+    found = problem.head.recession_directions(problem.rows.values)
+    assert found is not None  # `separation` excludes other heads
     return found
 
 
 def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Floats:
-    """A direction of `free` parameters, from a solution, along which likely outcomes stay as they are: one by which no
-    row loses, if there is a separation and the steps were enough.
+    """Return a direction of `free` parameters, from a solution, along which likely outcomes stay as they are.
+
+    No row loses by it, if there is a separation and the steps were enough.
     """
     shortfall = _Shortfall(problem, solution.theta, free)
     precondition = Preconditioner(problem, shortfall.curvature, free)
@@ -71,7 +72,7 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
 
 
 class _Shortfall(SmoothObjective):
-    """The function F, as L-BFGS sees it."""
+    """The function F, as an objective of L-BFGS."""
 
     def __init__(self, problem: Problem, theta: Floats, free: NDArray[np.bool_]) -> None:
         self._problem, self._held = problem, np.flatnonzero(~free)
@@ -80,24 +81,26 @@ class _Shortfall(SmoothObjective):
         z = problem.z(theta)
         if problem.rows.labels is not None:
             self._own = np.arange(len(z)), problem.rows.labels
-            far = z.max(axis=1, keepdims=True) - z >= FAR  # from the most likely class, which need not be its own
+            far = (
+                z.max(axis=1, keepdims=True) - z >= FAR
+            )  # from the most likely class, which need not be the actual one
             self._kinds = np.where(far, _GAINS, _LIKELY).astype(np.int8)
             self._kinds[self._own] = _OWN
         else:
             self._ways = ways(problem)
             stays = np.abs(self._ways) != 1
-            far = (problem.head.fading or 1.0) * self._ways * z >= FAR
+            far = (problem.head.decay_power or 1.0) * self._ways * z >= FAR
             self._kinds = np.where(far & ~stays, _GAINS, _LIKELY).astype(np.int8)
             self._ways[stays] = 1
         if problem.rows.weights is not None:
             self._kinds[problem.rows.weights == 0] = _OWN
 
     def gaining(self) -> int:
-        """The number of outcomes that should gain."""
+        """Return the number of outcomes that should gain."""
         return int((self._kinds == _GAINS).sum())
 
     def at(self, theta: Floats) -> Point:
-        """F and its gradient."""
+        """Return F and its gradient."""
         short = self._short(theta)
         value = 0.5 * core.dot(short.ravel(), short.ravel())
         if self._own is not None:
@@ -112,7 +115,7 @@ class _Shortfall(SmoothObjective):
         return Point(theta, value, gradient)
 
     def curvature(self, theta: Floats) -> Floats:
-        """Approximate second derivatives in each z, rows x outputs."""
+        """Return approximate second derivatives in each z, rows x outputs."""
         curved = np.where((self._kinds == _LIKELY) | (self._short(theta) < 0), 1.0, _INACTIVE_CURVATURE)
         curved[self._kinds == _OWN] = 0
         if self._own is not None:
@@ -120,7 +123,7 @@ class _Shortfall(SmoothObjective):
         return curved
 
     def demote(self, theta: Floats) -> bool:
-        """Turn outcomes that fall short of 1 at a minimum into likely ones; False: there are none."""
+        """Turn outcomes that fall short of 1 at a minimum into likely ones; return whether there were any."""
         short = self._short(theta)
         short[self._kinds != _GAINS] = 0
         wrong = short < _MIN_RELATIVE_SHORTFALL * short.min()
@@ -128,7 +131,7 @@ class _Shortfall(SmoothObjective):
         return bool(wrong.any())
 
     def _short(self, theta: Floats) -> Floats:
-        """The gains of likely outcomes, and min(g - 1, 0) of others, rows x outputs."""
+        """Return the gains of likely outcomes, and min(g - 1, 0) of others, rows x outputs."""
         z = np.empty(self._kinds.shape)
         self._problem.row_sums.predict(theta, z)
         gains = self._gains(z)
@@ -139,29 +142,29 @@ class _Shortfall(SmoothObjective):
         return gains
 
     def _gains(self, z: Floats) -> Floats:
-        """The gains of a direction that moves rows by z, in place."""
+        """Return the gains of a direction that moves rows by z, in place."""
         return np.multiply(z, self._ways, out=z) if self._own is None else np.subtract(z[self._own][:, None], z, out=z)
 
 
 def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Floats | None:
-    """The direction with the largest sum of gains, by a linear program. `spread`: the range of each column."""
-    from scipy import optimize  # which is slow to load
+    """Return the direction with the largest sum of gains, by a linear program. `spread`: the range of each column."""
+    from scipy import optimize  # slow to load
 
     linprog: Any = optimize.linprog
 
     columns, k = problem.table, problem.outputs
     counts = np.ones(columns.rows, np.bool_) if problem.rows.weights is None else problem.rows.weights > 0
-    parts: list[Any] = [np.ones((columns.rows, 1))]
+    blocks: list[Any] = [np.ones((columns.rows, 1))]
     if columns.count > columns.dense:
-        parts = [columns.entries(), *parts]
+        blocks = [columns.entries(), *blocks]
     if columns.dense:
-        parts = [np.hstack(columns.tables) - problem.center, *parts]
-    whole = scipy.sparse.hstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
-    x = scipy.sparse.coo_array(whole[counts] @ scipy.sparse.diags_array(1 / spread))
+        blocks = [np.hstack(columns.tables) - problem.center, *blocks]
+    design = scipy.sparse.hstack([scipy.sparse.csr_array(block) for block in blocks], format="csr")
+    x = scipy.sparse.coo_array(design[counts] @ scipy.sparse.diags_array(1 / spread))
     row, column = x.coords
 
     def moves(output: NDArray[Any] | int) -> "scipy.sparse.csr_array[Any]":
-        """The matrix that takes theta to z of one output, the same or another for each row."""
+        """Return the matrix from theta to z of one output, the same or another for each row."""
         return scipy.sparse.csr_array((x.data, (row, column * k + output)), shape=(x.shape[0], problem.size))
 
     still = scipy.sparse.csr_array((0, problem.size))

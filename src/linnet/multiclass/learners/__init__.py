@@ -1,8 +1,8 @@
 """The binary classifiers of a reduction: logistic regressions over one table, or any others fitted one by one.
 
-A reduction asks them, problem by problem, for the log-odds log(p / (1 - p)) of the positive class, always finite, and
-for a score whose sign is the predicted class. A problem without rows on one of its sides, and a classifier whose own
-output is NaN, have log((positives + 1) / (negatives + 1)), from the training rows.
+Each problem has log-odds log(p / (1 - p)) of the positive class, always finite, and a score that is above 0 where the
+positive class is predicted. For a problem with rows of one class only, and where a classifier returns NaN, both are
+log((positives + 1) / (negatives + 1)), from the weights of the training rows.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a reduction asks of its binary classifiers."""
+"""The interface between a reduction and its binary classifiers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.graph import Tensor
 
-_BLOCK_BYTES = 128_000_000  # of the scores of a block of rows
+_BLOCK_BYTES = 128_000_000  # memory for the scores of one block of rows
 
 
 class Learners(ABC):
@@ -27,24 +27,24 @@ class Learners(ABC):
         """A table in the representation that the other methods take."""
 
     @abstractmethod
-    def part(self, table: Any, rows: Any) -> Any:
-        """Some of the rows of such a table."""
+    def take(self, table: Any, rows: Any) -> Any:
+        """The given rows of a table."""
 
     @abstractmethod
     def size(self, table: Any) -> int:
-        """The number of rows of such a table."""
+        """The number of rows of a table."""
 
     @abstractmethod
-    def answers(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
+    def outputs(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
         """Log-odds and scores, rows x the problems of the slice."""
 
     @abstractmethod
-    def some(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
-        """The log-odds for pairs of a row and a problem; those of a pair do not depend on the other pairs."""
+    def log_odds_of_pairs(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
+        """The log-odds for (row, problem) pairs; the result for a pair does not depend on the other pairs."""
 
     @abstractmethod
     def models(self) -> list[Any]:
-        """The classifiers one by one; for a problem without rows on one of its sides its log-odds, a float."""
+        """The classifiers; for a problem with rows of one class only, its log-odds as a float."""
 
     @abstractmethod
     def z_graph(self, inputs: "Inputs") -> "Tensor":
@@ -52,15 +52,15 @@ class Learners(ABC):
 
     @abstractmethod
     def input_encoder(self) -> Encoder | None:
-        """The encoder of their tables, if it is known."""
+        """The encoder of the classifiers' tables, or None if they have none."""
 
     def blocks(self, table: Any, width: int) -> Iterator[tuple[slice, Any]]:
-        """Blocks of rows of the table, and their places, so small that `width` numbers per row fit into memory."""
+        """Yield slices of rows and the table's rows in each, small enough for `width` float64 values per row."""
         rows = self.size(table)
         step = max(1, _BLOCK_BYTES // (8 * max(1, width)))
         if step >= rows:
             yield slice(0, rows), table
             return
         for first in range(0, rows, step):
-            part = slice(first, min(first + step, rows))
-            yield part, self.part(table, part)
+            block = slice(first, min(first + step, rows))
+            yield block, self.take(table, block)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from linnet.export.onnx.graph import Tensor
 
 _LOG_ODDS_RANGE = (-745.0, 37.0)  # log-odds of the float64 next to 0 and to 1
-_MAX_SCORE = 1e100  # sums of squares of such scores are finite
+_MAX_SCORE = 1e100  # sums of squares stay finite
 
 
 @saved
@@ -29,9 +29,9 @@ _MAX_SCORE = 1e100  # sums of squares of such scores are finite
 class SeparateLearners(Learners):
     """Binary classifiers of any kind, fitted one by one."""
 
-    each: list[Any]  # a fitted classifier, or the log-odds of a problem without rows on one of its sides
-    reliable: list[Any]  # of classifiers without scores: the log-odds where they predict 0 and where they predict 1
-    usual: Floats  # log-odds from the numbers of rows alone
+    each: list[Any]  # per problem: a fitted classifier, or the log-odds if it has rows of one class only
+    reliable: list[Any]  # for classifiers without scores: the log-odds of rows predicted 0 and of rows predicted 1
+    usual: Floats  # per problem: the log-odds of all training rows
 
     def _check_file(self) -> None:
         need(len(self.each) == len(self.reliable) and self.usual.shape == (len(self.each),), self, "each")
@@ -55,7 +55,8 @@ class SeparateLearners(Learners):
         solvable = np.flatnonzero((data.codes.side_weights(data.weights) > 0).all(axis=1))
         constant = constant_log_odds(data.codes, data.weights)
         jobs = (delayed(_train)(estimator, data, int(problem)) for problem in solvable)
-        done = Parallel(n_jobs=data.n_jobs, verbose=data.verbose)(jobs)
+        most = max(1, len(solvable))
+        done = Parallel(n_jobs=data.n_jobs and max(-most, min(data.n_jobs, most)), verbose=data.verbose)(jobs)
         each: list[Any] = [float(z) for z in constant]
         reliable: list[Any] = [None] * len(each)
         for problem, (model, shares) in zip(solvable, done, strict=True):
@@ -66,8 +67,8 @@ class SeparateLearners(Learners):
         """The table as it is."""
         return X
 
-    def part(self, table: Any, rows: Any) -> Any:
-        """Some of the rows."""
+    def take(self, table: Any, rows: Any) -> Any:
+        """The given rows."""
         from sklearn.utils import _safe_indexing
 
         return _safe_indexing(table, np.arange(self.size(table))[rows])
@@ -76,23 +77,23 @@ class SeparateLearners(Learners):
         """The number of rows."""
         return int(table.shape[0] if hasattr(table, "shape") else len(table))
 
-    def answers(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
+    def outputs(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
         """Log-odds and scores, rows x problems."""
         chosen = range(len(self.each))[problems]
         shape = (self.size(table), len(chosen))
         log_odds, scores = np.empty(shape), np.empty(shape)
-        for place, problem in enumerate(chosen):
-            log_odds[:, place], scores[:, place] = self._answer(table, problem)
+        for column, problem in enumerate(chosen):
+            log_odds[:, column], scores[:, column] = self._problem_outputs(table, problem)
         return log_odds, scores
 
-    def some(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
-        """The log-odds for pairs of a row and a problem."""
+    def log_odds_of_pairs(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
+        """The log-odds for (row, problem) pairs."""
         z = np.empty(len(row))
         order = np.argsort(problem, kind="stable")
         ends = np.flatnonzero(np.diff(problem[order], append=-1)) + 1
         for first, last in zip(np.append(0, ends[:-1]), ends, strict=True):
-            mine = order[first:last]
-            z[mine] = self._answer(self.part(table, row[mine]), int(problem[mine[0]]))[0]
+            pairs = order[first:last]  # of one problem
+            z[pairs] = self._problem_outputs(self.take(table, row[pairs]), int(problem[pairs[0]]))[0]
         return z
 
     def models(self) -> list[Any]:
@@ -107,21 +108,22 @@ class SeparateLearners(Learners):
         graph, z = inputs.graph, {}
         models = {problem: model for problem, model in enumerate(self.each) if not isinstance(model, float)}
         if not models:
-            raise ConfigError("to_onnx: no problem has rows of both classes")
+            raise ConfigError("to_onnx needs at least one binary problem with rows of both classes, got none")
         inputs.types_differ = True  # networks compute in float32, or in float64 if their rows are few
         for problem, model in models.items():
-            answers = outputs_of(model, inputs)
-            one = (
-                answers["scores"]
-                if "scores" in answers
-                else log_odds(graph, answers["probabilities"], *_LOG_ODDS_RANGE)
+            outputs = outputs_of(model, inputs)
+            score = (
+                outputs["scores"]
+                if "scores" in outputs
+                else log_odds(graph, outputs["probabilities"], *_LOG_ODDS_RANGE)
             )
-            z[problem] = graph.cast(one, "float64")
+            z[problem] = graph.cast(score, "float64")
         for problem in set(range(self.count)) - models.keys():
             z[problem] = graph.repeat(np.array([self.each[problem]]))
         return graph.join([z[problem] for problem in range(self.count)])
 
-    def _answer(self, table: Any, problem: int) -> tuple[Any, Any]:
+    def _problem_outputs(self, table: Any, problem: int) -> tuple[Any, Any]:
+        """Log-odds and scores of one problem."""
         model = self.each[problem]
         if isinstance(model, float):
             return model, model
@@ -140,7 +142,7 @@ class SeparateLearners(Learners):
 
 
 def _finite(scores: Floats, usual: float) -> Floats:
-    """Scores with `usual` in place of NaN, clipped to finite numbers."""
+    """Scores with NaN replaced by `usual`, clipped to finite values."""
     return np.clip(np.where(np.isnan(scores), usual, scores), -_MAX_SCORE, _MAX_SCORE)
 
 
@@ -150,14 +152,17 @@ def _train(estimator: Any, data: TrainingSet, problem: int) -> tuple[Any, Any]:
     from sklearn.utils import _safe_indexing
     from sklearn.utils.validation import _check_method_params
 
-    some, t = data.codes.rows(problem)
-    whole = len(some) == len(data.codes.group)
-    X = data.X if whole else _safe_indexing(data.X, some)
-    params = _check_method_params(data.X, data.params, None if whole else some)
+    rows, t = data.codes.rows(problem)
+    has_all = len(rows) == len(data.codes.group)
+    X = data.X if has_all else _safe_indexing(data.X, rows)
+    params = _check_method_params(data.X, data.params, None if has_all else rows)
     model = clone(estimator)
     model.fit(X, t, **params)
     if not np.array_equal(getattr(model, "classes_", None), [0, 1]):  # type: ignore[arg-type]
-        raise ConfigError(f"{type(model).__name__} is no classifier: its classes_ are not those it was fitted to")
+        raise ConfigError(
+            f"{type(model).__name__} is not a binary classifier: after a fit to 0 and 1 its classes_ are "
+            f"{getattr(model, 'classes_', None)!r}"
+        )
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         return model, None
     predicted = np.asarray(model.predict(X)) == 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from linnet.export.onnx.columns import Inputs
     from linnet.export.onnx.graph import Tensor
 
-_MIN_BYTES_WARNED = 1_000_000_000  # of a model
+_MIN_BYTES_WARNED = 1_000_000_000  # the size of a model
 
 
 @saved
@@ -68,8 +68,8 @@ class StackedLogistic(Learners):
         """The table as columns."""
         return self.encoder.encode(X)
 
-    def part(self, table: Columns, rows: Any) -> Columns:
-        """Some of the rows."""
+    def take(self, table: Columns, rows: Any) -> Columns:
+        """The given rows."""
         return table[rows]
 
     def size(self, table: Columns) -> int:
@@ -80,8 +80,8 @@ class StackedLogistic(Learners):
     def _threads(self) -> int:
         return usable_threads(self.estimator.threads)
 
-    def answers(self, table: Columns, problems: slice = slice(None)) -> tuple[Floats, Floats]:
-        """Log-odds, rows x problems, twice: they are the scores, too."""
+    def outputs(self, table: Columns, problems: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Log-odds, rows x problems, twice: they are also the scores."""
         z = linear_output(table, *self._parameters(problems), self._threads)
         return z, z
 
@@ -90,8 +90,8 @@ class StackedLogistic(Learners):
         coef, biases = self.coef[problems], self.biases[problems]
         return as_parameters(coef, biases, self.encoder, len(biases))
 
-    def some(self, table: Columns, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
-        """The log-odds for pairs of a row and a problem."""
+    def log_odds_of_pairs(self, table: Columns, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
+        """The log-odds for (row, problem) pairs."""
         z = np.empty(len(row))
         theta = np.empty((self.count, table.count + 1))
         theta[:, self.encoder.order()], theta[:, -1] = self.coef, self.biases
@@ -101,10 +101,10 @@ class StackedLogistic(Learners):
     def models(self) -> list[LogisticRegression]:
         """One LogisticRegression per problem; their `coef_` and `intercept_` are views of `coef` and `biases`."""
         params = self.estimator.get_params(deep=False)
-        places = [slice(problem, problem + 1) for problem in range(self.count)]
+        slices = [slice(problem, problem + 1) for problem in range(self.count)]  # views, not copies
         return [
-            StackMember.of(params, self.encoder, self.coef[place], self.biases[place], iterations)
-            for place, iterations in zip(places, self.iterations.tolist(), strict=True)
+            StackMember.of(params, self.encoder, self.coef[one], self.biases[one], iterations)
+            for one, iterations in zip(slices, self.iterations.tolist(), strict=True)
         ]
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":

@@ -1,4 +1,4 @@
-"""What the binary classifiers of a reduction are trained on."""
+"""The training data of a reduction's binary classifiers."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,13 +16,13 @@ class TrainingSet:
     X : array, data frame or sparse matrix
         The table.
     codes : CodeMatrix
-        Which rows each problem sees, and as which class.
+        The rows of each binary problem, and the class of each.
     weights : array of shape (rows,) or None
         Row weights.
     params : dict
         Further arguments of the classifiers' fit.
     n_jobs, verbose : int
-        Of joblib, where classifiers are fitted one by one.
+        Parameters of joblib, where classifiers are fitted one by one.
     """
 
     X: Any
@@ -33,5 +33,5 @@ class TrainingSet:
     verbose: int = 0
 
     def with_codes(self, codes: CodeMatrix) -> "TrainingSet":
-        """The table with another code matrix."""
+        """The same training data with another code matrix."""
         return replace(self, codes=codes)

@@ -1,4 +1,4 @@
-// Universal approximation: a function on an interval, a network built to follow it, and one trained to.
+// Universal approximation: a function on an interval, with a network built and a network trained to approximate it.
 import { frameOf } from "./charts.js";
 import { draw, make, of, select, short, slider } from "./dom.js";
 
@@ -21,7 +21,7 @@ export class Approximation {
     else if (on) this.redraw();
   }
 
-  /** Ask for what is set now; while an answer is under way, once it is here: a slider that is dragged says much. */
+  /** Request the curves for the current settings; while a reply is pending, once it has arrived. */
   #ask(changes) {
     Object.assign(this.asked, changes);
     const differs = ([name, value]) => JSON.stringify(value) !== JSON.stringify(this.defaults[name]);
@@ -33,7 +33,7 @@ export class Approximation {
     this.link.send("approximate", { curve: this.asked });
   }
 
-  /** Take what a link says. */
+  /** Take the settings of a link. */
   take(curve) {
     const wanted = { ...this.defaults, ...curve };
     if (JSON.stringify(wanted) === JSON.stringify(this.asked)) return;
@@ -42,7 +42,7 @@ export class Approximation {
     if (this.found || this.waiting) this.#ask({});
   }
 
-  /** An answer has come, if only that there is none. */
+  /** A reply has arrived, possibly an error. */
   answered() {
     this.waiting = false;
     if (this.stale) this.#ask({});
@@ -60,7 +60,7 @@ export class Approximation {
     units.classList.add("long");
     of("approximation-controls").replaceChildren(
       this.choice, limit("low", "From"), limit("high", "To"),
-      select("Units are", [["relu", "ReLU"], ["sigmoid", "squashing (sigmoid)"]], asked.kind, (kind) => this.#ask({ kind })),
+      select("Activation", [["relu", "ReLU"], ["sigmoid", "sigmoid"]], asked.kind, (kind) => this.#ask({ kind })),
       units,
       select("Epochs of training", [0, 100, 500, 2000, 5000, 20000], asked.epochs, (epochs) => this.#ask({ epochs: Number(epochs) })));
   }
@@ -78,7 +78,7 @@ export class Approximation {
     this.redraw();
   }
 
-  /** Draw both charts, in the size that they have now. */
+  /** Draw both charts in their current size. */
   redraw() {
     if (!this.found || !of("built-chart").clientWidth) return;
     this.#chart(of("built-chart"), this.found.built, true);

@@ -1,9 +1,9 @@
 // Backpropagation on one example, step by step: values go up, gradients come down.
-import { cut, draw, make, of, short, watchEdges } from "./dom.js";
+import { cut, draw, inputName, make, of, short, watchEdges } from "./dom.js";
 import { isEmpty, PAINT_FIRST } from "./store.js";
 
-const MOST = 16; // inputs that are drawn until one asks for all; layers have no more
-const FEW = 10; // units of a column that have wide gaps
+const MAX_DRAWN = 16; // inputs drawn unless all are requested; layers have no more units
+const MAX_UNITS_WIDE_GAPS = 10; // units of a column drawn with wide gaps
 const SIZE = { width: 96, height: 44, gap: 14, column: 176 };
 const SMALL = { width: 66, height: 44, gap: 10, column: 86 }; // on a phone
 const number = (value) => short(value, 3).replaceAll("-", "−");
@@ -26,18 +26,18 @@ export class Backprop {
     this.renew();
   }
 
-  /** Ask again about the same row: the network may have learned. */
+  /** Ask again about the same row: the network may have changed. */
   renew() {
     if (this.isActive && !this.asked) this.#ask(this.row);
   }
 
-  /** The network has changed: what is shown is no longer true. */
+  /** Drop the values shown: the network has changed. */
   forget() {
     this.found = null;
     this.asked = false;
   }
 
-  /** Take what a link says. */
+  /** Take the row and step of a link. */
   take({ row, place }) {
     if (row === this.row && place === this.place) return;
     [this.row, this.place] = [row, place];
@@ -55,7 +55,7 @@ export class Backprop {
     this.link.send("explain", { row: row % (facts.rows[0] + facts.rows[1]) });
   }
 
-  /** There is no example yet: what was shown is of the run before. */
+  /** Show nothing: there is no example yet. */
   #blank() {
     this.forget();
     of("backprop-step").textContent = PAINT_FIRST;
@@ -115,11 +115,11 @@ export class Backprop {
     const { row, target, own, held, loss } = this.found;
     const of_ = `Step ${this.place + 1} of ${this.steps.length}. `;
     if (kind === "inputs") return `${of_}Row ${row}${held ? " (held out)" : ""} enters the network. Its target is ${typeof target === "number" ? number(target) : target}${own && ` (${own})`}.`;
-    if (kind === "forward") return `${of_}Forward: ${this.#name(layer)} adds up its inputs times its weights, and bends the sum.`;
-    if (kind === "loss") return `${of_}The answer is compared with the target: the loss is ${number(loss)}.`;
+    if (kind === "forward") return `${of_}Forward: ${this.#name(layer)} computes the weighted sums of its inputs, and applies its activation.`;
+    if (kind === "loss") return `${of_}The output is compared with the target: the loss is ${number(loss)}.`;
     return layer === this.found.layers.length - 1
-      ? `${of_}Backward: how the loss changes with the output, and so with the weights below it.`
-      : `${of_}Backward: what ${this.#name(layer)} has to answer for comes down the weights above it.`;
+      ? `${of_}Backward: the derivatives of the loss by the output, and by the weights of the output layer.`
+      : `${of_}Backward: the derivatives reach ${this.#name(layer)} through the weights above it.`;
   }
 
   // ---- the graph ----
@@ -127,7 +127,7 @@ export class Backprop {
   /** How many inputs are drawn. */
   get #drawn() {
     const { length } = this.found.x;
-    return this.all || length <= MOST ? length : MOST - 1;
+    return this.all || length <= MAX_DRAWN ? length : MAX_DRAWN - 1;
   }
 
   /** All units of all layers, and the inputs, of which the last ones may wait behind a button. */
@@ -136,7 +136,7 @@ export class Backprop {
     const last = layers.length - 1;
     const outputs = this.found.classes.length > 2 ? this.found.classes : null;
     return [
-      x.slice(0, this.#drawn).map((value, k) => ({ name: inputs[k], value, slope: layers[0].dx[k] })),
+      x.slice(0, this.#drawn).map((value, k) => ({ name: inputName(inputs[k]), value, slope: layers[0].dx[k] })),
       ...layers.map((layer, l) => layer.h.map((value, k) => ({ name: l === last ? outputs?.[k] ?? "output" : `h${k + 1}`, value, slope: layer.dz[k] }))),
     ];
   }
@@ -155,15 +155,15 @@ export class Backprop {
     const box = of("backprop-graph").parentElement;
     const parent = box.clientWidth || 900;
     const size = (this.size = parent < 560 ? SMALL : SIZE);
-    const hasMore = this.found.x.length > MOST;
+    const hasMore = this.found.x.length > MAX_DRAWN;
     const counts = columns.map((column, c) => column.length + (hasMore && c === 0));
     const most = Math.max(...counts);
-    const row = size.height + (most > FEW ? 5 : size.gap);
+    const row = size.height + (most > MAX_UNITS_WIDE_GAPS ? 5 : size.gap);
     const height = most * row + 34;
-    const middle = 35 + (Math.min(most, MOST) * row) / 2; // of the units; inputs beyond go on below
+    const middle = 35 + (Math.min(most, MAX_DRAWN) * row) / 2; // of the units; inputs beyond go on below
     const wide = Math.max(size.column * (columns.length - 1) + size.width + 8, Math.min(parent, 1100));
     const x = (column) => size.width / 2 + 4 + (column * (wide - size.width - 8)) / Math.max(1, columns.length - 1);
-    const y = (column, k) => middle + (k - Math.min(counts[column], MOST) / 2 + 0.5) * row;
+    const y = (column, k) => middle + (k - Math.min(counts[column], MAX_DRAWN) / 2 + 0.5) * row;
     const [forward, back] = this.#known(step);
     const parts = [];
     columns.slice(1).forEach((column, layer) => {
@@ -191,7 +191,7 @@ export class Backprop {
     svg.setAttribute("width", wide);
     svg.setAttribute("height", height + 26);
     svg.replaceChildren(...parts);
-    if (step !== this.looked) box.scrollLeft = x(step.layer + 1) - parent / 2; // what is at work is to be seen
+    if (step !== this.looked) box.scrollLeft = x(step.layer + 1) - parent / 2; // bring the active column into view
     this.looked = step;
   }
 
@@ -213,7 +213,7 @@ export class Backprop {
     return group;
   }
 
-  /** What stands for the inputs that are not drawn, or takes them away again. */
+  /** The button that draws the remaining inputs, or removes them again. */
   #more(x, y) {
     const text = this.all ? "fewer" : `… ${this.found.x.length - this.#drawn} more`;
     const toggle = () => {
@@ -249,29 +249,29 @@ export class Backprop {
     const last = step.layer === layers.length - 1;
     const sum = (terms) => terms.slice(0, 8).join(" + ").replaceAll("+ −", "− ") + (terms.length > 8 ? ` + … (${terms.length - 8} more)` : "");
     if (step.kind === "inputs") {
-      return [box("Formula", [general("x = (x₁, …, x_d)")]), box("Numbers", [numbers(x.slice(0, this.#drawn).map((value, k) => `${this.found.inputs[k]} = ${number(value)}`).join(",  ") + (x.length > this.#drawn ? `, … (${x.length - this.#drawn} more)` : ""))])];
+      return [box("Formula", [general("x = (x₁, …, x_d)")]), box("Values", [numbers(x.slice(0, this.#drawn).map((value, k) => `${inputName(this.found.inputs[k])} = ${number(value)}`).join(",  ") + (x.length > this.#drawn ? `, … (${x.length - this.#drawn} more)` : ""))])];
     }
     if (step.kind === "forward") {
       const terms = below.map((value, i) => `${number(layer.w[i][j])}·${number(value)}`);
       return [
         box("Formula", [general("z = Σᵢ wᵢ xᵢ + b"), general(`h = ${last ? "mean" : "a"}(z) = ${layer.formula[0]}`)]),
-        box(`Numbers of ${last && layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`z = ${sum(terms)} + ${number(layer.b[j])} = ${number(layer.z[j])}`.replaceAll("+ −", "− ")), numbers(`h = ${number(layer.h[j])}`)]),
+        box(`Values of ${last && layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`z = ${sum(terms)} + ${number(layer.b[j])} = ${number(layer.z[j])}`.replaceAll("+ −", "− ")), numbers(`h = ${number(layer.h[j])}`)]),
       ];
     }
     if (step.kind === "loss") {
-      return [box("Formula", [general(`L = ${formula[0]}`)]), box("Numbers", [numbers(`z = ${layer.z.map(number).join(", ")}${spread}`), numbers(`L = ${number(this.found.loss)}`)])];
+      return [box("Formula", [general(`L = ${formula[0]}`)]), box("Values", [numbers(`z = ${layer.z.map(number).join(", ")}${spread}`), numbers(`L = ${number(this.found.loss)}`)])];
     }
     const slopes = below.slice(0, 8).map((value, i) => `${number(value)}·${number(layer.dz[j])} = ${number(layer.dw[i][j])}`);
     const weights = [numbers(`∂L/∂w = ${slopes.join(",  ")}${below.length > 8 ? ", …" : ""}`), numbers(`∂L/∂b = ${number(layer.dz[j])}`)];
     const down = step.layer === 0 ? [general("∂L/∂x = Σₖ wₖ · ∂L/∂zₖ   (over the units of this layer)")] : [];
     if (last) {
-      return [box("Formula", [general(`∂L/∂z = ${formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]), box(`Numbers of ${layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`∂L/∂z = ${number(layer.dz[j])}${spread}`), ...weights])];
+      return [box("Formula", [general(`∂L/∂z = ${formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]), box(`Values of ${layer.h.length === 1 ? "the output" : `unit ${j + 1}`}`, [numbers(`∂L/∂z = ${number(layer.dz[j])}${spread}`), ...weights])];
     }
     const above = layers[step.layer + 1];
     const flow = above.dz.map((value, k) => `${number(above.w[j][k])}·${number(value)}`);
     return [
       box("Formula", [general("∂L/∂h = Σₖ wₖ · ∂L/∂zₖ   (over the units above)"), general(`∂L/∂z = a′(z) · ∂L/∂h,   a′ = ${layer.formula[1]}`), general("∂L/∂w = x · ∂L/∂z,   ∂L/∂b = ∂L/∂z"), ...down]),
-      box(`Numbers of unit ${j + 1}`, [numbers(`∂L/∂h = ${sum(flow)} = ${number(above.dx[j])}`), numbers(`∂L/∂z = ${number(layer.dz[j])}`), ...weights]),
+      box(`Values of unit ${j + 1}`, [numbers(`∂L/∂h = ${sum(flow)} = ${number(above.dx[j])}`), numbers(`∂L/∂z = ${number(layer.dz[j])}`), ...weights]),
     ];
   }
 }

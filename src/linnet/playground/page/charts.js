@@ -2,7 +2,7 @@
 import { colour, css } from "./paint.js";
 import { draw, make, of, short } from "./dom.js";
 
-const PINNED = 80; // points of a curve
+const PINNED_POINTS = 80; // of a pinned curve
 
 /** About four round numbers from low to high. */
 function ticks(low, high) {
@@ -22,13 +22,13 @@ function brief(value) {
   return size >= 1e4 ? `${Number((value / 1e3).toPrecision(3))}k` : String(Number(value.toPrecision(4)));
 }
 
-/** The next round number: axes that grow with every epoch would have to be labelled anew with every frame. */
+/** The next round number: axes that grow with every epoch would need new labels in every frame. */
 function rounded(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((size) => size >= value * 0.999999);
 }
 
-/** Make the axes of a chart, or keep them if they are the same; what else was in it is taken out. A unit is a pixel. */
+/** Make the axes of a chart, or keep unchanged ones, and remove everything else. A unit is a pixel. */
 function frameOf(svg, [low, high], [bottom, top]) {
   const [wide, tall] = [svg.clientWidth || 340, svg.clientHeight || 180];
   const levels = ticks(bottom, top);
@@ -68,12 +68,12 @@ function path(xs, ys, x, y, top) {
 /** A run that is pinned, as text for the link: place, name and metric, then epochs, losses and metrics. */
 function packed(place, name, metric, run) {
   const last = run.epoch.length - 1;
-  const kept = [...new Set(Array.from({ length: PINNED }, (_, k) => Math.round(last * (k / (PINNED - 1)) ** 2)))]; // curves turn early
+  const kept = [...new Set(Array.from({ length: PINNED_POINTS }, (_, k) => Math.round(last * (k / (PINNED_POINTS - 1)) ** 2)))]; // curves turn early
   const text = (values) => kept.map((k) => (values[k] === null ? "" : Number(values[k].toPrecision(5)))).join("_");
   return [place, name, metric, ...[run.epoch, ...run.loss, ...run.metric].map(text)].join("*");
 }
 
-/** What `packed` made of a run; null of anything else. */
+/** The run that `packed` wrote; null for anything else. */
 function unpacked(pin) {
   if (typeof pin !== "string") return null;
   const [place, name, metric, ...texts] = pin.split("*");
@@ -127,14 +127,14 @@ export class Curves {
     [this.run.epoch, ...this.run.loss, ...this.run.metric].forEach(change);
   }
 
-  /** Keep this run's curves beside those to come, instead of the oldest ones if need be; return what is to be told. */
+  /** Keep this run's curves for comparison, replacing the oldest if necessary; return a message for the user, or "". */
   pin(name, metric) {
     if (this.run.epoch.length < 2) return "Train first: there is no curve to pin yet.";
     const free = [0, 1, 2, 3].find((place) => !this.pins.some((pin) => pin.place === place));
     const [oldest] = this.pins;
     const place = free ?? oldest.place;
     this.store.set({ pins: [...this.#without(place), packed(place, name, metric, this.run)] });
-    return free === undefined ? `Four runs can be pinned: the oldest, ${oldest.name}, makes way.` : "";
+    return free === undefined ? `At most four runs can be pinned: the oldest, ${oldest.name}, was removed.` : "";
   }
 
   #without(place) {
@@ -174,12 +174,12 @@ export class Curves {
       ...this.pins.map((pin) => make("span", { class: "pin", title: pin.name },
         draw("svg", { viewBox: "0 0 16 8" }, draw("line", { x1: 0, x2: 16, y1: 4, y2: 4, "stroke-width": 3, class: `pin${pin.place}` })),
         make("span", {}, pin.name),
-        make("button", { type: "button", "aria-label": `Take away ${pin.name}`, onclick: () => this.store.set({ pins: this.#without(pin.place) }) }, "×"))));
+        make("button", { type: "button", "aria-label": `Remove ${pin.name}`, onclick: () => this.store.set({ pins: this.#without(pin.place) }) }, "×"))));
   }
 }
 
 export class PrecisionRecall {
-  /** `moved(threshold)` is told when the mark is dragged. */
+  /** `moved(threshold)` is called when the mark is dragged. */
   constructor(svg, moved) {
     this.svg = svg;
     this.moved = moved;
@@ -206,8 +206,8 @@ export class PrecisionRecall {
       draw("path", { class: "line train", d }),
       draw("circle", { class: "mark", cx: x(now.recall), cy: y(now.precision), r: 7 }));
     const f1 = now.recall + now.precision > 0 ? (2 * now.recall * now.precision) / (now.recall + now.precision) : 0;
-    const told = { precision: now.precision, recall: now.recall, F1: f1 };
-    of("pr-says").replaceChildren(...Object.entries(told).map(([name, value]) => make("span", {}, `${name} `, make("b", {}, value.toFixed(2)))));
+    const metrics = { precision: now.precision, recall: now.recall, F1: f1 };
+    of("pr-says").replaceChildren(...Object.entries(metrics).map(([name, value]) => make("span", {}, `${name} `, make("b", {}, value.toFixed(2)))));
   }
 
   #drag(event) {
@@ -221,20 +221,20 @@ export class PrecisionRecall {
   }
 }
 
-/** Rows are true classes, columns what the network says. */
+/** One row per actual class, one column per predicted class. */
 export function drawConfusion(table, counts, classes) {
   const now = JSON.stringify([counts, classes, document.documentElement.dataset.theme]);
   if (table.shown === now) return;
   table.shown = now;
   const many = classes.length > 6;
   table.classList.toggle("many", many);
-  const head = make("tr", {}, make("th", { "aria-label": "true class by said class" }, ""), ...classes.map((name) => make("th", { scope: "col", title: name }, name)));
-  const rows = counts.map((row, truth) => {
+  const head = make("tr", {}, make("th", { "aria-label": "actual class by predicted class" }, ""), ...classes.map((name) => make("th", { scope: "col", title: name }, name)));
+  const rows = counts.map((row, actual) => {
     const sum = row.reduce((total, value) => total + value, 0);
-    return make("tr", {}, make("th", { scope: "row", title: classes[truth] }, classes[truth]), ...row.map((value, said) => {
-      const cell = make("td", { title: `${classes[truth]} taken for ${classes[said]}: ${value}` }, String(value));
-      const part = sum ? value / sum : 0;
-      if (part) cell.style.background = css(colour(truth === said ? "s1" : "s2"), 0.12 + 0.5 * part);
+    return make("tr", {}, make("th", { scope: "row", title: classes[actual] }, classes[actual]), ...row.map((value, predicted) => {
+      const cell = make("td", { title: `actual ${classes[actual]}, predicted ${classes[predicted]}: ${value}` }, String(value));
+      const share = sum ? value / sum : 0;
+      if (share) cell.style.background = css(colour(actual === predicted ? "s1" : "s2"), 0.12 + 0.5 * share);
       return cell;
     }));
   });

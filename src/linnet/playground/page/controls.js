@@ -86,11 +86,11 @@ export class Controls {
     this.#fill("data-controls", [
       isToy && slider("Noise", { min: 0, max: 1, step: 0.05, text: (v) => v.toFixed(2) }, state.noise, set("noise")),
       ["blobs", "pinwheels"].includes(state.data) && slider("Classes", { min: 2, max: this.choices.classes, step: 1 }, state.classes, (classes) => this.store.set({ classes, head: "task", shown: 0 })),
-      slider("Rows to train on", { min: 0.1, max: 0.9, step: 0.1, text: (v) => `${Math.round(100 * v)}%` }, state.ratio, set("ratio")),
+      slider("Training rows", { min: 0.1, max: 0.9, step: 0.1, text: (v) => `${Math.round(100 * v)}%` }, state.ratio, set("ratio")),
       this.#seed(state),
     ]);
     const known = facts?.heads ?? [];
-    const heads = [["task", known.length ? `by the task: ${known[0][1]}` : "by the task"], ...known];
+    const heads = [["task", known.length ? `by task: ${known[0][1]}` : "by task"], ...known];
     this.#fill("training-controls", [
       select("Optimizer", this.choices.optimizer, state.optimizer, set("optimizer")),
       select("Learning rate", withOwn(RATES, state.rate), state.rate, (value) => this.store.set({ rate: Number(value) })),
@@ -106,7 +106,7 @@ export class Controls {
     }
   }
 
-  /** Replace the controls of a card; the one with the focus keeps it, and is not touched if it shows what it should. */
+  /** Replace the controls of a card; the focused one keeps the focus, and is not replaced if its value is right. */
   #fill(id, controls) {
     const place = of(id);
     const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
@@ -188,13 +188,13 @@ export class Controls {
     this.#fill("table-controls", [
       make("label", {}, make("span", {}, `${this.table.name}: ${this.table.rows.toLocaleString("en-US")} rows`), make("button", { type: "button", "aria-label": "Open another file", onclick: () => this.#openFile() }, "Open another file")),
       select("Predict", this.table.targets, state.target, (target) => this.store.set({ target, axes: state.axes.includes(target) ? [] : state.axes, head: "task", shown: 0, threshold: 0.5 })),
-      select("Across", axes, state.axes[0] ?? "", axis(0)),
-      select("Up", axes, state.axes[1] ?? "", axis(1)),
+      select("x axis", axes, state.axes[0] ?? "", axis(0)),
+      select("y axis", axes, state.axes[1] ?? "", axis(1)),
     ]);
   }
 
   #openFile() {
-    const input = make("input", { type: "file", "aria-label": "A table to play with", hidden: true, onchange: () => this.upload(input.files[0]) });
+    const input = make("input", { type: "file", "aria-label": "A table to open", hidden: true, onchange: () => this.upload(input.files[0]) });
     document.body.append(input);
     input.click();
     input.remove();

@@ -1,12 +1,12 @@
-// The network as a picture: units as small maps of the plane, weights as lines whose width and colour carry them.
+// The network diagram: units as small maps of the plane, weights as lines whose width and colour show their values.
 import { byteColours, classColour, colour, css, drawCells, surfaceColours } from "./paint.js";
-import { draw, make, short, tip, watchEdges } from "./dom.js";
+import { draw, inputName, make, short, tip, watchEdges } from "./dom.js";
 
 const HEAD = 90; // pixels above the units, for the controls of a layer
-const ROOMY = 82; // pixels from one column to the next, so that the controls of layers have room
-const TIGHT = 54; // and where they are small
-const REACH = 7; // pixels within which a line is pointed at
-const BEND = 0.45; // of the way between two columns: how far a line goes on level
+const ROOMY = 82; // pixels between columns, with room for the controls of layers
+const TIGHT = 54; // pixels between columns, with small controls
+const REACH = 7; // pixels from a line within which the pointer selects it
+const BEND = 0.45; // share of the way between two columns for which a line stays level
 
 export class Diagram {
   constructor(root, { choices, maps }, on) {
@@ -18,7 +18,7 @@ export class Diagram {
     new ResizeObserver(() => this.facts && this.root.clientWidth !== this.width && this.layout(this.facts, this.state)).observe(root.parentElement);
   }
 
-  /** Build everything for a network; what had the focus keeps it. */
+  /** Build everything for a network; the focused element keeps the focus. */
   layout(facts, state) {
     const focused = this.root.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     this.facts = facts;
@@ -110,12 +110,12 @@ export class Diagram {
     names.forEach((name, k) => {
       const on = this.used[k] >= 0;
       const canvas = make("canvas", { width: 32, height: 32 });
-      const label = isToy ? `Input ${name}, ${on ? "used" : "not used"}` : `Input ${name}`;
+      const label = isToy ? `Input ${inputName(name)}, ${on ? "used" : "not used"}` : `Input ${name}`;
       this.#node(0, k, {
         class: on ? "" : "off", "aria-label": label, "aria-pressed": isToy ? String(on) : null, "data-key": `input-${name}`,
         onclick: () => isToy && this.on.feature(name),
       }, canvas);
-      this.#name(name, 0, k, labels - 10);
+      this.#name(inputName(name), 0, k, labels - 10);
       const map = isToy ? this.maps[name] : this.facts.maps[k];
       const colours = byteColours();
       drawCells(canvas, Math.sqrt(map.length), (cell) => colours[map[cell]]);
@@ -162,9 +162,9 @@ export class Diagram {
     this.answers = Array.from({ length: count }, (_, k) => {
       const canvas = make("canvas", { width: 32, height: 32 });
       const bias = make("i", { class: "bias" });
-      const what = this.facts.classes.length > 2 ? `class ${this.facts.classes[k]}` : "the answer";
+      const name = this.facts.classes.length > 2 ? `Output for class ${this.facts.classes[k]}` : "Output";
       const node = this.#node(column, k, {
-        "aria-label": `Output for ${what}: see and edit its weights`, "data-key": `output-${k}`,
+        "aria-label": `${name}: see and edit its weights`, "data-key": `output-${k}`,
         onclick: () => this.on.open(layer, k, null, node),
       }, canvas, bias);
       if (count > 1) this.#name(this.facts.classes[k], column, k, this.named - 14, true);
@@ -191,7 +191,7 @@ export class Diagram {
     this.edges.push({ d, line: new Path2D(d), layer, source, unit, isBlock, y1, y0, value: NaN });
   }
 
-  /** Mark the line at a pointer, and tell its weight. */
+  /** Highlight the line at a pointer, and show its weight. */
   #point(event) {
     const box = this.svg.getBoundingClientRect();
     this.pointer = event;
@@ -257,7 +257,7 @@ export class Diagram {
     this.#paintAnswers(frame, blocks.at(-1));
   }
 
-  /** Lines on one canvas: hundreds of elements that change with every frame would take most of the time there is. */
+  /** Draw lines on one canvas: hundreds of elements that change with every frame would take most of the time. */
   #paintEdges(theta, blocks) {
     const scale = Math.min(2, devicePixelRatio);
     if (this.lines.width !== Math.round(this.width * scale)) {
@@ -275,7 +275,7 @@ export class Diagram {
       if (edge.isBlock) {
         value = 0;
         for (let k = 0; k < inputs; k++) value += theta[start + k * outputs + edge.unit] ** 2;
-        value = Math.sqrt(value); // one line for all of them
+        value = Math.sqrt(value); // one line for all inputs
       }
       edge.value = value;
       const size = Math.abs(value) / (edge.isBlock ? 5 : 1);

@@ -22,7 +22,12 @@ export function short(value, digits = 3) {
   return value.toFixed(Math.abs(value) >= 100 ? 1 : digits);
 }
 
-/** A text in so many characters: its end tells more than its middle, such as the level of a category. */
+const INPUT_NAMES = { "x1^2": "x1²", "x2^2": "x2²", "x1*x2": "x1·x2" };
+
+/** The name of an input as it is shown. */
+export const inputName = (name) => INPUT_NAMES[name] ?? name;
+
+/** A text cut to `most` characters, in the middle: the end matters more, such as the level of a category. */
 export const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, 3)}…${text.slice(4 - most)}`);
 
 /** A labelled select. `choices` are values or [value, text]. */

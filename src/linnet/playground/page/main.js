@@ -14,7 +14,7 @@ import { WayOut } from "./wayout.js";
 
 const VIEWS = ["train", "backprop", "approximation"];
 const HINT = "Press Play, or the space bar. Point at a unit to see what it has learned; click on it, or on a line, to change weights.";
-const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve", "pins", "past"]; // no part of a run
+const SEEN = ["threshold", "speed", "test", "shown", "view", "epochs", "row", "place", "curve", "pins", "past"]; // fields that do not affect a run
 const CHART_PAUSE = 90; // milliseconds: curves change slowly, and laying out their labels takes long
 const NOTE_PAUSE = 1000; // milliseconds: browsers refuse an address that changes with every frame
 const app = { charted: 0, noted: -Infinity, opening: false, frame: null, facts: null, unit: null, playing: false, frames: 0 };
@@ -40,7 +40,7 @@ const link = new Link({
     toast(message);
     app.approximation?.answered();
   },
-  refused: ({ message, state, table }) => { // back to what the server has; a first link that leads nowhere: to the defaults
+  refused: ({ message, state, table }) => { // back to the server's state, or to the defaults if it has none
     toast(message);
     app.controls.table = table;
     app.store.replace(state ?? {});
@@ -119,10 +119,10 @@ function changed(state, names) {
   app.opening = false;
   redraw();
   clearTimeout(app.sending);
-  app.sending = setTimeout(send, 30, {}); // a slider that is dragged says much
+  app.sending = setTimeout(send, 30, {}); // a slider that is dragged changes often
 }
 
-/** Tell the server the state. `how`: "catch up" for the epochs that a link has behind it, "opened" for a new table. */
+/** Send the state to the server. `how`: "catch up" to repeat the epochs of a link, "opened" for a new table. */
 function send(how) {
   clearTimeout(app.sending);
   const { state } = app.store;
@@ -140,7 +140,7 @@ function send(how) {
   app.sent = text;
 }
 
-/** Begin the run that a link or a preset tells of. */
+/** Start the run of a link or a preset. */
 function open(state) {
   app.store.replace(state);
   app.opening = true;
@@ -175,7 +175,7 @@ function takeFrame(frame) {
   request();
 }
 
-/** Put what was done so far into the link, unless it is too much, or the link tells of more to come. */
+/** Write the run so far into the link, unless it is too long, or the link's own run is still being repeated. */
 function noteEpochs() {
   if (!app.frame || app.frame.behind || app.opening || (app.playing && performance.now() - app.noted < NOTE_PAUSE)) return;
   app.noted = performance.now();
@@ -228,7 +228,7 @@ function drawCharts(frame, facts, state) {
   app.pr.draw(frame, state.threshold);
 }
 
-/** Show all controls as the state says. */
+/** Show the state in all controls. */
 function redraw() {
   if (!app.store) return;
   const { state } = app.store;
@@ -293,18 +293,19 @@ function legend(facts) {
   return [make("span", { class: "ramp" }, short(facts.range[0], 2), canvas, short(facts.range[1], 2))];
 }
 
-/** What a preset, the data or the engine have to say. */
+/** Show the text of the preset, and the notes of the data and the engine. */
 function showNote() {
   const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
-  const said = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).map(sentence).join(" ");
-  of("note").textContent = said || HINT;
+  const text = [app.preset, ...(app.facts?.notes ?? [])].filter(Boolean).map(sentence).join(" ");
+  of("note").textContent = text || HINT;
 }
 
-/** What the large picture shows: the answers, or a unit that is pointed at. */
+/** The title of the large picture: of the output, or of the unit that is pointed at. */
 function titleOf(facts, unit) {
   if (unit !== null && app.diagram.units[unit]) return `Layer ${app.diagram.units[unit].layer + 1}, unit ${app.diagram.units[unit].unit + 1}`;
-  if (facts.classes.length) return facts.scores ? "Scores of classes, squashed" : "Probability of classes";
-  return facts.task === "counts" ? "Rate of counts" : "Predicted number";
+  if (facts.scores) return facts.classes.length > 2 ? "Softmax output" : "Sigmoid output"; // of scores, which are not probabilities
+  if (facts.classes.length) return "Class probabilities";
+  return facts.task === "counts" ? "Predicted rate" : "Predicted value";
 }
 
 function showPlaying(playing) {
@@ -326,7 +327,7 @@ function showPresets(presets) {
   }, make("strong", {}, title), make("span", {}, text))));
 }
 
-/** What sets a run apart, in a few words. */
+/** A short name of a run, from the settings that distinguish it. */
 function runName({ data, optimizer, rate, batch, layers }) {
   const widths = layers.map((layer) => layer.units).join("-") || "linear";
   return `${data}, ${widths}, ${optimizer} ${rate}, batch ${batch}`;
@@ -354,8 +355,8 @@ function wire(store) {
   };
   of("fewer-layers").onclick = () => set({ layers: store.state.layers.slice(0, -1) });
   of("pin").onclick = () => {
-    const said = isEmpty(store.state) ? PAINT_FIRST : app.curves.pin(runName(store.state), app.facts.metric);
-    if (said) toast(said);
+    const message = isEmpty(store.state) ? PAINT_FIRST : app.curves.pin(runName(store.state), app.facts.metric);
+    if (message) toast(message);
   };
   of("theme").onclick = () => {
     theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");

@@ -6,12 +6,12 @@ const kind = (value) => (Array.isArray(value) ? "list" : value === null ? "nothi
 
 export const PAINT_FIRST = "Paint some points of two classes first: there is nothing to learn yet.";
 
-/** Whether points are to be painted, and too few of them are. */
+/** Whether points must be painted, and there are too few. */
 export function isEmpty({ data, points }) {
   return data === "drawn" && (points.length < 4 || new Set(points.map((point) => point[2])).size < 2);
 }
 
-/** What a link says: fields by name, JSON where they are not text; what cannot be read is told, and left out. */
+/** The fields of a link by name, JSON where they are not text; fields that cannot be read are reported and left out. */
 export function readLink(hash, defaults) {
   const found = {};
   const unread = [];
@@ -25,11 +25,11 @@ export function readLink(hash, defaults) {
       unread.push(name);
     }
   }
-  if (unread.length) toast(`The link is not whole: what it says of ${unread.join(", ")} cannot be read and is left out.`);
+  if (unread.length) toast(`The link is incomplete: ${unread.join(", ")} cannot be read and will be ignored.`);
   return found;
 }
 
-/** What in a state differs from the default one, as the end of a link. */
+/** The fields of a state that differ from the defaults, as the end of a link. */
 export function writeLink(state, defaults) {
   const fields = Object.keys(defaults)
     .filter((name) => !same(state[name], defaults[name]))
@@ -44,7 +44,7 @@ export class Store {
     this.listeners = [];
   }
 
-  /** Change fields; all who listen hear the new state and the names of what changed. */
+  /** Change fields; listeners get the new state and the names of the changed fields. */
   set(changes) {
     const names = Object.keys(changes).filter((name) => !same(this.state[name], changes[name]));
     if (!names.length) return;

@@ -1,11 +1,11 @@
-// The plane of inputs: what the network says everywhere in it, where it changes its mind, and the rows.
+// The plane of inputs: the network's output, the decision boundaries, and the rows.
 import { contour, margins } from "./contour.js";
 import { classColour, colour, css, diverging, drawCells, listed, numberColour, surfaceColours } from "./paint.js";
 
 const LEVELS = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 
 export class Surface {
-  /** `drawn(points)` is told when somebody has painted. */
+  /** `drawn(points)` is called when points have been painted. */
   constructor(canvas, drawn) {
     this.canvas = canvas;
     this.drawn = drawn;
@@ -18,7 +18,7 @@ export class Surface {
     canvas.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Whether one paints on it. */
+  /** Whether points can be painted on it. */
   set painting(on) {
     this.canvas.classList.toggle("draws", on);
     if (on) this.canvas.tabIndex = 0;

@@ -1,8 +1,8 @@
 // The weights of one unit, to read and to edit.
 import { diverging, drawCells } from "./paint.js";
-import { make, of, toast } from "./dom.js";
+import { inputName, make, of, toast } from "./dom.js";
 
-const MOST = 1000; // that a weight may be
+const MAX_WEIGHT = 1000;
 
 export class UnitWindow {
   /** `changed(layer, source, unit, value)`: source null is the bias. */
@@ -16,7 +16,7 @@ export class UnitWindow {
   open(facts, block, theta, layer, unit, source, near) {
     this.from = document.activeElement;
     const last = layer === facts.shapes.length - 1;
-    const names = layer === 0 ? facts.inputs : Array.from({ length: block.inputs }, (_, k) => `unit ${k + 1} below`);
+    const names = layer === 0 ? facts.inputs.map(inputName) : Array.from({ length: block.inputs }, (_, k) => `unit ${k + 1} below`);
     const title = last ? (facts.classes.length > 2 ? `Output ${facts.classes[unit]}` : "Output") : `Layer ${layer + 1}, unit ${unit + 1}`;
     const weight = (k) => theta[block.start + k * block.outputs + unit];
     const rows = [[null, "bias", theta[block.bias + unit]], ...names.map((name, k) => [k, name, weight(k)])];
@@ -35,14 +35,14 @@ export class UnitWindow {
   #row(layer, unit, source, name, value) {
     let last = Number(value.toPrecision(5));
     const input = make("input", {
-      type: "number", step: "any", min: -MOST, max: MOST, "data-source": source ?? "bias", "aria-label": `${source === null ? "Bias" : `Weight from ${name}`}`,
+      type: "number", step: "any", min: -MAX_WEIGHT, max: MAX_WEIGHT, "data-source": source ?? "bias", "aria-label": `${source === null ? "Bias" : `Weight from ${name}`}`,
       onchange: () => {
         if (input.value !== "" && input.validity.valid) {
           last = Number(input.value);
           this.changed(layer, source, unit, last);
           return;
         }
-        toast(`A weight is a number from −${MOST} to ${MOST}.`);
+        toast(`A weight must be a number from −${MAX_WEIGHT} to ${MAX_WEIGHT}.`);
         input.value = last;
       },
     });

@@ -1,11 +1,11 @@
-// The way out: program, command, files, a link.
+// The dialog "Code and model": program, command, files, a link.
 import { make, of, toast } from "./dom.js";
 import { isEmpty, PAINT_FIRST } from "./store.js";
 
 async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
-    toast(`${what} is copied.`);
+    toast(`${what} was copied.`);
   } catch {
     toast(`${what} could not be copied: select it and copy it by hand.`);
   }
@@ -27,7 +27,7 @@ export class WayOut {
     const dialog = of("way-out");
     of("show-way-out").onclick = () => {
       if (isEmpty(store.state)) {
-        toast(PAINT_FIRST); // the server still has the run before
+        toast(PAINT_FIRST); // the server still has the previous run
         return;
       }
       link.send("pause");
@@ -37,7 +37,7 @@ export class WayOut {
     of("copy-program").onclick = () => copy(of("program").textContent, "The program");
     of("copy-command").onclick = () => copy(of("command").textContent, "The command");
     of("copy-link").onclick = () => {
-      const what = noted() ? "all that is on screen" : "the settings but not the run, which is too long for it";
+      const what = noted() ? "the settings and the run" : "the settings but not the run, which is too long for a link";
       copy(location.href, `The link, with ${what},`);
     };
     of("download-model").onclick = () => link.send("download", { what: "model" });
@@ -51,7 +51,7 @@ export class WayOut {
     of("command-note").textContent = message.note;
     const [train, test] = message.losses;
     const { unit } = window.playground.facts;
-    of("way-out-says").textContent = `After ${message.epoch} epochs the loss${unit && ` ${unit}`} is ${train.toPrecision(8)} on the rows trained on and ${test.toPrecision(8)} on those held out.`;
+    of("way-out-says").textContent = `After ${message.epoch} epochs the loss${unit && ` ${unit}`} is ${train.toPrecision(8)} on the training rows and ${test.toPrecision(8)} on the test rows.`;
     of("way-out").dataset.losses = JSON.stringify(message.losses);
   }
 

@@ -211,7 +211,11 @@ def open_source(paths: Sequence[str | Path], *, delimiter: str | None = None) ->
 
 def open_stream(stream: Any) -> Source:
     """Open what has `__arrow_c_stream__`, such as a reader of record batches or a query, which gives its rows once."""
-    spool = _Spool("stream.arrow", partial(_write_batches, pa.RecordBatchReader.from_stream(stream)))
+    try:
+        reader = pa.RecordBatchReader.from_stream(stream)
+    except pa.ArrowException as error:  # such as a single column
+        raise DataError(f"{type(stream).__name__} is no table, of rows with named columns: {error}") from None
+    spool = _Spool("stream.arrow", partial(_write_batches, reader))
     notices: list[str] = []
     return Source([_open("the stream", spool.path, None, notices.append)], notices, [spool])
 

@@ -217,7 +217,8 @@ class TextFile:
         wanted = [name for name in self.names if columns is None or not columns or name in columns]
         if len(wanted) < _MANY_COLUMNS:
             return self._convert(block, share, None if len(wanted) == len(self.names) else wanted, types, how)
-        # for each column pyarrow makes a table of the words for a missing value, and of those for true and false
+        # for each column pyarrow makes a table of the words for a missing value, and of those for true and false; and
+        # handing a short column to a thread takes more time than reading it
         met = _met((*MISSING, *_TRUTH), block.text, self.dialect.delimiter)
         how["null_values"] = [word for word in MISSING if word in met]
         if not met.intersection(_TRUTH):
@@ -226,16 +227,22 @@ class TextFile:
         for first in range(0, len(wanted), _TOGETHER):
             some = wanted[first : first + _TOGETHER]
             of_some = {name: types[name] for name in some if name in types}
-            table = self._convert(block, len(block.text) + 1, some, of_some, how)
+            table = self._convert(block, len(block.text) + 1, some, of_some, how, threads=False)
             found |= dict(zip(table.column_names, table.columns, strict=True))
         return pa.table(found)
 
     def _convert(
-        self, block: Block, share: int, wanted: list[str] | None, types: Types, how: dict[str, Any]
+        self,
+        block: Block,
+        share: int,
+        wanted: list[str] | None,
+        types: Types,
+        how: dict[str, Any],
+        threads: bool = True,
     ) -> pa.Table:
         return csv.read_csv(
             pa.BufferReader(pa.py_buffer(block.text)),
-            csv.ReadOptions(column_names=list(self.names), block_size=share),
+            csv.ReadOptions(column_names=list(self.names), block_size=share, use_threads=threads),
             csv.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=block.quotes),
             csv.ConvertOptions(column_types=dict(types), include_columns=wanted, **how),
         )
@@ -382,6 +389,11 @@ def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _met(words: Sequence[str], text: Any, delimiter: str) -> set[str]:
     """Those words that are cells of a text, with or without quotes."""
+    text = bytes(text)
+    words = [word for word in words if word.encode() in text]
+    around = (delimiter.encode(), b'"', b"\r", b"\n")
+    if words == [""] and text[:1] not in around and not any(one + other in text for one in around for other in around):
+        return set()  # looking for each word at every place takes ten times as long
     some = b"|".join(re.escape(word.encode()) for word in sorted(words, key=len, reverse=True))
     sides = re.escape(delimiter.encode()) + rb'"\r\n'
     pattern = re.compile(rb"(?:\A|(?<=[" + sides + rb"]))(?:" + some + rb")(?=[" + sides + rb"]|\Z)")

@@ -1,0 +1,38 @@
+"""Pictures that matplotlib drew, as part of a page: in the page's own colours, light and dark."""
+
+import html
+import re
+
+_COLORS = {  # what matplotlibrc says, and the colours of the style sheet that it stands for
+    "#010101": "var(--ink)",
+    "#010102": "var(--quiet)",
+    "#010103": "var(--grid)",
+    "#010104": "var(--rule)",
+    "#010111": "var(--s1)",
+    "#010112": "var(--s2)",
+    "#010113": "var(--s3)",
+    "#010114": "var(--s4)",
+}
+_WIDE = 900  # points: a picture this wide is not made smaller, but scrolls
+_BROAD = 600  # one this wide is made smaller as long as it can be read, and scrolls then
+
+
+def figure(svg: str, name: str) -> str:
+    """A picture with its frame, described by the words that are in it."""
+    width = re.search(r'<svg[^>]*?\bwidth="([\d.]+)', svg)
+    points = float(width[1]) if width else 0.0
+    size = " wide" if points > _WIDE else " broad" if points > _BROAD else ""
+    texts = [re.sub(r"<[^>]*>", "", text).strip() for text in re.findall(r"<text[^>]*>(.*?)</text>", svg, re.DOTALL)]
+    words = dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]{2}", text))
+    told = html.escape(html.unescape(f"Picture: {', '.join(words)}"), quote=True)
+    return f'<figure class="drawn{size}"><div role="img" aria-label="{told}">{picture(svg, name)}</div></figure>\n'
+
+
+def picture(svg: str, name: str) -> str:
+    """A picture in the page's colours, with ids that no other picture has."""
+    svg = svg[svg.index("<svg") :]
+    for color, variable in _COLORS.items():
+        svg = svg.replace(color, variable)
+    for key in sorted(set(re.findall(r'\bid="([^"]+)"', svg)), key=len, reverse=True):
+        svg = re.sub(rf'(\bid="|#){re.escape(key)}(?=["\)])', rf"\g<1>{name}-{key}", svg)
+    return svg

@@ -1,0 +1,188 @@
+"""A column that is to be judged, and what is found out about it, each once and not before a kind asks."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from linnet._cached import cached_property
+from linnet.tables.kinds.base import ENOUGH, Column, Kind
+from linnet.tables.kinds.category import MANY_LEVELS, MOST_LEVELS, short_levels
+from linnet.tables.kinds.date import date_style, text_dates
+from linnet.tables.kinds.number import Numbers, is_time, known_numbers, number_style, text_numbers, text_words
+
+_MOSTLY = 0.95  # this part of the values makes a column of text one of numbers or dates
+EXAMPLES = 3  # values that are shown of a column
+HEAD = 1000  # rows that they are taken from
+_SAMPLE = 2000  # texts by which it is told how they are written
+_LONGEST_NUMBER = 400  # characters; of longer texts the beginning tells that they are no numbers or dates
+COUNTED = 1 << 20  # rows; in longer columns numbers are counted in a sample
+_NAMED_ID = re.compile(
+    r"(?i:(.*[\W_])?(id|pid|uid|uuid|guid|key|index|idx|rownames|row[\W_]?(number|nr|no|id)))|.*[a-z](Id|ID|Key)|ID[A-Z_]?[a-z]*"
+)
+
+
+class RawColumn:
+    """A column of a table."""
+
+    def __init__(self, name: str, values: pa.ChunkedArray, target: bool = False) -> None:
+        self.name = name
+        self.values = values
+        self.target = target  # which is never left out
+        self.type: pa.DataType = values.type
+        self.rows = len(values)
+
+    def column(self, kind: Kind, *, used: bool = True, **more: Any) -> Column:
+        """The column as one of a kind, with what is known of it in any case."""
+        distinct, estimated = self.counted
+        facts = {"missing": self.missing, "distinct": distinct, "estimated": estimated, "examples": self.examples}
+        return Column(name=self.name, kind=kind, type=str(self.type), used=used, **{**facts, **more})
+
+    @cached_property
+    def missing(self) -> int:
+        """Rows without a value."""
+        nans = pc.sum(pc.is_nan(self.values)).as_py() if pa.types.is_floating(self.type) else 0
+        return int(self.values.null_count) + int(nans or 0)
+
+    @cached_property
+    def counted(self) -> tuple[int, bool]:
+        """The number of distinct values, missing ones not counted, and whether it is an estimate."""
+        return count_distinct(self.values)
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct values, missing ones not counted."""
+        return self.counted[0]
+
+    @cached_property
+    def examples(self) -> tuple[str, ...]:
+        """Some values, as they are shown."""
+        return _examples(self.values)
+
+    def named_like_identifier(self, known: int, distinct: int | None = None) -> bool:
+        """Whether the name says so and there are about as many values as something may have that is told apart by
+        them.
+        """
+        distinct = self.distinct if distinct is None else distinct
+        many = known >= ENOUGH and distinct > max(MANY_LEVELS, 0.1 * known)
+        return many and _NAMED_ID.fullmatch(self.name) is not None
+
+    # ---- numbers, dates ----
+
+    @cached_property
+    def numbers(self) -> Numbers | None:
+        """What its numbers are like; None: it has none."""
+        if pa.types.is_string(self.type):
+            return self._numbers_in_text()
+        others = (pa.types.is_boolean, pa.types.is_nested, pa.types.is_date, pa.types.is_timestamp, is_time)
+        return None if any(is_such(self.type) for is_such in others) else Numbers.of(known_numbers(self.values))
+
+    def _numbers_in_text(self) -> Numbers | None:
+        style = number_style(pc.utf8_slice_codeunits(self._texts.slice(0, _SAMPLE), 0, _LONGEST_NUMBER))
+        if not style:
+            return None
+        values = text_numbers(self.values, style)
+        words = text_words(self.values, values)
+        if len(words) > (1 - _MOSTLY) * self.known:
+            return None
+        note = f"numbers written as text, such as {self.examples[0]}"
+        if len(words):
+            note += f"; {len(words)} values are none and count as missing, such as {words[0].as_py()[:40]!r}"
+        distinct, estimated = count_distinct(self.values.filter(pc.is_valid(values)))
+        counts = {"missing": int(values.null_count), "distinct": distinct, "estimated": estimated}
+        return Numbers.of(known_numbers(values), style=style, note=note, counts=counts)
+
+    @cached_property
+    def dates(self) -> tuple[Any, str] | None:
+        """Its dates, and how they are written if they are in text; None: it has none."""
+        if pa.types.is_date(self.type) or pa.types.is_timestamp(self.type):
+            return self.values, ""
+        if not pa.types.is_string(self.type) or self.numbers is not None:
+            return None
+        if style := date_style(pc.utf8_slice_codeunits(self._head, 0, _LONGEST_NUMBER)):
+            values = text_dates(self.values, style)
+            if values.null_count - self.missing <= (1 - _MOSTLY) * self.known:
+                return values, style
+        return None
+
+    # ---- text ----
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether it has text which is no numbers and no dates."""
+        return pa.types.is_string(self.type) and self.numbers is None and self.dates is None
+
+    @property
+    def known(self) -> int:
+        """Rows that have a text."""
+        return self.rows - int(self.values.null_count)
+
+    @cached_property
+    def _texts(self) -> Any:
+        return self.values.drop_null()
+
+    @cached_property
+    def _head(self) -> Any:
+        """Different texts among the first."""
+        return pc.unique(self._texts.slice(0, _SAMPLE))
+
+    @cached_property
+    def words(self) -> float:
+        """How many words a text has."""
+        return float(pc.mean(pc.count_substring_regex(self._head, r"\S+")).as_py())
+
+    @property
+    def is_free_text(self) -> bool:
+        """Whether there are many different texts of several words."""
+        many = self.distinct > MANY_LEVELS and self.distinct >= 0.3 * self.known
+        return many and (self.words >= 3 or pc.mean(pc.utf8_length(self._head)).as_py() > 40)
+
+    @property
+    def differs_by_row(self) -> bool:
+        """Whether next to no row has the text of another one."""
+        return self.known >= ENOUGH and self.distinct >= 0.99 * self.known
+
+    @cached_property
+    def level_counts(self) -> tuple[NDArray[Any], Any] | None:
+        """Rows of each level, and the levels; None where they are so few that each is kept."""
+        if self.distinct <= MANY_LEVELS:
+            return None
+        counts = pc.value_counts(short_levels(self._texts))
+        return counts.field("counts").to_numpy(), counts.field("values")
+
+
+def count_distinct(column: pa.ChunkedArray) -> tuple[int, bool]:
+    """The number of distinct values, missing ones not counted, and whether it is an estimate from a sample."""
+    if column.null_count == len(column):
+        return 0, False
+    if pa.types.is_nested(column.type):
+        return len(column) - column.null_count, True
+
+    def exact() -> int:
+        has_nan = pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()
+        return int(pc.count_distinct(column).as_py()) - bool(has_nan)
+
+    if len(column) <= COUNTED or pa.types.is_string(column.type):
+        return exact(), False
+    pieces = [column.slice(int(start), 10_000) for start in np.linspace(0, len(column) - 10_000, 20)]
+    sample = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks]).drop_null()
+    counts = pc.value_counts(sample.combine_chunks()).field("counts").to_numpy()
+    once = int((counts == 1).sum())
+    if once == len(sample) or len(counts) <= MOST_LEVELS:  # all may be unique, or few: which must be known exactly
+        return exact(), False
+    # values seen once stand for sqrt(rows / sampled rows) others (Charikar et al. 2000)
+    return len(counts) - once + round(once * np.sqrt(len(column) / max(1, len(sample)))), True
+
+
+def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
+    head = column.slice(0, HEAD)
+    if pa.types.is_nested(column.type):
+        return ()
+    few = pc.unique(head).slice(0, EXAMPLES + 2)  # two may be none
+    if pa.types.is_string(few.type):
+        few = pc.utf8_slice_codeunits(few, 0, 50)
+    values = [value for value in few.to_pylist() if value is not None and value == value][:EXAMPLES]
+    return tuple(text if len(text) <= 40 else f"{text[:37]}..." for text in map(str, values))
