@@ -191,7 +191,7 @@ def test_standard_input_and_a_file_to_choose_by(folder: Path) -> None:
         (["train", "data.csv", "--target", "sold", "-o", "no/such/folder/m.linnet"], "cannot write"),
         (["train", "data.csv", "--target", "sold", "--report", "no/folder/r.html"], "cannot write"),
         (["report", "sold.linnet", "short.csv"], "no target 'sold'"),
-        (["predict", "data.csv", "data.csv"], "no linnet model"),
+        (["predict", "data.csv", "data.csv"], "not a linnet model"),
         (["predict", "sold.linnet", "data.csv", "-o", "x.xlsx"], "must end with .csv"),
         (["predict", "price.linnet", "data.csv", "--proba"], "no probabilities"),
         (["predict", "sold.linnet", "short.csv"], "lacks 'colour', 'day'"),
