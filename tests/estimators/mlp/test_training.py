@@ -58,9 +58,9 @@ def test_a_direction_that_no_name_tells_is_told() -> None:
     assert model.best_validation_score_ == min(model.history_["val_relative_error"])
     model.fit(XR, YR, eval_metric=NamedMetric("far", lambda mean, rows: far(rows.targets(), mean), False))
     assert model.best_validation_score_ == min(model.history_["val_far"])
-    with pytest.raises(ConfigError, match="the metric f1_score cannot take the targets and the predicted means"):
+    with pytest.raises(ConfigError, match="the metric f1_score failed on the targets and predicted means"):
         MLPClassifier(early_stopping=True).fit(X, Y, eval_metric=f1_score)
-    with pytest.raises(ConfigError, match="the metric f1 is for classes, and this model predicts numbers"):
+    with pytest.raises(ConfigError, match="the metric f1 is for classes, but this model predicts values"):
         model.fit(XR, YR, eval_metric="f1")
     assert model.fit(XR, YR, eval_metric=[]).history_["val_r2"]  # none is the default one
 
