@@ -4,6 +4,7 @@ There is no module of this name at run time; `from linnet._native import core` g
 """
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ has_fma: bool
 def supported() -> list[str]: ...
 
 class Activation: ...
-class Family: ...
+class Family(Enum): ...
 
 def head_rows(
     family: Family,
