@@ -28,7 +28,8 @@ from linnet.errors import ConfigError, DataError, LinnetError
 from linnet.estimators.inputs import one_target
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, index_of, plain, positive_label
-from linnet.evaluate.thresholds import Cost, Threshold, ThresholdObjective, as_objective, furthest_above, least_cost
+from linnet.evaluate.objectives import Cost, Threshold, ThresholdObjective, as_objective
+from linnet.evaluate.thresholds import furthest_above, least_cost
 from linnet.export.model_file import save
 from linnet.registry import need, saved
 from linnet.untrusted import fits
@@ -73,8 +74,8 @@ class ThresholdClassifier(Classifier):
     """A classifier whose threshold is the best one for an objective.
 
     `objective`: "f1" or any F-beta ("f2", "f0.5"), "recall>=0.9" (with the highest precision), "precision>=0.8" (with
-    the highest recall), a cost matrix (`[i][j]`: saying class j of a row of class i), or an object of
-    `linnet.evaluate.thresholds`.
+    the highest recall), a cost matrix (`[i][j]`: saying class j of a row of class i), or an object such as
+    `linnet.evaluate.FBeta(2)`.
 
     Two classes get one threshold on the score of the positive class (`pos_label`, by default the second). Several get
     one each, and the class furthest above its threshold is said; with `negative_class` that class is said where none

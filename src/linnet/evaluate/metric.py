@@ -20,7 +20,7 @@ from linnet.heads import Head
 if TYPE_CHECKING:
     from linnet.evaluate.intervals import Interval
     from linnet.evaluate.measures import Measure
-    from linnet.evaluate.thresholds import ThresholdObjective
+    from linnet.evaluate.objectives import ThresholdObjective
 
 _RESAMPLES, _RESAMPLES_OF_MANY_ROWS = 1000, 200  # of the bootstrap
 _MANY_ROWS = 20_000  # from which on fewer bootstrap samples are drawn
