@@ -45,7 +45,7 @@ class Threshold:
 
 
 class ThresholdObjective(ABC):
-    """What to optimise when a threshold is chosen. Subclasses implement `best_cutoff`."""
+    """The objective that a threshold optimises. Subclasses implement `best_cutoff`."""
 
     needs_positives = True
 
@@ -67,7 +67,7 @@ class ThresholdObjective(ABC):
         Returns
         -------
         index : int
-            Of the cut-off; -1 for a threshold above all scores.
+            The index of the cut-off; -1 for a threshold above all scores.
         value : float
             The objective's value there.
         met : bool
@@ -98,7 +98,7 @@ class ThresholdObjective(ABC):
         index, value, met = self.best_cutoff(cutoffs)
         threshold = float(cutoffs.thresholds[index]) if index >= 0 else float("inf")
         if not met:
-            warn(f"no threshold has {self}: the nearest has {value:.4g}", DataWarning)
+            warn(f"no threshold has {self}: the closest has {value:.4g}", DataWarning)
         return Threshold(threshold, value, cutoffs.at(threshold), met)
 
 
@@ -208,7 +208,7 @@ class PrecisionAtLeast(ThresholdObjective):
 class Cost(ThresholdObjective):
     """The lowest mean cost per row.
 
-    It may be best never to predict positive: the threshold is then infinite.
+    If never predicting positive costs least, the threshold is infinite.
 
     Parameters
     ----------
