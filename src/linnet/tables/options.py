@@ -67,7 +67,7 @@ class Options:
     learning_rate_init: float | None = _parameter(None, "learning-rate", network="rate")
     batch_size: int | None = _parameter(None, network="batch_size")
     max_iter: int | None = _parameter(None, "epochs", network="epochs")
-    n_iter_no_change: int | None = _parameter(None, "patience", not_sequential="trains for all its epochs")
+    n_iter_no_change: int | None = _parameter(None, "patience", not_sequential="does not stop early")
     loss: str | None = _parameter(None, sequential="loss")
     initializer: str | None = _parameter(None, sequential="initialiser")
     l1: float | None = _parameter(None, sequential="l1")
