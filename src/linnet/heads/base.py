@@ -39,7 +39,7 @@ HEADS: "dict[str, type[Head]]" = {}  # by family, in the order of core/heads/fam
 def registered(kind: _Kind) -> _Kind:
     """Register a head under the name of its family (a class decorator)."""
     order = [*core.Family.__members__]
-    known = {**HEADS, kind.family: kind}
+    known: dict[str, type[Head]] = {**HEADS, kind.family: kind}
     HEADS.clear()  # in the order that users see, whichever module is imported first
     HEADS.update(sorted(known.items(), key=lambda each: order.index(each[0]) if each[0] in order else len(order)))
     return saved(kind, "Head")  # files name the family
