@@ -22,6 +22,7 @@ has_fma: bool
 def supported() -> list[str]: ...
 
 class Activation: ...
+
 class Family:
     __members__: Mapping[str, Family]
 

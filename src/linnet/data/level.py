@@ -42,8 +42,8 @@ class Level:
     def codes_in(self, series: "nw.Series[Any]", name: str) -> Codes:
         """Return the code of each row's level, -1 for an unknown level; `name`: of the table, for errors."""
         kind = code_type(len(self.values))
-        if (given := categories_of(series)) is not None:
-            values, own_codes = given
+        if (categories := categories_of(series)) is not None:
+            values, own_codes = categories
             known = self.codes_of((*values, None))
             code_of = np.array([known.get(value, -1) for value in (*values, None)], kind)
             unchanged = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == own_codes.dtype

@@ -74,8 +74,8 @@ class ThresholdClassifier(Classifier):
     """A classifier whose threshold is the best one for an objective.
 
     `objective`: "f1" or any F-beta ("f2", "f0.5"), "recall>=0.9" (with the highest precision), "precision>=0.8" (with
-    the highest recall), a cost matrix (`[i][j]`: saying class j of a row of class i), or an object such as
-    `linnet.evaluate.FBeta(2)`.
+    the highest recall), a cost matrix (`[i][j]`: saying class j of a row of class i), or an object of
+    `linnet.evaluate.thresholds`.
 
     Two classes get one threshold on the score of the positive class (`pos_label`, by default the second). Several get
     one each, and the class furthest above its threshold is said; with `negative_class` that class is said where none

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linnet.checks import check_number
 from linnet.errors import ConfigError, DataError, DataWarning, warn
@@ -219,7 +220,7 @@ class Cost(ThresholdObjective):
 
     needs_positives = False
 
-    def __init__(self, matrix: object) -> None:
+    def __init__(self, matrix: ArrayLike) -> None:
         self.matrix = as_costs(matrix)
 
     def __repr__(self) -> str:
