@@ -57,7 +57,7 @@ def speed(scheme: str) -> str:
     size = f'width="720" height="{bottom + 28}" viewBox="0 0 720 {bottom + 28}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FAMILY}" font-size="13">\n{"".join(parts)}'
-        f'<path d="M{one:.1f} 4V{bottom}" stroke="{color["quiet"]}" stroke-dasharray="3 3"/>\n'
+        f'<path d="M{one:.1f} 4V{bottom}" stroke="{color["ink"]}" stroke-dasharray="3 3"/>\n'
         f'<text x="{one:.1f}" y="{bottom + 18}" text-anchor="middle" fill="{color["quiet"]}">as fast as linnet</text>\n'
         "</svg>\n"
     )

@@ -47,7 +47,7 @@ def picture(svg: str, name: str) -> str:
 def follow_switch(app: Sphinx, docname: str, source: list[str]) -> None:
     """Pictures that are kept (`extensions.gallery`), light or dark as the reader has switched the site."""
     source[0] = _KEPT.sub(
-        '<figure class="drawn broad">'
+        '<figure class="drawn kept">'
         r'<img class="only-light" src="\2"\3 loading="lazy"><img class="only-dark" src="\1"\3 loading="lazy"></figure>',
         source[0],
     )
