@@ -2,9 +2,9 @@
 
     python bench/playground.py
 
-Prints for several networks the frames and epochs per second, and the share of a core that the server and the browser use;
-with --keep also into docs/results, for docs/benchmarks.md. Needs playwright and a Chromium on this machine. Figures of
-a busy machine mean little: what is kept tells the load, too.
+Prints for several networks the frames and epochs per second, and the share of a core that server and browser use; with
+--keep also into docs/results, for docs/benchmarks.md. Needs playwright and Chromium on this machine. Figures of a busy
+machine mean little: the load is kept with them.
 """
 
 import json

@@ -46,12 +46,11 @@ def speed(scheme: str) -> str:
     longest, left, wide, step = rows[0][1], 210, 430, 30
     parts = []
     for number, (title, ratio) in enumerate(rows):
-        y = 12 + number * step
-        bar = wide * ratio / longest
+        y, bar, ink = 12 + number * step, wide * ratio / longest, color["ink"]
         parts.append(
-            f'<text x="{left - 12}" y="{y + 13}" text-anchor="end" fill="{color["ink"]}">{html.escape(title)}</text>\n'
+            f'<text x="{left - 12}" y="{y + 13}" text-anchor="end" fill="{ink}">{html.escape(title)}</text>\n'
             f'<rect x="{left}" y="{y}" width="{bar:.1f}" height="18" rx="2" fill="{color["s1"]}"/>\n'
-            f'<text x="{left + bar + 8:.1f}" y="{y + 13}" font-weight="600" fill="{color["ink"]}">{ratio:.3g} ×</text>\n'
+            f'<text x="{left + bar + 8:.1f}" y="{y + 13}" font-weight="600" fill="{ink}">{ratio:.3g} ×</text>\n'
         )
     one, bottom = left + wide / longest, 8 + len(rows) * step
     size = f'width="720" height="{bottom + 28}" viewBox="0 0 720 {bottom + 28}"'
@@ -97,8 +96,9 @@ def playground(browser: Any, scheme: str) -> bytes:
 
 def report(browser: Any, scheme: str) -> bytes:
     """The part of a report with the threshold."""
-    import linnet
     from sklearn.datasets import load_breast_cancer
+
+    import linnet
 
     data = load_breast_cancer(as_frame=True)
     table = data.data.assign(diagnosis=data.target.map({0: "malignant", 1: "benign"}))

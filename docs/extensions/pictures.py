@@ -16,7 +16,8 @@ _COLORS = {  # what matplotlibrc says, and the colours of the style sheet that i
     "#010114": "var(--s4)",
 }
 _KEPT = re.compile(  # as GitHub shows one, by the reader's system
-    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*<img src="([^"]+)"(.*?)>\s*</picture>',
+    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
+    r'<img src="([^"]+)"(.*?)>\s*</picture>',
     re.DOTALL,
 )
 _WIDE = 900  # points: a picture this wide is not made smaller, but scrolls
@@ -30,8 +31,8 @@ def figure(svg: str, name: str) -> str:
     size = " wide" if points > _WIDE else " broad" if points > _BROAD else ""
     texts = [re.sub(r"<[^>]*>", "", text).strip() for text in re.findall(r"<text[^>]*>(.*?)</text>", svg, re.DOTALL)]
     words = dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]{2}", text))
-    told = html.escape(html.unescape(f"Picture: {', '.join(words)}"), quote=True)
-    return f'<figure class="drawn{size}"><div role="img" aria-label="{told}">{picture(svg, name)}</div></figure>\n'
+    label = html.escape(html.unescape(f"Picture: {', '.join(words)}"), quote=True)
+    return f'<figure class="drawn{size}"><div role="img" aria-label="{label}">{picture(svg, name)}</div></figure>\n'
 
 
 def picture(svg: str, name: str) -> str:
