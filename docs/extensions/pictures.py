@@ -21,7 +21,8 @@ _KEPT = re.compile(  # as GitHub shows one, by the reader's system
     re.DOTALL,
 )
 _WIDE = 900  # points: a picture this wide is not made smaller, but scrolls
-_BROAD = 600  # one this wide is made smaller as long as it can be read, and scrolls then
+_BROAD = 500  # one this wide is made smaller as long as it can be read on a phone, and scrolls then
+_LEAST = 0.93  # pixels per point: text of 11 points is still 10 pixels high
 
 
 def figure(svg: str, name: str) -> str:
@@ -29,10 +30,13 @@ def figure(svg: str, name: str) -> str:
     width = re.search(r'<svg[^>]*?\bwidth="([\d.]+)', svg)
     points = float(width[1]) if width else 0.0
     size = " wide" if points > _WIDE else " broad" if points > _BROAD else ""
+    least = f' style="--least: {points * _LEAST:.0f}px"' if size == " broad" else ""
     texts = [re.sub(r"<[^>]*>", "", text).strip() for text in re.findall(r"<text[^>]*>(.*?)</text>", svg, re.DOTALL)]
     words = dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]{2}", text))
     label = html.escape(html.unescape(f"Picture: {', '.join(words)}"), quote=True)
-    return f'<figure class="drawn{size}"><div role="img" aria-label="{label}">{picture(svg, name)}</div></figure>\n'
+    return (
+        f'<figure class="drawn{size}"{least}><div role="img" aria-label="{label}">{picture(svg, name)}</div></figure>\n'
+    )
 
 
 def picture(svg: str, name: str) -> str:

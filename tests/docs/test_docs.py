@@ -148,7 +148,8 @@ def test_broad_pictures_stay_large_enough_to_read() -> None:
     shown = [figure(f'<svg width="{points}pt" height="9pt"></svg>', "x") for points in (460, 792, 1200)]
     assert [re.findall(r'figure class="drawn ?(\w*)"', text)[0] for text in shown] == ["", "broad", "wide"]
     style = (ROOT / "docs" / "_static" / "site.css").read_text()
-    assert re.search(r"\.broad svg \{ min-width: \d+rem", style)
+    assert "--least: 737px" in shown[1]
+    assert re.search(r"\.broad svg \{ min-width: var\(--least\)", style)
 
 
 def test_the_colours_are_the_reports() -> None:
