@@ -43,19 +43,19 @@ def palette(scheme: str) -> dict[str, str]:
 def speed(scheme: str) -> str:
     """The median ratio of each kind of benchmark, as bars."""
     color, rows = palette(scheme), sorted(medians(TITLES, kept_tables()), key=lambda row: -row[1])
-    longest, left, wide, step = rows[0][1], 210, 430, 30
+    longest, left, wide, step = rows[0][1], 200, 290, 32
     parts = []
     for number, (title, ratio) in enumerate(rows):
         y, bar, ink = 12 + number * step, wide * ratio / longest, color["ink"]
         parts.append(
-            f'<text x="{left - 12}" y="{y + 13}" text-anchor="end" fill="{ink}">{html.escape(title)}</text>\n'
+            f'<text x="{left - 12}" y="{y + 14}" text-anchor="end" fill="{ink}">{html.escape(title)}</text>\n'
             f'<rect x="{left}" y="{y}" width="{bar:.1f}" height="18" rx="2" fill="{color["s1"]}"/>\n'
-            f'<text x="{left + bar + 8:.1f}" y="{y + 13}" font-weight="600" fill="{ink}">{ratio:.3g} ×</text>\n'
+            f'<text x="{left + bar + 8:.1f}" y="{y + 14}" font-weight="600" fill="{ink}">{ratio:.3g} ×</text>\n'
         )
     one, bottom = left + wide / longest, 8 + len(rows) * step
-    size = f'width="720" height="{bottom + 28}" viewBox="0 0 720 {bottom + 28}"'
+    size = f'width="560" height="{bottom + 28}" viewBox="0 0 560 {bottom + 28}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FAMILY}" font-size="13">\n{"".join(parts)}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FAMILY}" font-size="15">\n{"".join(parts)}'
         f'<path d="M{one:.1f} 4V{bottom}" stroke="{color["ink"]}" stroke-dasharray="3 3"/>\n'
         f'<text x="{one:.1f}" y="{bottom + 18}" text-anchor="middle" fill="{color["quiet"]}">as fast as linnet</text>\n'
         "</svg>\n"
