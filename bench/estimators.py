@@ -129,7 +129,7 @@ def _cross_validation(module: Any, x: Any, y: Any) -> Callable[[], float]:
 
 CALLS = {
     "mlp-adult": Call("MLPClassifier.fit, adult one-hot 32,561 x 108, 20 epochs", _adult_hot, _fit(20), 8.0),
-    "mlp-adult-frame": Call("the same on the data frame", _adult_frame, _fit(20, frame=True), 8.0),
+    "mlp-adult-frame": Call("MLPClassifier.fit, adult as a frame, 20 epochs", _adult_frame, _fit(20, frame=True), 8.0),
     "mlp-mnist": Call("MLPClassifier.fit, MNIST 60,000 x 784, 5 epochs", _mnist, _fit(5), 4.0, most_rounds=3),
     "mlp-one-row": Call("predict_proba of one row, 1,000 times", _digits, _one_row, 4.0, "score"),
     "mlp-cv": Call("5-fold cross-validation of 64-50-10, n_jobs=2", _digits, _cross_validation, 6.0, "score"),
@@ -234,5 +234,5 @@ def _program(rounds: int, facts: dict[str, Any]) -> list[str]:
                 results[side].add(time.perf_counter() - begin, 0.0)
                 found[side] = float(done.stdout)
     facts["workloads"][PROGRAM_NAME] = {side: {"seconds": results[side].seconds} for side in SIDES}
-    title = "a program: import, fit and predict, digits 1,797 x 64"
+    title = "whole program: import, fit and predict, digits 1,797 x 64"
     return _line(PROGRAM_NAME, title, "score", 2.0, results, found)

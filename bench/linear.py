@@ -277,7 +277,7 @@ def run(
         summaries.append(summary(workload, results))
         facts[workload.name] = {name: vars(r) if r.seconds else {"fault": r.fault} for name, r in results.items()}
         print(f"{workload.name} done (load {os.getloadavg()[0]:.1f})", flush=True)
-    columns = ["time", "of linnet's", "gap", "tolerance", "iterations", "input MB", "extra MB", "note"]
+    columns = ["time", "time / linnet's", "gap", "tolerance", "iterations", "input MB", "extra MB", "note"]
     tables = {
         "linear": (["workload", "", "linnet", "best peer", "its time", "ratio", "target", "extra memory"], summaries),
         "linear-sides": (["workload", "side", *columns], details),

@@ -165,7 +165,7 @@ LINEAR_WORKLOADS = (
     ),
     LinearWorkload(
         "softmax-mnist-f32",
-        "the same, float32",
+        "softmax regression, MNIST 60,000 x 784, float32",
         partial(_mnist, "float32"),
         "softmax",
         10.0,

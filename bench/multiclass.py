@@ -105,7 +105,7 @@ class TreeWorker:
         warnings.simplefilter("ignore")
 
     def predict_seconds(self, classes: int) -> tuple[float, float, float]:
-        """Microseconds a row of a label tree and of one-vs-rest, and the depth of the tree."""
+        """Microseconds per row of a label tree and of one-vs-rest, and the depth of the tree."""
         import linnet
 
         rng = np.random.default_rng(0)
@@ -140,7 +140,7 @@ def run(names: list[str], *, rounds: int, turn_seconds: float) -> dict[str, Any]
         lines.append([*row, f"{found['linnet']:.4f} / {found['sklearn']:.4f}"])
         facts["workloads"][name] = {side: {**vars(results[side]), "found": found[side]} for side in SIDES}
     header = ["workload", "", "linnet", "scikit-learn", "ratio", "of processor time", "target", "accuracy"]
-    tree_header = ["label trees", "predict, a row", "over log2 K", "one-vs-rest, a row"]
+    tree_header = ["label trees", "predict, per row", "divided by log2 K", "one-vs-rest, per row"]
     tree_lines: list[list[str]] = []
     if lines:
         show(header, lines)

@@ -1,10 +1,10 @@
-"""How many frames a second the playground draws while it trains, and what that costs.
+"""How many frames per second the playground draws while it trains, and what that costs.
 
     python bench/playground.py
 
-Prints for several networks the frames and epochs a second, and the part of a core that the server and the browser use;
-with --keep also into docs/results, for docs/benchmarks.md. Needs playwright and a Chromium on this machine. Figures of
-a busy machine mean little: what is kept tells the load, too.
+Prints for several networks the frames and epochs per second, and the share of a core that server and browser use; with
+--keep also into docs/results, for docs/benchmarks.md. Needs playwright and Chromium on this machine. Figures of a busy
+machine mean little: the load is kept with them.
 """
 
 import json
@@ -92,7 +92,7 @@ def main() -> None:
     finally:
         server.terminate()
         server.wait()
-    table = ["network", "frames a second", "epochs a second", "server", "browser"], rows
+    table = ["network", "frames per second", "epochs per second", "server", "browser"], rows
     show(*table)
     if "--keep" in sys.argv:
         keep("playground", where, {"playground": table})

@@ -266,7 +266,7 @@ def summary(results: Results, sides: list[str]) -> Table:
         "worst table",
         "time of one fold, summed",
     ]
-    return [*columns, f"/ {to}'s", "typical table's", "the same, of all threads"], rows
+    return [*columns, f"/ {to}'s", "on a typical table", "on a typical table, all threads"], rows
 
 
 def main() -> None:

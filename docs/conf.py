@@ -23,6 +23,7 @@ extensions = [
     "extensions.blocks",
     "extensions.formulas",
     "extensions.font",
+    "extensions.pictures",
     "extensions.policy",
     "extensions.reference",
     "extensions.results",

@@ -2,13 +2,13 @@
 
 A line `<!-- results: networks -->` in Markdown stands for the table of that name: one for each run that has rows of it,
 with its date, machine, load and versions below. A line `<!-- chart: networks -->` stands for a bar per row of it, as
-long as the ratio of the row; `<!-- chart: networks linear -->` for a bar per table, its median.
+long as the ratio of the row, the longest first; `<!-- chart: networks linear -->` for a bar per table, its median.
 """
 
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,7 +24,7 @@ TITLES = {
     "linear": "exact linear models",
     "estimators": "multilayer perceptrons",
     "evaluate": "metrics",
-    "multiclass": "reductions to binary problems",
+    "multiclass": "many classes from two",
 }
 _SHORT = 24  # characters: such a cell stays on one line
 _TABLE = re.compile(r"^<!-- results: ([\w-]+) -->$", re.MULTILINE)
@@ -46,7 +46,7 @@ def fill(text: str, folder: Path = RESULTS) -> str:
     """The Markdown of a page with tables and charts in their places."""
     kept = kept_tables(folder)
     text = _CHART.sub(lambda place: bars(place[1].split(), kept), text)
-    return _TABLE.sub(lambda place: "".join(shown(**table) + told(run) for run, table in kept[place[1]]), text)
+    return _TABLE.sub(lambda place: "".join(shown(**table) + provenance(run) for run, table in kept[place[1]]), text)
 
 
 def check_places(text: str, folder: Path = RESULTS) -> None:
@@ -60,25 +60,25 @@ def check_places(text: str, folder: Path = RESULTS) -> None:
 
 def ratios(runs: Runs) -> list[tuple[str, float]]:
     """What each row is about, and its ratio."""
-    return [
-        (f"{row[1]} ({row[0]})", float(row[table["columns"].index("ratio")]))
-        for _, table in runs
-        for row in table["rows"]
-    ]
+    return [(row[1], float(row[table["columns"].index("ratio")])) for _, table in runs for row in table["rows"]]
+
+
+def medians(names: Iterable[str], kept: dict[str, Runs]) -> list[tuple[str, float]]:
+    """The titles of tables, and their median ratios."""
+    return [(TITLES[name], median(ratio for _, ratio in ratios(kept[name]))) for name in names]
 
 
 def bars(names: list[str], kept: dict[str, Runs]) -> str:
-    """A chart as a table with bars: how many times linnet's time others take."""
-    found = ratios(kept[names[0]])
-    if len(names) > 1:
-        found = [(TITLES[name], median(ratio for _, ratio in ratios(kept[name]))) for name in names]
-    longest = max(ratio for _, ratio in found)
+    """A chart as a table with bars, with a mark where others would be as fast as linnet."""
+    found = sorted(medians(names, kept) if len(names) > 1 else ratios(kept[names[0]]), key=lambda row: -row[1])
+    longest = found[0][1]
+    one = f'<line class="one" x1="{100 / longest:.1f}%" x2="{100 / longest:.1f}%" y2="100%"/>'
     rows = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th><td><svg class="bar" aria-hidden="true">'
-        f'<rect width="{100 * ratio / longest:.1f}%" height="100%"/></svg></td><td>{ratio:.3g} ×</td></tr>'
+        f'<rect width="{100 * ratio / longest:.1f}%" height="100%"/>{one}</svg></td><td>{ratio:.3g} ×</td></tr>'
         for name, ratio in found
     )
-    head = "<tr><th>what is timed</th><th>fastest other library / linnet</th><th>ratio</th></tr>"
+    head = "<tr><th>workload</th><th>time of the fastest other library / linnet's</th><th>ratio</th></tr>"
     return f'<table class="bars"><thead>{head}</thead><tbody>{rows}</tbody></table>\n'
 
 
@@ -100,7 +100,7 @@ def _cells(columns: list[str], row: list[str], titled: bool) -> Iterator[str]:
         yield f"<td{kept}><b>{text}</b></td>" if column == "ratio" else f"<td{kept}>{text}</td>"
 
 
-def told(run: dict[str, Any]) -> str:
+def provenance(run: dict[str, Any]) -> str:
     """Where a run's figures come from."""
     load = f"; load {run['load']:g} as it began" if "load" in run else ""
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())

@@ -20,7 +20,7 @@ _QUESTIONS = (
     "them then there these they thing things this to tried try two up us use used using want was way we were what "
     "when where which while who why will with work works would you your "
 )
-_LONGEST = 160  # characters of what is told of a page
+_LONGEST = 160  # characters of what is shown of a page
 
 
 class Questions(SearchEnglish):
@@ -41,8 +41,8 @@ def first_words(doctree: nodes.document) -> str:
 def write_first_words(app: Sphinx, error: Exception | None) -> None:
     """Write the script that says how each page begins."""
     if not error and app.builder.format == "html":
-        told = {name: first_words(app.env.get_doctree(name)) for name in sorted(app.env.found_docs)}
-        text = f"linnetFirstWords = {json.dumps(told, ensure_ascii=False)};\n"
+        first = {name: first_words(app.env.get_doctree(name)) for name in sorted(app.env.found_docs)}
+        text = f"linnetFirstWords = {json.dumps(first, ensure_ascii=False)};\n"
         (Path(app.outdir) / "_static" / "first-words.js").write_text(text, "utf-8")
 
 

@@ -79,6 +79,8 @@ CUT = """() => [...document.querySelectorAll("article :is(math, table, pre, svg,
     if (["auto", "scroll"].includes(getComputedStyle(box).overflowX) && right(box) <= innerWidth + 1) return false;
   return true;
 }).map(each => each.textContent.slice(0, 80))"""
+SCROLLING = """() => [...document.querySelectorAll(".formula")].filter(each => each.scrollWidth > each.clientWidth)
+  .map(each => each.textContent.slice(0, 80))"""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -105,6 +107,7 @@ def test_every_chapter_and_guide_fits_a_phone(browser: Any, site: Path) -> None:
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
         assert page.evaluate(CUT) == [], path.name
+        assert page.evaluate(SCROLLING) == [], path.name
     page.close()
 
 
@@ -160,7 +163,10 @@ def test_the_site_works_below_a_path_and_under_a_strict_policy(browser: Any, add
     page.close()
 
 
-AXE_PAGES = ("index", "guide/softmax", "reference/linnet.MLPClassifier", "search.html?q=poisson", "benchmarks")
+AXE_PAGES = (
+    *("index", "guide/softmax", "guide/playground", "howto/from-r", "reference/linnet.MLPClassifier"),
+    *("search.html?q=poisson", "benchmarks"),
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -62,10 +62,10 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
 
 
-def test_every_other_block_is_of_commands_or_of_r() -> None:
+def test_every_other_block_is_of_commands_of_r_or_output() -> None:
     for page in PAGES:
         for language, block in BLOCKS[page]:
-            assert language in ("", "r"), f"{page.name}: {language}"
+            assert language in ("", "r", "text"), f"{page.name}: {language}"
             for line in block.splitlines() if not language else ():
                 assert re.match(r"(zcat \S+ \| )?(linnet|make|pip install) ", line), f"{page.name}: {line}"
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from extensions import blocks
+from extensions import blocks, gallery
 from extensions.blocks import Ran, python_blocks, run
 from extensions.formulas import formula
-from extensions.pictures import figure, picture
+from extensions.pictures import figure, follow_switch, picture
 from extensions.reference import MODULES, PACKAGES, _shortened, as_rst, place, public_names
+from extensions.results import TITLES, kept_tables, medians
 from extensions.versions import gather
 from numpy.typing import ArrayLike
 
@@ -35,6 +36,8 @@ BLOCKS = [
     for page in PAGES
     for index, block in enumerate(python_blocks(page.read_text()))
 ]
+
+SHOWN = ("playground", "tables")  # guides with kept pictures
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +58,34 @@ def test_the_readme_starts_with_the_two_commands() -> None:
     first = re.search(r"```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert first is not None
     assert first[1].split("\n") == ["make demo", "make test", ""]
+
+
+def test_the_readme_shows_what_its_blocks_print() -> None:
+    shown = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown
+    for block, output in shown:
+        assert run(block).stdout == output
+
+
+def test_the_readme_has_the_last_benchmarks() -> None:
+    """The chart and the words that stand for it; `make pictures` makes the chart again."""
+    for scheme in gallery.SCHEMES:
+        assert (gallery.KEPT / f"speed-{scheme}.svg").read_text() == gallery.speed(scheme)
+    text = (ROOT / "README.md").read_text()
+    for title, ratio in medians(TITLES, kept_tables()):
+        assert f"{title} {ratio:.3g}" in text
+
+
+def test_kept_pictures_are_small_and_light_or_dark_as_the_site_is() -> None:
+    text = (ROOT / "README.md").read_text()
+    for path in gallery.KEPT.iterdir():
+        assert path.stat().st_size < 200_000
+        assert path.name in text + "".join((ROOT / "docs" / "guide" / f"{name}.md").read_text() for name in SHOWN)
+    source = [text]
+    follow_switch(None, "index", source)  # type: ignore[arg-type]
+    assert "<picture" not in source[0]
+    assert source[0].count('class="only-light" src="docs/_static/pictures/') == 2
+    assert source[0].count('class="only-dark" src="docs/_static/pictures/') == 2
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -117,7 +148,8 @@ def test_broad_pictures_stay_large_enough_to_read() -> None:
     shown = [figure(f'<svg width="{points}pt" height="9pt"></svg>', "x") for points in (460, 792, 1200)]
     assert [re.findall(r'figure class="drawn ?(\w*)"', text)[0] for text in shown] == ["", "broad", "wide"]
     style = (ROOT / "docs" / "_static" / "site.css").read_text()
-    assert re.search(r"\.broad svg \{ min-width: \d+rem", style)
+    assert "--least: 737px" in shown[1]
+    assert re.search(r"\.broad svg \{ min-width: var\(--least\)", style)
 
 
 def test_the_colours_are_the_reports() -> None:
