@@ -209,7 +209,7 @@ def test_sparse_input_is_not_made_dense_and_gives_the_same() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"hidden_layer_sizes": (10, 0)}, "hidden_layer_sizes must be > 0"),
+        ({"hidden_layer_sizes": (10, 0)}, "hidden_layer_sizes must be positive integers"),
         ({"activation": ["relu", "tanh"]}, "activation must be one for all or one per hidden layer, 1 in all"),
         ({"activation": "rleu"}, "did you mean 'relu'"),
         ({"dropout": 1.0}, "dropout must be"),

@@ -155,7 +155,7 @@ def test_records_as_they_come() -> None:
     assert model.loss_curve_ == seen
     assert model.stop_reason_ == "left early"
     assert model.predict(X).shape == (600,)
-    with pytest.raises(ConfigError, match="no epochs to follow"):
+    with pytest.raises(ConfigError, match="no epochs to stream"):
         MLPClassifier(solver="lbfgs").fit_stream(X, Y)
 
 
@@ -240,7 +240,7 @@ def test_convergence_is_told() -> None:
         MLPClassifier((5,), max_iter=2).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="lbfgs failed to converge after 2 iterations"):
         MLPClassifier((5,), max_iter=2, solver="lbfgs").fit(X, Y)
-    with pytest.warns(UserWarning, match="batch_size=9999 is more than there are rows"):
+    with pytest.warns(UserWarning, match="batch_size=9999 is larger than the number of rows"):
         MLPClassifier((5,), max_iter=2, batch_size=9999).fit(X, Y)
     model = MLPClassifier((5,), solver="lbfgs", alpha=1.0, max_iter=3000, random_state=0).fit(X, Y)
     assert model.stop_reason_ == "converged"

@@ -227,7 +227,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     assert not hasattr(linnet.MLPRegressor(preset="tabular"), "partial_fit")
     wrongs: list[tuple[dict[str, Any], str]] = [
         ({"solver": "lbfgs"}, "train by epochs"),
-        ({"warm_start": True}, "warm_start does not go with preset='tabular': .* use checkpoint="),
+        ({"warm_start": True}, "warm_start cannot be combined with preset='tabular', .* use checkpoint"),
         ({"preset": "tables"}, "unknown preset 'tables'"),
     ]
     for wrong, reason in wrongs:
@@ -334,7 +334,7 @@ def test_the_preset_is_a_door_to_the_tabular_estimators() -> None:
         door = kind(preset="tabular", max_iter=2, random_state=0, **loss).fit(x, target)
         assert door.predict(x).tobytes() == own.fit(x, target).predict(x).tobytes()
         assert not hasattr(own, "partial_fit")
-    with pytest.raises(ConfigError, match="solver='lbfgs' does not go with networks for tables"):
+    with pytest.raises(ConfigError, match="solver='lbfgs' cannot train networks for tables"):
         linnet.TabularClassifier(solver="lbfgs").fit(x, y > 0)
 
 
