@@ -14,23 +14,23 @@ from linnet.fit.solvers.problem import Floats, Point
 from linnet.fit.solvers.solution import Solution, Watch, unwatched
 from linnet.model.network import Network
 
-_GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # the gain, relative to the objective, that ends the search
+_GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # relative gain of the objective that ends the search, per gradient tolerance
 
 
 SumsAt = Callable[[Floats], NetworkSums]
 
 
 class FullBatch(SmoothObjective):
-    """Mean loss plus penalty, in float64; row weights count relative to their mean.
+    """The mean loss plus the penalty, in float64; row weights are relative to their mean.
 
     Parameters
     ----------
     network : Network
         The network.
     sums : callable
-        Returns the sums over all rows at a theta, gradient included, wherever the rows are; see `in_memory`.
+        Returns the sums over all rows at a theta, with the gradient; the rows may be anywhere. See `in_memory`.
     threads : int or None, default=None
-        The largest number of threads of this machine; None: all.
+        The largest number of threads of this machine; None is all.
     """
 
     def __init__(self, network: Network, sums: SumsAt, threads: int | None = None) -> None:
@@ -39,7 +39,7 @@ class FullBatch(SmoothObjective):
         self.threads = threads
         self.evaluations = 0
         self.lowest: Point | None = None  # of all points so far
-        self._free = np.ones(network.size)  # 0 where a bias is held
+        self._free = np.ones(network.size)  # 0 for biases that are held at 0
         self._l1, self._l2 = np.zeros((2, network.size))
         blocks = (network.blocks(vector) for vector in (self._free, self._l1, self._l2))
         for layer, free, l1, l2 in zip(network.layers, *blocks, strict=True):

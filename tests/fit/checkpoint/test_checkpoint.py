@@ -227,7 +227,7 @@ def test_a_folder_that_vanishes_is_one_warning_and_the_run_goes_on(tmp_path: Pat
         if isinstance(record, Epoch) and record.epoch == 3:
             break
     shutil.rmtree(folder)
-    with pytest.warns(CheckpointWarning, match=r"run.ckpt: No such .* training goes on.* after 3 epochs") as caught:
+    with pytest.warns(CheckpointWarning, match=r"run.ckpt: No such .* training continues.* after 3 epochs") as caught:
         list(records)
     assert len(caught) == 1
     assert training.theta.tobytes() == whole.theta.tobytes()

@@ -194,7 +194,7 @@ def run_out_of_space(path: Path, fill: Callable[[], None], empty: Callable[[], N
                     empty()
     assert on_disk == [1, 2, 3, 3, 3, 3, *range(7, PLAN.epochs + 1)]
     assert [warning.category for warning in caught] == [CheckpointWarning]
-    assert f"{path}: {reason}; training goes on" in str(caught[0].message)
+    assert f"{path}: {reason}; training continues" in str(caught[0].message)
     expected = training_of(PLAN)
     list(expected)
     assert training.theta.tobytes() == expected.theta.tobytes()

@@ -40,10 +40,10 @@ def digests_of(rows: Rows, validation: Rows | None) -> Digests:
     }
 
 
-def with_young_settings(old: Settings, plan: Plan) -> Settings:
-    """The settings of a checkpoint with those of the optimizer that are younger than it: they had their defaults."""
-    young = {f"optimizer.{name}": value for name, value in defaults_of(type(plan.optimizer)).items()}
-    return {**old, **{name: value for name, value in young.items() if name not in old}}
+def with_new_settings(old: Settings, plan: Plan) -> Settings:
+    """Return the settings of a checkpoint, with defaults for settings of the optimizer that are newer than the file."""
+    defaults = {f"optimizer.{name}": value for name, value in defaults_of(type(plan.optimizer)).items()}
+    return {**old, **{name: value for name, value in defaults.items() if name not in old}}
 
 
 def check_settings(old: Settings, new: Settings) -> None:

@@ -46,7 +46,7 @@ class Ensemble:
 
     @property
     def learned(self) -> bool:
-        """Whether every member has been through its rows: before that, the mean of their predictions means nothing."""
+        """Whether every member has finished an epoch; before that, the mean of their predictions is meaningless."""
         return all(member.last is not None for member in self.members)
 
     def state(self) -> OptimizerState:

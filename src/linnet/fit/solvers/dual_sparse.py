@@ -51,13 +51,13 @@ class SparseDualObjective(SmoothObjective):
     @staticmethod
     def possible(problem: Problem) -> bool:
         """Return whether the table is one sparse matrix whose columns carry an l2 penalty, the same for all outputs."""
-        columns, most = problem.table, core.RowProducts
+        columns, limits = problem.table, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
             columns.sparse is not None
             and columns.sparse_columns == columns.count
-            and columns.rows <= min(columns.count, most.most_rows)
-            and len(columns.sparse[1]) <= most.most_entries
+            and columns.rows <= min(columns.count, limits.most_rows)
+            and len(columns.sparse[1]) <= limits.most_entries
             and problem.fixed is None
             and bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
         )
@@ -177,9 +177,9 @@ class DualSparse(Solver):
 
 
 def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
-    """Run L-BFGS on the dual, in rounds from exact points.
+    """Run L-BFGS on the dual, in rounds that start from exact points.
 
-    It does not converge where columns have very different scales.
+    It does not converge if columns have very different scales.
     """
     dual = SparseDualObjective(problem)
     points = [dual.start()]  # popped, so that its vectors are freed

@@ -38,10 +38,10 @@ class SmoothObjective(ABC):
 
     @abstractmethod
     def at(self, theta: Floats) -> Point:
-        """Return the objective, and the gradient as far as inner products with steps need it."""
+        """Return the objective, and the entries of the gradient that inner products with steps need."""
 
     def with_full_gradient(self, point: Point) -> Point:
-        """Return the point with its whole gradient."""
+        """Return the point with its full gradient."""
         return point
 
     def suboptimality_bound(self, point: Point, enough: float) -> float | None:
@@ -93,7 +93,7 @@ class Primal(SmoothObjective):
 
 
 def bias_suboptimality(gradient: Floats, curvature: Floats) -> float:
-    """Return about what a step of the biases alone would gain: ½ Σ_k g_k² / c_k."""
+    """Return the approximate gain of a step of the biases alone: ½ Σ_k g_k² / c_k."""
     return 0.5 * float((gradient[curvature > 0] ** 2 / curvature[curvature > 0]).sum())
 
 
@@ -230,7 +230,7 @@ class _Steps:
         if curvature > 1e-14 * core.dot(bent, bent, self._dual_size):
             self._history.push(moved, bent)
             unscaled = core.dot(bent, self._precondition(bent), self._dual_size)
-            if unscaled > 0:  # else the preconditioner is nothing but rounding, as of rows classified with certainty
+            if unscaled > 0:  # else the preconditioner is only rounding, as for rows classified with certainty
                 self._scale = curvature / unscaled
 
     def forget(self) -> bool:

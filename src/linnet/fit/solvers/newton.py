@@ -29,7 +29,7 @@ from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwat
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
-LARGEST_CURVATURE = 2500  # parameters of a Hessian
+LARGEST_CURVATURE = 2500  # the largest number of parameters for which a Hessian is computed
 
 _RELATIVE_ROUNDING = 1e-13  # of the objective: smaller changes are rounding
 _LAST_STEP_GAIN = 1e-9  # of the objective: one more step squares it
@@ -83,9 +83,9 @@ def newton(
     Parameters
     ----------
     problem : TwiceDifferentiable
-        What is minimised.
+        The objective to minimise.
     theta : array or Point
-        Where to start.
+        The initial theta.
     order : array of shape (size,)
         The order of elimination: see `elimination_order`.
     max_iter : int
@@ -93,16 +93,16 @@ def newton(
     row_stride : int
         Sums are over one block of rows in `row_stride`, to find a start.
     enough : float
-        A gain, relative to the objective, below which one last step is taken.
+        The gain, relative to the objective, below which one last step is taken.
     factored : Factor or None
         The factor of the first Hessian, if it is known.
     plain : array or None
-        A theta where all rows contribute to the Hessian, if that is not certain of the start.
+        A theta where all rows contribute to the Hessian, if that is not certain for the start.
     short : bool
-        Whether the last step may use the previous Hessian, which leaves an error of about 1e-9 of theta; else there is
-        only rounding left.
+        Whether the last step may use the previous Hessian, which leaves a relative error of about 1e-9; otherwise only
+        rounding is left.
     exact : bool
-        Whether the Hessian is exact. If not, convergence is linear, and iterations go on to the last digit.
+        Whether the Hessian is exact. If not, convergence is linear, and iterations continue to full precision.
     watch : callable
         Called with iteration, objective and estimated suboptimality.
     """
@@ -185,8 +185,8 @@ def newton(
 def _leads_down(problem: TwiceDifferentiable, point: Point, step: Floats, row_stride: int) -> bool:
     """Return whether a last step of negligible gain may be taken.
 
-    A long step may be nothing but rounding, along directions with curvature only from rows classified with certainty,
-    and classify these wrongly.
+    A long step may be only rounding, along directions whose curvature comes from rows classified with certainty alone,
+    and misclassify these.
     """
     if np.abs(step).max(initial=0.0) <= _LONG_STEP * np.abs(point.theta).max(initial=0.0):
         return True
@@ -298,7 +298,7 @@ class NewtonInBasis(Solver):
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Return whether columns are aliased or nearly so, as far as finding out takes less time than L-BFGS."""
+        """Return whether columns are aliased or nearly so, if that can be determined in less time than L-BFGS takes."""
         return _has_weak_columns(attempt)
 
     def solve(self, attempt: Attempt) -> Solution | None:
@@ -308,7 +308,7 @@ class NewtonInBasis(Solver):
 
 
 def _aliasing_by_sums(problem: Problem, solution: Solution) -> Aliasing | None:
-    """The aliased columns that a factor of the Hessian has left out, but for first levels and constant columns."""
+    """Return the aliased columns that the factorisation has left out, except for first levels and constant columns."""
     k, columns = problem.outputs, problem.columns
     aliased = np.asarray(solution.aliased.reshape(-1, k)[:-1].all(axis=1))
     left_out = aliased.copy()
@@ -319,8 +319,8 @@ def _aliasing_by_sums(problem: Problem, solution: Solution) -> Aliasing | None:
     hessian = problem.at(solution.theta, curvature=True).curvature
     assert hessian is not None
     output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
-    of_one = hessian[output::k, output::k]
-    squares, to_bias, weight = np.diagonal(of_one)[:-1], of_one[-1, :-1], float(of_one[-1, -1])
+    block = hessian[output::k, output::k]
+    squares, to_bias, weight = np.diagonal(block)[:-1], block[-1, :-1], float(block[-1, -1])
     left_out &= squares - (to_bias**2 / weight if weight else 0) > ALIASED_PIVOT * squares
     return Aliasing(int((~aliased).sum()), left_out, np.zeros_like(left_out)) if left_out.any() else None
 

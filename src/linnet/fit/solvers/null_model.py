@@ -1,4 +1,4 @@
-"""The model without columns, of biases and offsets only: where fits start, and with what they are compared."""
+"""The null model, with biases and offsets but no columns: the start of fits, and their baseline."""
 
 from dataclasses import replace
 

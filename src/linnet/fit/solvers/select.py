@@ -2,8 +2,8 @@
 
 A solver that does not converge passes the point it has reached to the next. Newton's method is used while the Hessian
 is affordable, L-BFGS beyond. With more columns than rows the dual is solved; where columns are aliased, squared error
-gives the minimum-norm solution. `tolerance` is that of L-BFGS and of coordinate descent: Newton's method continues to
-the last digit.
+gives the minimum-norm solution. `tolerance` is for L-BFGS and coordinate descent: Newton's method continues to full
+precision.
 
 scikit-learn's names of solvers state a preference, as all lead to the same optimum. Where solvers of the requested name
 cannot reach it, the others are used: coordinate descent for an objective with corners, and for squared error without a
@@ -49,7 +49,7 @@ def solve(
         if solution is not None and (each.last or solution.converged):
             return solution
         if solution is not None:
-            if not _better_than_none(problem, solution.theta):  # lost in overflow
+            if not _better_than_none(problem, solution.theta):  # after an overflow
                 solution = replace(solution, theta=attempt.null_start)
             attempt = replace(attempt, before=solution)
     raise ConfigError(
@@ -59,7 +59,7 @@ def solve(
 
 
 def _better_than_none(problem: Problem, theta: Floats) -> bool:
-    """Return whether a start is better than the model without columns: from far off, gains look like rounding."""
+    """Return whether a start is better than the null model: from very far away, gains look like rounding."""
     null = starting_point(problem)[-problem.outputs :]
     return problem.at(theta, gradient=False).value <= constant_loss(problem, null)
 

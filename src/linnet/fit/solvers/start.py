@@ -71,6 +71,6 @@ def _interior(problem: Problem) -> Floats:
             break
     worst = int(np.where(counts, z.min(axis=1), np.inf).argmin())
     raise FitError(
-        "no coefficients were found that give every row a mean above 0, as link='identity' requires without an "
-        f"intercept: row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
+        "found no coefficients that give every row a positive mean, as link='identity' without an intercept requires: "
+        f"row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
     )

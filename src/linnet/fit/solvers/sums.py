@@ -1,8 +1,8 @@
 """Sums over rows at a theta: the interface between solvers and data.
 
-Newton's method and L-BFGS need only `RowSource` and `Sums` of the data, wherever the rows are: in memory (`InMemory`),
-in pages of a file, or on several machines. Everything is a sum, so that a source in several parts adds the sums of its
-parts; the order of the parts must be fixed, or results differ in their last digits from run to run.
+Newton's method and L-BFGS need only a `RowSource` and its `Sums`, wherever the rows are: in memory (`InMemory`), in
+pages of a file, or on several machines. Everything is a sum, so that a source in several parts adds the sums of its
+parts; the order of the parts must be fixed, or results differ by rounding from run to run.
 
 Other solvers, and inference, need single rows, or products of the table with vectors. They require a source that has
 `rows`, which `suits` checks (see `select`).
@@ -105,9 +105,9 @@ class Sums(Protocol):
         curvature : array of shape (size, size), or None
             Where to write the Hessian.
         expected : bool
-            Take the Hessian's mean over the head's distribution.
+            Whether the Hessian is averaged over the head's distribution.
         row_stride : int
-            Estimates from about one row in `row_stride`, scaled up, are enough.
+            The sums may be estimated from about one row in `row_stride`, scaled up.
         """
 
     def curvature_diagonal(self, theta: Floats) -> Floats:
@@ -117,7 +117,7 @@ class Sums(Protocol):
         """
 
     def totals_at(self, theta: Floats) -> Total:
-        """Return a function that sums over all rows at theta: `total(each)` adds `each` of parts of them."""
+        """Return a function `total` for theta: `total(f)` is the sum of `f` over all rows, added up over its parts."""
 
     @property
     def targets(self) -> TargetSums:
@@ -247,7 +247,7 @@ class InMemorySums(TableProducts):
         return self.weighted_squares(self.curvature(self.z(theta)))
 
     def totals_at(self, theta: Floats) -> Total:
-        """A function that sums over the rows at theta: see `Sums.totals_at`."""
+        """Return a function that sums over the rows at theta: see `Sums.totals_at`."""
         mean, rows = self._head.mean(self.z(theta)), self._rows
         weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         return lambda each: each(mean, rows.targets(), weights)
