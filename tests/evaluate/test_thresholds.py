@@ -79,7 +79,7 @@ def test_the_lowest_cost(data: Any, costs: list[int]) -> None:
 
 
 def test_a_condition_that_cannot_be_met_is_said() -> None:
-    with pytest.warns(DataWarning, match="no threshold has precision >= 0.9: the nearest has 0.5"):
+    with pytest.warns(DataWarning, match="no threshold has precision >= 0.9: the closest has 0.5"):
         found = ev.best_threshold([0, 1], [0.5, 0.5], "precision>=0.9")
     assert not found.met
     assert str(found) == ("threshold 0.5: value 0.5000, TP 1, FP 1, FN 0, TN 0 (the condition cannot be met)")

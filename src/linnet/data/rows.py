@@ -26,9 +26,9 @@ class Rows:
     weights : array of shape (rows,), default=None
         Row weights, in the type of the computation; None if all are 1.
     offset : array of shape (rows, outputs), default=None
-        What is added to z of the last layer, in the type of the computation.
+        Added to z, the linear output of the last layer; in the type of the computation.
     given : array, default=None
-        The user's targets, where their representation is another.
+        The user's targets, if their representation differs.
     """
 
     x: Array | Columns

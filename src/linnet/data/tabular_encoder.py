@@ -31,8 +31,8 @@ from linnet.registry import need, saved
 Floats = NDArray[np.float64]
 
 _MIN_ROWS_PER_LEVEL = 3  # rarer levels get no column
-_CELLS_PER_BLOCK = 1 << 16  # a call costs time per call, and memory per column
-_QUANTILE_ROWS = 20_000  # the size of the sample that bins are learned from
+_CELLS_PER_BLOCK = 1 << 16  # a compromise between the time per call and the memory per column
+_QUANTILE_ROWS = 20_000  # the size of the sample from which bins are learned
 
 
 @saved
@@ -123,12 +123,12 @@ def bin_edges(known: Floats, bins: int) -> Floats:
 @partial(saved, name="Preparer")  # its name in files
 @dataclass(frozen=True, slots=True)
 class TabularEncoder:
-    """An encoder that also scales and imputes, by what it has learned from one table.
+    """An encoder that also scales and imputes, with parameters learned from one table.
 
     Parameters
     ----------
     bins : int or None, default=None
-        The number of bins per numeric column; None to choose it by the number of rows.
+        The number of bins per numeric column; None chooses it by the number of rows.
     encoder : Encoder
         The encoder of the table.
     numbers : Numbers or None
@@ -151,7 +151,7 @@ class TabularEncoder:
     ) -> tuple[Self, Columns]:
         """Return an encoder learned from a table, and the table's prepared columns.
 
-        Rows of weight 0 may hold anything: nothing is learned from them.
+        Rows of weight 0 may hold any values: nothing is learned from them.
         """
         encoder, columns = Encoder.learn(x, name, gaps="keep")
         counted: slice | NDArray[np.intp] = slice(None)
@@ -168,15 +168,15 @@ class TabularEncoder:
             np.maximum.at(largest, indices, np.abs(values))
             largest[largest == 0] = 1.0
         codes = tuple(_common(codes, levels) for codes, levels in zip(learned.codes, learned.levels, strict=True))
-        preparer = cls(bins, encoder, numbers, codes, largest)
-        return preparer, preparer._prepare(columns, name)
+        tabular = cls(bins, encoder, numbers, codes, largest)
+        return tabular, tabular._prepare(columns, name)
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Return the prepared columns of another table; warn of levels that training did not have."""
+        """Return the prepared columns of another table; warn of levels never seen in training."""
         return self._prepare(self.encoder.encode(x, name), name)
 
     def encode_table(self, x: object, name: str = "X") -> Encoded:
-        """Return the columns of another table before preparation, with what was noticed in it: see Encoder."""
+        """Return the columns of another table before preparation: see `Encoder.encode_table`."""
         return self.encoder.encode_table(x, name)
 
     @property
@@ -242,7 +242,10 @@ class TabularEncoder:
 
 
 def most_columns(rows: int, numbers: int, levels: Iterable[int]) -> int:
-    """How many columns a table may become at most: of so many columns of numbers, and of these counts of levels."""
+    """Return the largest number of columns into which a table may be encoded.
+
+    `numbers`: the number of numeric columns; `levels`: the number of levels of each column that has some.
+    """
     bins = bins_for(rows, numbers)
     return numbers * (1 + bins * (bins >= 2)) + sum(min(count, rows // _MIN_ROWS_PER_LEVEL) for count in levels)
 
@@ -261,6 +264,6 @@ def _joined(tables: tuple[Array, ...], name: str) -> Floats:
 
 
 def _common(codes: Codes, levels: int) -> Codes:
-    """The new codes of levels that are not rare; -1 for rare levels and, in the last entry, for missing values."""
+    """Return the new codes of levels that are not rare; -1 for rare levels and, in the last entry, missing values."""
     common = np.bincount(codes + 1, minlength=levels + 1)[1:] >= _MIN_ROWS_PER_LEVEL
     return np.append(np.where(common, np.cumsum(common) - 1, -1), -1).astype(code_type(levels))

@@ -12,7 +12,7 @@ from linnet.evaluate.measures import wilson
 from linnet.evaluate.thresholds import as_costs
 
 _RARE_SHARE = 0.2  # of rows: a class below it is called rare
-_FEW_ROWS = 50  # a class with fewer rows has a recall with wide limits
+_MIN_ROWS_FOR_RECALL = 50  # of a class: with fewer rows, the limits of its recall are wide
 _MAX_CLASSES = 100  # more distinct integers, each in few rows, are a quantity, not classes
 _ROWS_PER_CLASS = 10  # integers with fewer rows each may be a quantity
 _OUTLIER_DEVIATIONS = 10  # standard deviations from the mean, beyond which a value is an outlier
@@ -146,7 +146,9 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
     advice.facts.append(f"{positives:g} of {total:g} rows are positive: {_percent(share)}.")
     if min(share, 1 - share) < _RARE_SHARE:
         larger = "negative" if share < 0.5 else "positive"
-        advice.misleads["accuracy"] = f"always predicting {larger} already has {constant:.4g}, and separates nothing"
+        advice.misleads["accuracy"] = (
+            f"always predicting {larger} already has {constant:.4g}, without distinguishing any rows"
+        )
     else:
         advice.suits["accuracy"] = (
             f"classes are balanced enough: always predicting the larger one has only {constant:.4g}"
@@ -156,7 +158,7 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
             f"they focus on the rare positives; always predicting positive has F1 {always_f1:.4g} and precision "
             f"{share:.4g}"
         )
-        advice.suits["average precision"] = f"random scores have {share:.4g}, which leaves room to see a difference"
+        advice.suits["average precision"] = f"random scores have {share:.4g}, which leaves room for improvement"
         alarms = 0.05 * (total - positives)
         advice.misleads["ROC AUC"] = (
             f"a false positive rate of 5 % looks small, but is {alarms:.0f} false alarms against {positives:g} "
@@ -168,10 +170,10 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
         advice.suits["balanced accuracy"] = "both classes count equally; any constant prediction has 0.5"
     else:
         advice.suits["F1"] = f"always predicting positive has {always_f1:.4g}"
-        advice.suits["ROC AUC"] = "positives and negatives are of the same order; random scores have 0.5"
+        advice.suits["ROC AUC"] = "there are about as many positives as negatives; random scores have 0.5"
     advice.suits["Matthews' correlation"] = "any constant prediction has 0, whatever the balance"
     advice.suits["log loss and Brier score"] = (
-        f"if probabilities themselves are used; always predicting {share:.4g} has {_entropy(counts):.4g} and "
+        f"if the probabilities themselves are used; always predicting {share:.4g} has {_entropy(counts):.4g} and "
         f"{share * (1 - share):.4g}"
     )
     _few(advice, [(plain(known[i]), counts[i]) for i in range(2)])
@@ -197,10 +199,12 @@ def _binary_costs(advice: Advice, costs: Floats, share: float) -> None:
             f"positive from {threshold:.4g} on."
         )
         beta = float(np.sqrt(missed / wrong))
-        advice.suits[f"F-beta with beta {beta:.2g}"] = "weighs a miss against a false alarm about as the costs do"
+        advice.suits[f"F-beta with beta {beta:.2g}"] = "weights misses and false alarms about as the costs do"
     advice.suits["mean cost"] = "it is the quantity to minimise: tune the threshold to it"
     if missed != wrong:
-        advice.misleads.setdefault("accuracy", "it counts a miss and a false alarm as equally bad, and they are not")
+        advice.misleads.setdefault(
+            "accuracy", "it counts misses and false alarms as equally bad, but their costs differ"
+        )
         advice.suits.pop("accuracy", None)
 
 
@@ -241,7 +245,7 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
     few = _few(advice, list(zip(known, counts, strict=True)))
     if few:
         advice.misleads["macro F1 without an interval"] = (
-            f"{few} of {len(classes)} classes have fewer than {_FEW_ROWS} rows"
+            f"{few} of {len(classes)} classes have fewer than {_MIN_ROWS_FOR_RECALL} rows"
         )
     if costs is not None:
         by_class = (counts[:, None] * costs).sum(axis=0) / total
@@ -261,9 +265,11 @@ def _entropy(counts: Floats) -> float:
 
 
 def _few(advice: Advice, supports: list[tuple[object, float]]) -> int:
-    """Add what classes with few rows imply, and return how many classes have few rows."""
+    """Add a fact about the classes with few rows, and return their number."""
     few = sorted(
-        (count, name) for name, count in ((str(name), float(count)) for name, count in supports) if count < _FEW_ROWS
+        (count, name)
+        for name, count in ((str(name), float(count)) for name, count in supports)
+        if count < _MIN_ROWS_FOR_RECALL
     )
     if few:
         count, name = few[0]

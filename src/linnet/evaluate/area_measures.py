@@ -22,7 +22,7 @@ from linnet.evaluate.metric import Given
 class Area(Measure):
     """An area; its variance follows from the influence of each row: the derivative of the area by the row's weight."""
 
-    fewest: float  # the rows of the rarest class
+    fewest: float  # the number of rows of the rarest class
     method: str  # of the limits
 
     @abstractmethod
@@ -206,7 +206,7 @@ class MeanArea(Area):
     @cached_property
     def members(self) -> Floats:
         """Areas x rows: 1 where a row counts in the weight of an area."""
-        return np.array([one.members for one in self.areas])
+        return np.array([each.members for each in self.areas])
 
     def _shares(self, w: Floats) -> Floats:
         if not self.weighted:
@@ -217,16 +217,16 @@ class MeanArea(Area):
     def value(self, times: Floats | None) -> float:
         """Return the mean."""
         w = self.w if times is None else times
-        shares, values = self._shares(w), np.array([one.area.value(w[one.indices]) for one in self.areas])
+        shares, values = self._shares(w), np.array([each.area.value(w[each.indices]) for each in self.areas])
         return float((shares * np.where(shares > 0, values, 0.0)).sum())
 
     def influence(self) -> Floats:
         """Return Σ_p c_p slope of area_p, and for "weighted" also the slopes of the shares c_p."""
         shares, slopes = self._shares(self.w), np.zeros(self.rows)
-        for one, share in zip(self.areas, shares, strict=True):
-            slopes += share * np.bincount(one.indices, one.area.influence(), self.rows)
+        for each, share in zip(self.areas, shares, strict=True):
+            slopes += share * np.bincount(each.indices, each.area.influence(), self.rows)
         if self.weighted:
-            values = np.array([one.area.value(None) for one in self.areas])
+            values = np.array([each.area.value(None) for each in self.areas])
             total = (self.members * self.w).sum(axis=1).sum()
             of_rows = (values[:, None] * self.members).sum(axis=0)
             slopes += (of_rows - (values * shares).sum() * self.members.sum(axis=0)) / total

@@ -87,14 +87,14 @@ class ClassCutoffs:
         Parameters
         ----------
         k : int
-            The number of the class.
+            The index of the class.
         """
         if self.indicator is not None:
             return np.ascontiguousarray(self.indicator[:, k])
         return np.asarray(self.codes == k).view(np.uint8)
 
     def columns(self) -> Iterator[tuple[int, Array]]:
-        """Yield the number of each class with its column of scores."""
+        """Yield the index of each class with its column of scores."""
         for first in range(0, len(self.classes), _COLUMNS_PER_BLOCK):
             block = np.ascontiguousarray(self.scores[:, first : first + _COLUMNS_PER_BLOCK].T)
             yield from enumerate(block, first)

@@ -27,7 +27,7 @@ from linnet.evaluate.inputs import (
 from linnet.evaluate.rates import Rates, check_beta, divide
 
 AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
-_MAX_CLASSES = 20_000  # of a confusion matrix, which takes 3 GB then
+_MAX_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
 _CORNER = "actual \\ predicted"
 
 
@@ -202,12 +202,12 @@ class Confusion:
             return NotImplemented
         classes = all_classes([("labels", self.classes), ("labels of the other matrix", other.classes)])
         counts = np.zeros((len(classes), len(classes)))
-        for one in (self, other):
-            codes = codes_of(one.classes, classes, "labels")
-            counts[np.ix_(codes, codes)] += one.counts
+        for matrix in (self, other):
+            codes = codes_of(matrix.classes, classes, "labels")
+            counts[np.ix_(codes, codes)] += matrix.counts
         return Confusion(classes, counts)
 
-    def take(self, labels: object) -> Floats:
+    def take(self, labels: ArrayLike) -> Floats:
         """Return the counts of some classes alone.
 
         Parameters

@@ -247,8 +247,8 @@ class Cutoffs:
 
 
 def _warn_one_class(what: str, positives: float) -> None:
-    lacking = "negatives" if positives else "positives"
-    warn(f"y_true has no {lacking}: {what} is undefined", DataWarning)
+    missing = "negatives" if positives else "positives"
+    warn(f"y_true has no {missing}: {what} is undefined", DataWarning)
 
 
 def precision_recall_curve(

@@ -23,7 +23,7 @@ _RESPONSES = ("predict_proba", "decision_function")
 
 
 def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = None) -> tuple[NDArray[Any], Any]:
-    """Return an estimator's scores, and of two classes the positive label, whose scores alone are returned."""
+    """Return an estimator's scores; for two classes, those of the positive class, with its label (otherwise None)."""
     check_name(method, "response_method", ("auto", *_RESPONSES))
     names = [name for name in (_RESPONSES if method == "auto" else (method,)) if hasattr(estimator, name)]
     if not names:
@@ -103,7 +103,7 @@ class CurveDisplay(ABC):
         if is_table(y_true, y_score):
             several = ClassCutoffs(y_true, y_score, sample_weight=sample_weight)
             labels = several.classes.tolist()
-            curves = [Curve(str(plain(label)), one) for label, one in zip(labels, several, strict=True)]
+            curves = [Curve(str(plain(label)), cutoffs) for label, cutoffs in zip(labels, several, strict=True)]
         else:
             cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
             curves = [Curve("model" if name is None or is_name(name, "") else str(name), cutoffs)]
@@ -174,11 +174,11 @@ class CurveDisplay(ABC):
         self._background(self.ax_, options)
         self.lines_ = []
         many = len(self.curves) > _MAX_NAMED_CURVES
-        how = {"linewidth": 1.0, "alpha": 0.5} if many else {"linewidth": 1.8}
+        style = {"linewidth": 1.0, "alpha": 0.5} if many else {"linewidth": 1.8}
         for curve in self.curves:
             x, y, text = self._points(curve.cutoffs)
             label = None if many else f"{curve.name} ({text})"
-            self.lines_ += self.ax_.plot(*thinned(x, y), label=label, **{**how, **options})
+            self.lines_ += self.ax_.plot(*thinned(x, y), label=label, **{**style, **options})
         if many:
             self.lines_[0].set_label(f"{len(self.curves)} classes, each against the rest")
         self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
@@ -406,8 +406,8 @@ class ConfusionMatrixDisplay:
         ticks = range(count) if count <= 40 else range(0, count, count // 20)
         shown = [names[k] for k in ticks]
         slanted = max(map(len, names)) > 4 and count > 3
-        how: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-        self.ax_.set_xticks(list(ticks), shown, **how)
+        style: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+        self.ax_.set_xticks(list(ticks), shown, **style)
         self.ax_.set_yticks(list(ticks), shown)
         self.ax_.set(xlabel="predicted class", ylabel="actual class")
         self.ax_.tick_params(length=0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from linnet.data.table import Array
 
-Divide = Callable[[Any, Any, str], Any]  # numerator / denominator, and what it is, for a warning
+Divide = Callable[[Any, Any, str], Any]  # of numerator, denominator and the name of the quotient, for a warning
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,8 @@ def all_classes(columns: Sequence[tuple[str, Array]], labels: object = None) -> 
     found = [distinct(column, name) for name, column in columns]
     if labels is not None:
         found.append(as_column(labels, "labels"))
-    text = [one.dtype.kind in "US" for one in found]
-    if any(text) != all(text) and not any(one.dtype.kind == "O" for one in found):
+    text = [each.dtype.kind in "US" for each in found]
+    if any(text) != all(text) and not any(each.dtype.kind == "O" for each in found):
         names = [name for name, _ in columns] + ["labels"] * (labels is not None)
         raise DataError(f"{' and '.join(names)} mix text and numbers: use the same labels in each")
     return distinct(np.concatenate(found), "labels") if len(found) > 1 else found[0]
@@ -119,8 +119,8 @@ def codes_of(column: Array, classes: Array, name: str) -> Codes:
 
 def plain(label: Any) -> Any:
     """Return a label as a built-in Python value, for messages."""
-    is_one = isinstance(label, np.generic) or (isinstance(label, np.ndarray) and not label.ndim)
-    return label.item() if is_one else label
+    is_numpy = isinstance(label, np.generic) or (isinstance(label, np.ndarray) and not label.ndim)
+    return label.item() if is_numpy else label
 
 
 def index_of(label: object, classes: Array, parameter: str) -> int:
@@ -165,7 +165,7 @@ def positive_label(classes: Array, pos_label: object, *, greater: bool = False) 
 
 
 def check_label(label: object, known: list[Any], parameter: str, of: str) -> Any:
-    """Return a label that is one of those of `of`, or may be, where that has but one of its two."""
+    """Return a label after checking that it occurs in `of`; with fewer than two known labels, any label may occur."""
     if (len(known) > 1 and label_place(label, known) is None) or not _is_scalar(label):
         raise ConfigError(f"{parameter}={plain(label)!r} is not a label of {of}, which has {known[:20]}")
     return plain(label)
@@ -176,7 +176,7 @@ def _is_scalar(label: object) -> bool:
         return False
     try:
         label == label  # noqa: B015
-    except Exception:  # a user's object may raise whatever it wants
+    except Exception:  # a user's object may raise anything
         return False
     return isinstance(label, str | bytes) or not hasattr(label, "__len__") or np.shape(label) == ()  # type: ignore[call-overload]
 
@@ -285,7 +285,7 @@ def as_probabilities(y_proba: object, rows: int, name: str = "y_proba") -> Float
 
 
 def row_count(table: object, name: str) -> int:
-    """Return how many rows a table has."""
+    """Return the number of rows of a table."""
     try:
         shape: tuple[int, ...] = np.shape(table)  # type: ignore[call-overload]
     except ValueError as error:
@@ -337,12 +337,12 @@ def row_weights(sample_weight: object, rows: int, *, all_zero: bool = False) -> 
     if sample_weight is None:
         return None
     try:
-        given = np.asarray(sample_weight)
+        weights = np.asarray(sample_weight)
     except ValueError as error:
         raise DataError("sample_weight is not an array: its rows have different lengths") from error
-    if given.ndim and len(given) != rows:
-        raise DataError(f"sample_weight has {len(given)} rows, but y_true has {rows}")
-    if all_zero and given.dtype.kind in "iubf" and not given.any():
+    if weights.ndim and len(weights) != rows:
+        raise DataError(f"sample_weight has {len(weights)} rows, but y_true has {rows}")
+    if all_zero and weights.dtype.kind in "iubf" and not weights.any():
         return np.zeros(rows)
     return np.ascontiguousarray(as_weights(sample_weight, np.float64, rows=rows))
 

@@ -85,7 +85,7 @@ class MeanMeasure(Measure):
     """A mean over rows: log loss, Brier score, cost."""
 
     losses: Floats
-    lowest: float = 0.0  # value that the mean can have
+    lowest: float = 0.0  # the lowest possible mean
 
     @property
     def rows(self) -> int:

@@ -68,7 +68,7 @@ class Rates:
         for name in ("tp", "fp", "fn", "tn"):
             number = check_number(getattr(self, name), name, at_least=0)
             if not isinstance(getattr(self, name), int | float) or number >= 2.0**63:
-                object.__setattr__(self, name, number)  # NumPy has no root of fractions and such
+                object.__setattr__(self, name, number)  # NumPy has no square root of Fractions or huge integers
 
     def _rate(self, formula: Formula) -> float:
         return float(formula(Counts.of_cells(self.tp, self.fp, self.fn, self.tn), self._divide))

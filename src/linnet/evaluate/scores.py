@@ -48,15 +48,15 @@ def confusion_matrix(
     array of shape (classes, classes)
         Integers, or float64 with weights or shares.
     """
-    whole = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
+    confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if labels is not None:
         wanted = as_column(labels, "labels")
         if not np.isin(wanted, distinct(as_column(y_true, "y_true"), "y_true")).any():
             raise ConfigError(f"labels: at least one must occur in y_true, got {wanted.tolist()[:20]}")
-        whole = Confusion(wanted, whole.take(wanted))
+        confusion = Confusion(wanted, confusion.take(wanted))
     if normalize is not None:
-        return whole.normalized(normalize)
-    return whole.counts if sample_weight is not None else whole.counts.astype(np.int64)
+        return confusion.normalized(normalize)
+    return confusion.counts if sample_weight is not None else confusion.counts.astype(np.int64)
 
 
 def accuracy_score(

@@ -63,7 +63,7 @@ class Threshold:
 
 
 class ThresholdObjective(ABC):
-    """What to optimise when a threshold is chosen. Subclasses implement `best_cutoff`."""
+    """The objective that a threshold optimises. Subclasses implement `best_cutoff`."""
 
     needs_positives = True
 
@@ -85,7 +85,7 @@ class ThresholdObjective(ABC):
         Returns
         -------
         index : int
-            Of the cut-off; -1 for a threshold above all scores.
+            The index of the cut-off; -1 for a threshold above all scores.
         value : float
             The objective's value there.
         met : bool
@@ -116,7 +116,7 @@ class ThresholdObjective(ABC):
         index, value, met = self.best_cutoff(cutoffs)
         threshold = float(cutoffs.thresholds[index]) if index >= 0 else float("inf")
         if not met:
-            warn(f"no threshold has {self}: the nearest has {value:.4g}", DataWarning)
+            warn(f"no threshold has {self}: the closest has {value:.4g}", DataWarning)
         return Threshold(threshold, value, cutoffs.at(threshold), met)
 
 
@@ -226,7 +226,7 @@ class PrecisionAtLeast(ThresholdObjective):
 class Cost(ThresholdObjective):
     """The lowest mean cost per row.
 
-    It may be best never to predict positive: the threshold is then infinite.
+    If never predicting positive costs least, the threshold is infinite.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class Cost(ThresholdObjective):
 
     needs_positives = False
 
-    def __init__(self, matrix: object) -> None:
+    def __init__(self, matrix: ArrayLike) -> None:
         self.matrix = as_costs(matrix)
 
     def __repr__(self) -> str:
@@ -381,9 +381,9 @@ def class_thresholds(
     """
     chosen = as_objective(objective)
     several = ClassCutoffs(y_true, y_score, labels=labels, sample_weight=sample_weight)
-    nothing = None if negative_class is None else index_of(negative_class, several.classes, "negative_class")
+    negative = None if negative_class is None else index_of(negative_class, several.classes, "negative_class")
     known = several.classes.tolist()
-    return {plain(known[k]): chosen.choose(cutoffs) for k, cutoffs in enumerate(several) if k != nothing}
+    return {plain(known[k]): chosen.choose(cutoffs) for k, cutoffs in enumerate(several) if k != negative}
 
 
 def by_thresholds(
@@ -407,13 +407,13 @@ def by_thresholds(
     """
     if not isinstance(thresholds, Mapping):
         raise ConfigError(f"thresholds must be a dict of them by label, got {thresholds!r}")
-    found = {plain(label): _threshold_of(label, one) for label, one in thresholds.items()}
+    found = {plain(label): _threshold_of(label, entry) for label, entry in thresholds.items()}
     if negative_class is not None:
-        nothing_at_all = check_label(negative_class, [], "negative_class", "thresholds")
+        negative_label = check_label(negative_class, [], "negative_class", "thresholds")
         try:
-            found[nothing_at_all] = float("inf")
-        except TypeError:  # what has no hash
-            raise ConfigError(f"negative_class={negative_class!r} is no label") from None
+            found[negative_label] = float("inf")
+        except TypeError:  # it is not hashable
+            raise ConfigError(f"negative_class={negative_class!r} is not a label") from None
     try:
         classes = np.array(sorted(found))
     except TypeError:
@@ -424,16 +424,16 @@ def by_thresholds(
     table = as_score_table(y_score, row_count(y_score, "y_score"))
     if table.shape[1] != len(classes):
         raise DataError(f"y_score has {table.shape[1]} columns, but there are thresholds for {len(classes)} classes")
-    nothing = None if negative_class is None else index_of(negative_class, classes, "negative_class")
-    return np.asarray(classes[furthest_above(table, np.array([found[k] for k in classes.tolist()]), nothing)])
+    negative = None if negative_class is None else index_of(negative_class, classes, "negative_class")
+    return np.asarray(classes[furthest_above(table, np.array([found[k] for k in classes.tolist()]), negative)])
 
 
-def _threshold_of(label: Any, one: Any) -> float:
-    return one.threshold if isinstance(one, Threshold) else check_number(one, f"the entry of thresholds of {label!r}")
+def _threshold_of(label: Any, entry: Any) -> float:
+    return entry.threshold if isinstance(entry, Threshold) else check_number(entry, f"the threshold of {label!r}")
 
 
 def furthest_above(scores: Array, thresholds: Floats, negative: int | None = None) -> Array:
-    """Return the number of the class whose score is furthest above its threshold; see `by_thresholds`."""
+    """Return the index of the class whose score is furthest above its threshold; see `by_thresholds`."""
     margin = scores - thresholds
     if negative is None:
         return np.asarray(margin.argmax(axis=1))
@@ -458,7 +458,7 @@ def least_cost(y_proba: ArrayLike, costs: ArrayLike, *, labels: ArrayLike | None
     Returns
     -------
     array
-        One label per row; without `labels`, the number of the class.
+        One label per row; without `labels`, the index of the class.
     """
     matrix = as_costs(costs)
     table = as_probabilities(y_proba, row_count(y_proba, "y_proba"))

@@ -52,7 +52,7 @@ def test_a_direction_that_no_name_tells_is_told() -> None:
         return far(t, said)
 
     model = MLPRegressor(early_stopping=True, n_iter_no_change=1, max_iter=30, random_state=0)
-    with pytest.warns(UserWarning, match="a greater far is assumed to be better; if it is not, pass"):
+    with pytest.warns(UserWarning, match="a greater far is assumed to be better: if it is not, pass"):
         model.fit(XR, YR, eval_metric=far)
     model.fit(XR, YR, eval_metric=relative_error)
     assert model.best_validation_score_ == min(model.history_["val_relative_error"])
