@@ -95,7 +95,7 @@ def test_weights_without_sums(form: str) -> None:
         ):
             make().fit(FORMS[form](X), y, sample_weight=np.full(N, 1e308))
     with pytest.raises(
-        DataError, match=r"column 'x1' of X has numbers of about .* and weights of up to 1e.100, too large"
+        DataError, match=r"column 'x1' of X has values of about .* and row weights of up to 1e.100, too large"
     ):
         linnet.LogisticRegression().fit(FORMS[form](X * [1, 1e148, 1]), YES, np.where(YES, 1e100, 1.0))
 
@@ -118,7 +118,7 @@ def test_counts_beyond_all_means() -> None:
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(10, 8)), rng.poisson(1.0, 10).astype(float)
     x[:, 4] *= 1e214
-    with pytest.raises(DataError, match=r"column 'x4' of X has numbers of about .*, too large"):
+    with pytest.raises(DataError, match=r"column 'x4' of X has values of about .*, too large"):
         linnet.NegativeBinomialRegressor(alpha=100.0).fit(x, y)
     means = np.array([[0.0], [1e-320], [1.0], [1e200], [np.inf]])
     alpha = NegativeBinomial.of_dispersion("estimate").with_estimate(means, np.ones((5, 1)), None).alpha

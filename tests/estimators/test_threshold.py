@@ -260,7 +260,7 @@ def test_rows_of_weight_two_are_rows_twice() -> None:
         (ThresholdClassifier(MODEL, pos_label=7), (X, Y), ConfigError, "pos_label=7 is not a label"),
         (ThresholdClassifier(MODEL, negative_class=7), (X, Y), ConfigError, "negative_class=7 is not among"),
         (ThresholdClassifier(MODEL, response_method="predict"), (X, Y), ConfigError, "unknown response_method"),
-        (ThresholdClassifier(linnet.LinearRegression()), (X, Y), ConfigError, "LinearRegression is no classifier"),
+        (ThresholdClassifier(linnet.LinearRegression()), (X, Y), ConfigError, "LinearRegression is not a classifier"),
         (
             ThresholdClassifier(KNeighborsClassifier()),
             (X, Y, np.ones(400)),
@@ -278,11 +278,11 @@ def test_what_is_refused(model: Any, fit: Any, error: type[Exception], message: 
 
 
 def test_a_bad_development_set_is_refused() -> None:
-    with pytest.raises(ConfigError, match="eval_set: with cv='prefit' all rows are to tune on"):
+    with pytest.raises(ConfigError, match="eval_set: with cv='prefit' all rows are tuned on"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X, Y, eval_set=(X, Y))
     with pytest.raises(ConfigError, match="eval_set must be"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=X)
-    with pytest.raises(DataError, match="eval_set has the class 5 in row 0, which y has not"):
+    with pytest.raises(DataError, match="eval_set has the class 5 in row 0, which y does not have"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:1], [5]))
     with pytest.raises(DataError, match="rows to tune on have one class only"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:2], [0, 0]))

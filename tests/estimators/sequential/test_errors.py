@@ -99,8 +99,8 @@ def test_targets_outside_a_loss_are_refused(loss: str, activation: str, targets:
 @pytest.mark.parametrize(
     ("loss", "activation", "message"),
     [
-        ("categorical_crossentropy", "sigmoid", "needs activation='softmax'.*'sigmoid' goes with binary cross-entropy"),
-        ("binary_crossentropy", "softmax", "needs activation='sigmoid'.*'softmax' goes with categorical cross-entropy"),
+        ("categorical_crossentropy", "sigmoid", "needs activation='softmax'.*'sigmoid' is for binary cross-entropy"),
+        ("binary_crossentropy", "softmax", "needs activation='sigmoid'.*'softmax' is for categorical cross-entropy"),
         ("poisson", "relu", "needs activation='exponential' on the last layer, which has 'relu'"),
         ("sparse_categorical_crossentropy", None, "needs activation='softmax' on the last layer, which has none"),
     ],

@@ -226,7 +226,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     x, y = frame()
     assert not hasattr(linnet.MLPRegressor(preset="tabular"), "partial_fit")
     wrongs: list[tuple[dict[str, Any], str]] = [
-        ({"solver": "lbfgs"}, "train by epochs"),
+        ({"solver": "lbfgs"}, "trained by epochs"),
         ({"warm_start": True}, "warm_start cannot be combined with preset='tabular', .* use checkpoint"),
         ({"preset": "tables"}, "unknown preset 'tables'"),
     ]
@@ -392,7 +392,7 @@ def test_files_from_before_a_parameter_could_be_auto(tmp_path: Path) -> None:
 def test_parameters_that_a_preset_names_stay_with_a_warning() -> None:
     X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
     named = linnet.MLPClassifier(preset=("tabular", "hidden_layer_sizes", "solver"), max_iter=1, random_state=0)
-    with pytest.warns(DeprecationWarning, match="preset='tabular' and their values are enough"):
+    with pytest.warns(DeprecationWarning, match="preset='tabular' and set the parameters"):
         named.fit(X, y)
     own = linnet.MLPClassifier((100,), solver="adam", preset="tabular", max_iter=1, random_state=0).fit(X, y)
     assert own.predict_proba(X).tobytes() == named.predict_proba(X).tobytes()

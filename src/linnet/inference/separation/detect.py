@@ -1,13 +1,14 @@
 """Detection of separation: a direction along which the likelihood rises without end.
 
 Where a hyperplane separates the classes (completely, or up to rows that lie on it), the likelihood has no maximum.
-Newton's steps then do not become small but tend to such a direction d, and d proves it: the linear predictor of no
-row's own class falls, and that of some rises. Any theta that separates the classes proves it as well. Where neither
-does and yet the fit has not converged, `recession` searches for d. Separation by a single column (`one_column`) is
-found directly.
+Newton's steps then do not become small but tend to such a direction d, and d proves it: along it, the linear predictor
+of no row's own class falls, and that of some rises. Any theta that separates the classes proves it as well. Where
+neither does and yet the fit has not converged, `recession` searches for d. Separation by a single column (`one_column`)
+is found directly.
 
-That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
-much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
+The absence of such a direction can be proved as well. Let d be one, scaled so that the largest of its gains u (the
+amount by which it moves a row's own class away from another) is 1, and let r be the probability of that other class.
+Then
 
     -g'd = Σ w r u,    d'Hd <= Σ w r u² <= -g'd    and    (g'd)² <= g'H⁻¹g · d'Hd,    so    -g'd <= g'H⁻¹g
 
@@ -34,14 +35,14 @@ from linnet.inference.separation.recession import FAR, beyond, by_program, ways
 
 _MIN_SEPARATING_STEP = 1e-3  # in z: the last steps to an optimum are smaller
 _DIVERGING_STEP = 0.1  # in z: under separation each Newton step moves rows by 1 or more
-_MIN_PROBABILITY = 1e-9  # of any outcome, for a Hessian with enough digits
+_MIN_PROBABILITY = 1e-9  # of any outcome, for a Hessian that is precise enough
 _MAX_PROGRAM_ENTRIES = 2_000_000  # of a linear program
 _MAX_NEWTON_PRODUCTS, _MAX_NEWTON_STEPS = 2e10, 10  # of a check of L-BFGS's solution, which takes some seconds
 _RELATIVE_SLACK = 1e-6  # of the largest gain
-_ROUNDED_SHARE = 1e-12  # of the rows' weight: what is left of two sums that should be equal
+_ROUNDED_SHARE = 1e-12  # of the sum of weights: the difference of two sums that should be equal
 _RELATIVE_TRACE = 1e-6  # relative move of a column without a standard error: rounding moves others by less
 _FAR_OUT = 1e9  # in z: the rows that gain least no longer contribute there
-_MAX_COLUMNS_ONE_BY_ONE = 8  # up to this number, the fewest separating columns are sought one by one
+_MAX_COLUMNS_ONE_BY_ONE = 8  # up to this number, columns are added one by one, beyond it in doubled numbers
 _MIN_RELATIVE_MOVE = 0.05  # of z, compared with the column that moves it most, to count as separating
 
 
@@ -57,7 +58,7 @@ class Separation:
 
 
 def separation(problem: Problem, solution: Solution) -> Separation | None:
-    """Return the separation that keeps a problem from having a solution, or None; `solution`: where a solver ended."""
+    """Return the separation that keeps a problem from having a solution, or None. `solution`: the end of a solver."""
     free = _unpenalised(problem)
     if not free.any() or _has_optimum(problem, solution):
         return None
@@ -100,23 +101,23 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
 
 
 def ruled_out_by_sums(problem: Problem, solution: Solution) -> bool:
-    """Whether sums over the rows are enough to tell that there is no separation; to find one takes single rows."""
+    """Return whether sums over the rows are enough to rule out a separation; finding one requires single rows."""
     free = _unpenalised(problem)
     if not free.any() or _has_optimum(problem, solution):
         return True
     if not free[: -problem.outputs].any():
-        # then by the intercept alone: where a class has no rows, or all counts are 0
+        # then only the intercept can separate: if a class has no rows, or all counts are 0
         totals = problem.sums.targets
-        few = totals.target
+        smaller = totals.target
         if problem.head.has_probabilities:
-            few = np.minimum(few, totals.weight - few)
-        return bool((few > _ROUNDED_SHARE * totals.weight).all())
+            smaller = np.minimum(smaller, totals.weight - smaller)
+        return bool((smaller > _ROUNDED_SHARE * totals.weight).all())
     low, high = problem.at(solution.theta, gradient=False).z_range
     return _least_likely(problem, low, high) > np.exp(-FAR) or _has_optimum(problem, _by_newton(problem, solution))
 
 
 def _unpenalised(problem: Problem) -> NDArray[np.bool_]:
-    """Which parameters a separation can move: none under heads that have no separation."""
+    """Return which parameters a separation can move: none with heads that allow no separation."""
     free = problem.free & (problem.ridge == 0)
     if problem.l1 is not None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
@@ -145,7 +146,7 @@ def endless(
     assert far_curvature is not None
     factored = factor(far_curvature, elimination_order(problem), aliased)
     ways = null_space(factored, far_curvature, factored.aliased & ~aliased)
-    spread, outer_spread = (np.repeat(_spread(one), one.outputs)[:, None] for one in (problem, outer))
+    spread, outer_spread = (np.repeat(_spread(each), each.outputs)[:, None] for each in (problem, outer))
     largest = (spread * np.abs(ways)).max(axis=0)
     return np.asarray((outer_spread * np.abs(product(move, ways)) > _RELATIVE_TRACE * largest).any(axis=1))
 
@@ -176,7 +177,7 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
 
 
 def _least_likely(problem: Problem, low: float, high: float) -> float:
-    """What the probability of an outcome, or the mean of a count, is at least where z is from low to high."""
+    """Return a lower bound on the probability of an outcome, or on the mean of a count, for z from low to high."""
     if problem.head.coupled:
         return float(np.exp(low - high) / problem.outputs)
     if problem.head.decay_power:
@@ -194,7 +195,7 @@ def _by_newton(problem: Problem, solution: Solution) -> Solution:
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
-    """Return by how much a direction moves each row's z, rows x outputs."""
+    """Return the amounts by which a direction moves each row's z, rows x outputs."""
     z = np.empty((problem.columns.rows, problem.outputs))
     problem.row_sums.predict(d, z)
     return z
