@@ -284,7 +284,7 @@ def test_a_bad_development_set_is_refused() -> None:
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=X)
     with pytest.raises(DataError, match="eval_set has the class 5 in row 0, which y does not have"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:1], [5]))
-    with pytest.raises(DataError, match="rows to tune on have one class only"):
+    with pytest.raises(DataError, match="rows for tuning have one class only"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:2], [0, 0]))
     with pytest.raises(DataError, match="the estimator knows the classes"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X[:2], [1, 2])

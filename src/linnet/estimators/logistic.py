@@ -480,7 +480,7 @@ class LogisticRegression(Classifier, LinearModel):
         self._penalty()
 
     def _penalty(self) -> tuple[float, float]:
-        """The strength of the penalty, 1/C, and the share of L1 in it."""
+        """Return the strength of the penalty, 1/C, and the share of L1 in it."""
         kinds = {"deprecated": None, "l2": 0.0, "l1": 1.0, "elasticnet": None, None: 0.0}
         if not isinstance(self.penalty, str | None) or self.penalty not in kinds:
             raise ConfigError(f"penalty must be 'l1', 'l2', 'elasticnet' or None, got {self.penalty!r}")

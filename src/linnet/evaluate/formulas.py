@@ -119,7 +119,7 @@ def accuracy(counts: Counts, divide: Divide) -> Any:
 
 
 def balanced_accuracy(counts: Counts, divide: Divide) -> Any:
-    """The mean recall of the classes that occur."""
+    """Return the mean recall of the classes that occur."""
     return recall(counts.take(counts.actual != 0), divide).mean()
 
 

@@ -191,7 +191,7 @@ class LabelTreeClassifier(Reduction):
         return p
 
     def _leaf_probabilities(self, z: Floats) -> Floats:
-        """The product of the probabilities on the path to each leaf, from the log-odds of going right."""
+        """Return the product of the probabilities on the path to each leaf, from the log-odds of going right."""
         p = np.ones((len(z), len(self.classes_)))
         reached = np.ones_like(z)
         for node, (left, right) in enumerate(self.children_):

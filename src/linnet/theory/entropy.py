@@ -5,8 +5,8 @@ by class the feature sums are those of the data,
 
     Σ_i π_ik x_i = Σ_i [t_i = k] x_i                                                                     (D x K values)
 
-A table of the targets themselves satisfies them, and is useless. Of all solutions take the one that assumes least: the
-one with the largest entropy -Σ π log π. The Lagrangian
+The one-hot targets themselves satisfy them, but are useless. Of all solutions take the one that assumes least: that
+with the largest entropy -Σ π log π. The Lagrangian
 
     -Σ π_ik log π_ik - Σ_k λ_k · (Σ_i [t_i = k] x_i - Σ_i π_ik x_i) - Σ_i β_i (1 - Σ_k π_ik)
 

@@ -400,7 +400,7 @@ def test_parameters_that_a_preset_names_stay_with_a_warning() -> None:
         linnet.MLPClassifier(preset="tables").fit(X, y)
     with (
         pytest.raises(ConfigError, match="unknown parameter in preset 'solvr': did you mean 'solver'"),
-        pytest.warns(DeprecationWarning, match="are enough"),
+        pytest.warns(DeprecationWarning, match="set the parameters"),
     ):
         linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
 

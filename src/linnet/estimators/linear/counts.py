@@ -89,7 +89,7 @@ class CountRegressor(PenalisedRegressor):
         return head.draw(mean, spread, check_random(random_state))[:, 0]
 
     def _spread(self) -> float:
-        """The dispersion of the fitted distribution."""
+        """Return the dispersion of the fitted distribution."""
         return 1.0
 
 

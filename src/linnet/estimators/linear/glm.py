@@ -131,7 +131,7 @@ class PenalisedRegressor(Regressor, LinearModel):
         return self._head().log_link
 
     def _fitted_head(self) -> Head:
-        """The distribution that was fitted, even if parameters have been set since."""
+        """Return the distribution that was fitted, even if parameters have been set since."""
         return self._as_fitted()._head()
 
     def predict(self, X: Table, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> Floats:

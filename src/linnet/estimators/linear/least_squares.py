@@ -103,7 +103,7 @@ class Ridge(Regressor, LinearModel):
         return tags
 
     def _alpha(self, outputs: int) -> Any:
-        """The penalty: one number, or one per target."""
+        """Return the penalty: one number, or one per target."""
         try:
             alpha = np.asarray(self.alpha)
         except ValueError:  # lists of different lengths

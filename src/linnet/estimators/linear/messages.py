@@ -158,7 +158,7 @@ class FitMessages:
             )
 
     def _name(self, column: int) -> str:
-        """The name of a column, given by its index in the core's order."""
+        """Return the name of a column, given by its index in the core's order."""
         return self.encoder.coefficient_names[int(np.flatnonzero(self.encoder.order() == column)[0])]
 
     def names(self, columns: Iterable[int]) -> str:

@@ -77,7 +77,7 @@ class LinearModel(HasCoefficients):
         """
 
     def _outputs(self) -> int | None:
-        """The number of outputs that `coef_` must have; None: any."""
+        """Return the number of outputs that `coef_` must have; None: any."""
         return 1
 
     @property
@@ -151,7 +151,7 @@ class LinearModel(HasCoefficients):
         self._encoder = encoder
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        """The problem to minimise for these rows."""
+        """Return the problem to minimise for these rows."""
         return self._posed(InMemory(self._rows(columns, y, sample_weight, offset, exposure), self._settings.threads))
 
     def _make(

@@ -102,7 +102,7 @@ class NetworkEstimator(NetworkParameters):
         """The specification of the targets of a fitted model."""
 
     def _settings(self) -> Settings:
-        """The parameters, checked."""
+        """Return the parameters, checked."""
         return Settings.of(self._resolve(self._params))
 
     def _check(self, settings: Settings, *, by_epochs: bool, incremental: bool) -> None:
