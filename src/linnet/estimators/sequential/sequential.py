@@ -247,8 +247,8 @@ class Sequential(SequentialModel):
             The rows.
         y : array of shape (rows,) or (rows, outputs)
             Their targets.
-        batch_size, verbose
-            Ignored: parameters of Keras.
+        batch_size, verbose : int or None, int or "auto"
+            Ignored; accepted because Keras has them.
         sample_weight : array of shape (rows,), default=None
             Row weights of the loss.
         return_dict : bool, default=False
@@ -281,8 +281,8 @@ class Sequential(SequentialModel):
         ----------
         x : array or data frame of shape (rows, columns)
             The rows.
-        batch_size, verbose
-            Ignored: parameters of Keras.
+        batch_size, verbose : int or None, int or "auto"
+            Ignored; accepted because Keras has them.
 
         Returns
         -------
