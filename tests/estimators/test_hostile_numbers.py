@@ -1,5 +1,5 @@
-"""Numbers of any size in targets, weights, rows without weight and sparse columns: the right answer, a warning that
-names the column, or an error that says what to scale. Never a silent wrong answer, and never another error.
+"""Numbers of any size in targets, weights, rows without weight and sparse columns: the right result, a warning that
+names the column, or an error that says what to scale. Never a silently wrong result, and never another error.
 """
 
 from collections.abc import Callable
@@ -114,7 +114,7 @@ def test_sparse_columns_far_from_zero(kind: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_counts_beyond_all_means() -> None:
-    """The dispersion is looked for among means of any size, and what is wrong with a column is said."""
+    """The dispersion is estimated for means of any size, and an error names what is wrong with a column."""
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(10, 8)), rng.poisson(1.0, 10).astype(float)
     x[:, 4] *= 1e214

@@ -121,9 +121,9 @@ def test_a_negative_class_is_said_where_nothing_is_reached() -> None:
     tuned = ThresholdClassifier(MODEL, "precision>=0.9", negative_class="O").fit(IRIS_X, names)
     p = tuned.predict_proba(IRIS_X)
     reached = (p >= tuned.threshold_)[:, :2]
-    said = tuned.predict(IRIS_X)
-    assert (said[~reached.any(axis=1)] == "O").all()
-    assert (said[reached[:, 0] & ~reached[:, 1]] == "A").all()
+    predicted = tuned.predict(IRIS_X)
+    assert (predicted[~reached.any(axis=1)] == "O").all()
+    assert (predicted[reached[:, 0] & ~reached[:, 1]] == "A").all()
     two = ThresholdClassifier(MODEL, negative_class=1).fit(X, Y)
     assert two.threshold_ == ThresholdClassifier(MODEL, pos_label=0).fit(X, Y).threshold_
 
@@ -292,8 +292,8 @@ def test_a_bad_development_set_is_refused() -> None:
 
 def test_a_tuned_decision_does_not_change_with_the_parameter(tmp_path: Any) -> None:
     tuned = ThresholdClassifier(MODEL, cv=2).fit(X, Y)
-    said = tuned.predict(X)
+    predicted = tuned.predict(X)
     tuned.set_params(response_method="decision_function")
-    np.testing.assert_array_equal(tuned.predict(X), said)
+    np.testing.assert_array_equal(tuned.predict(X), predicted)
     tuned.save(tmp_path / "model")
-    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), said)
+    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), predicted)

@@ -88,10 +88,10 @@ class Columns:
             starts, indices, values = self.sparse
             parts.append(scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns)))
         for column, count in zip(self.codes, self.levels, strict=True):
-            known = column >= 0
-            starts = np.concatenate([[0], np.cumsum(known)])
-            ones = np.ones(int(known.sum()))
-            parts.append(scipy.sparse.csr_array((ones, column[known], starts), shape=(self.rows, count)))
+            has_level = column >= 0
+            starts = np.concatenate([[0], np.cumsum(has_level)])
+            ones = np.ones(int(has_level.sum()))
+            parts.append(scipy.sparse.csr_array((ones, column[has_level], starts), shape=(self.rows, count)))
         return scipy.sparse.csr_array(scipy.sparse.hstack(parts, format="csr"))
 
     def largest(self) -> NDArray[np.float64]:
@@ -143,12 +143,12 @@ class Columns:
             first = columns.stop
         sizes = np.array([[len(rows)] for rows in rows_of])
         for column, count in zip(self.codes, self.levels, strict=True):
-            known = (group >= 0) & (column >= 0)
-            cells = group[known] * count + column[known]
-            found = np.bincount(cells, minlength=groups * count).reshape(groups, count)
+            is_counted = (group >= 0) & (column >= 0)
+            cells = group[is_counted] * count + column[is_counted]
+            counts = np.bincount(cells, minlength=groups * count).reshape(groups, count)
             columns = slice(first, first + count)
-            low[:, columns] = np.where(sizes > 0, found == sizes, np.inf)
-            high[:, columns] = np.where(sizes > 0, found > 0, -np.inf)
+            low[:, columns] = np.where(sizes > 0, counts == sizes, np.inf)
+            high[:, columns] = np.where(sizes > 0, counts > 0, -np.inf)
             first = columns.stop
         return low, high
 
@@ -203,8 +203,8 @@ class Columns:
         """Return about `count` of the rows with a weight above 0; all rows if every weight is above 0, or none is."""
         if weights is None or weights.all() or not weights.any():
             return self
-        kept = np.flatnonzero(weights)
-        return replace(self, sparse=None, codes=())[kept[:: max(1, len(kept) // count)]]
+        weighted_rows = np.flatnonzero(weights)
+        return replace(self, sparse=None, codes=())[weighted_rows[:: max(1, len(weighted_rows) // count)]]
 
     def _sampled(self, count: int) -> Iterator[Array]:
         """Yield about `count` rows of the dense columns; those of a data frame in blocks, as each call takes time."""
@@ -228,8 +228,8 @@ def _far_from_zero(columns: Array, indices: Array, values: Array, rows: int, rat
     if not len(columns):
         return np.empty(0, np.intp)
     at = np.minimum(np.searchsorted(columns, indices), len(columns) - 1)
-    found = columns[at] == indices
-    at, values = at[found], values[found].astype(np.float64)
+    is_stored = columns[at] == indices
+    at, values = at[is_stored], values[is_stored].astype(np.float64)
     low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
     np.minimum.at(low, at, values)
     np.maximum.at(high, at, values)

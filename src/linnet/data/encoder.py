@@ -20,7 +20,7 @@ from linnet.data.frames import (
     levels_of,
     not_usable,
     numbers,
-    parts_of,
+    slices_of,
 )
 from linnet.data.runs import stacked
 from linnet.data.sparse import as_csr, as_dense, is_sparse
@@ -58,8 +58,8 @@ class Level:
         """Return the codes of levels by value; if there are very many, only those of the wanted values."""
         if not isinstance(self.values, Texts):
             return {value: code for code, value in enumerate(self.values)}
-        known = {*wanted}
-        return {value: code for code, value in enumerate(self.values) if value in known}
+        selected = {*wanted}
+        return {value: code for code, value in enumerate(self.values) if value in selected}
 
 
 Missing = Literal["refuse", "fill", "keep"]
@@ -169,18 +169,18 @@ class Encoder:
         by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         tables, marks, codes = [], [], []
         for column in self.names:
-            found = np.empty(len(rows), object)
-            found[:] = [row[column] for row in by_row]
-            gaps = missing(found)
+            entries = np.empty(len(rows), object)
+            entries[:] = [row[column] for row in by_row]
+            gaps = missing(entries)
             if gaps.any() and self.gaps == "refuse":
                 raise DataError(f"a row has no value in column {column!r}: fill it in first")
-            found[gaps] = None
+            entries[gaps] = None
             if column in by_column:
                 level = by_column[column]
-                code_of = level.codes_of(found)
-                codes.append(np.array([code_of.get(value, -1) for value in found], code_type(len(level.values))))
+                code_of = level.codes_of(entries)
+                codes.append(np.array([code_of.get(value, -1) for value in entries], code_type(len(level.values))))
                 continue
-            values = found.astype(np.float64)  # None becomes NaN
+            values = entries.astype(np.float64)  # None becomes NaN
             if self.gaps == "fill":
                 values[gaps] = self.medians[column]
                 marks += [gaps.view(np.uint8)[:, None]] if column in marked else []
@@ -196,17 +196,17 @@ class Encoder:
         if frame is not None:
             if len(frame) != 1:
                 raise DataError(f"a row must be one row, got a table of {len(frame)}")
-            found = dict(zip(frame.columns, frame.row(0), strict=True))
+            by_name = dict(zip(frame.columns, frame.row(0), strict=True))
         elif hasattr(row, "items"):
-            found = {str(name): value for name, value in row.items()}
+            by_name = {str(name): value for name, value in row.items()}
         else:
             values = row.reshape(-1).tolist() if isinstance(row, np.ndarray) else list(row)
             if len(values) != self.width:
                 raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
-            found = dict(zip(self.names, values, strict=True))
-        if absent := [column for column in self.names if column not in found]:
+            by_name = dict(zip(self.names, values, strict=True))
+        if absent := [column for column in self.names if column not in by_name]:
             raise DataError(f"a row lacks the columns {absent}: the model takes {', '.join(self.names)}")
-        return found
+        return by_name
 
     @property
     def coefficient_names(self) -> list[str]:
@@ -325,26 +325,26 @@ class Encoder:
                     yield numbers(series, name)
                     continue
                 assert not isinstance(series, np.ndarray)
-                known = by_column[column].values
+                known_values = by_column[column].values
                 if series.null_count():
-                    by_column[column] = Level(column, (*known, None))
-                if len(known) == 0:
+                    by_column[column] = Level(column, (*known_values, None))
+                if len(known_values) == 0:
                     raise _no_value(column, name)
 
         medians: list[float] = []
         marked: list[str] = []
         for block in stacked(values()):
-            first, known = len(medians), ~np.isnan(block)
-            has_gaps = ~known.all(axis=1)
+            first, is_present = len(medians), ~np.isnan(block)
+            has_gaps = ~is_present.all(axis=1)
             medians += [np.nan] * len(block) if has_gaps.any() else _medians(block)
             for index in np.flatnonzero(has_gaps):
-                if not known[index].any():
+                if not is_present[index].any():
                     raise _no_value(names[first + index], name)
                 marked.append(names[first + index])
-                medians[first + index] = _medians(block[index][known[index]][None])[0]
+                medians[first + index] = _medians(block[index][is_present[index]][None])[0]
             if has_gaps.any():
-                for index, found in zip(np.flatnonzero(~has_gaps), _medians(block[~has_gaps]), strict=True):
-                    medians[first + index] = found
+                for index, median in zip(np.flatnonzero(~has_gaps), _medians(block[~has_gaps]), strict=True):
+                    medians[first + index] = median
         by_name = dict(zip(names, medians, strict=True))
         return replace(self, levels=tuple(by_column.values()), medians=by_name, marked=tuple(marked))
 
@@ -428,7 +428,7 @@ class Encoder:
             code_of = np.array([known.get(value, -1) for value in (*values, None)], kind)
             unchanged = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == own_codes.dtype
             codes: Codes = np.ascontiguousarray(own_codes) if unchanged else np.empty_like(own_codes, code_of.dtype)
-            for block in () if unchanged else parts_of(len(own_codes)):
+            for block in () if unchanged else slices_of(len(own_codes)):
                 codes[block] = code_of[own_codes[block]]  # missing values have the code -1: the last entry
             return codes
         codes = np.full(len(series), level.codes_of([None]).get(None, -1), kind)
@@ -445,8 +445,8 @@ class Encoder:
             raise not_usable(series, name)
         try:
             present = series.unique().to_list()
-            known = level.codes_of(present)
-            codes = [known.get(value, -1) for value in present]
+            code_of = level.codes_of(present)
+            codes = [code_of.get(value, -1) for value in present]
         except TypeError:
             raise not_usable(series, name) from None
         # there are few distinct values, which each library replaces quickly in its own way
@@ -459,17 +459,17 @@ def _medians(columns: Array) -> list[float]:
     with np.errstate(invalid="ignore", over="ignore"):  # infinities among the values are found later
         low, high = (columns.shape[1] - 1) // 2, columns.shape[1] // 2 + 1
         middle = np.partition(columns, (low, high - 1), axis=1)[:, low:high]  # np.median takes far longer for few rows
-        found = middle.mean(axis=1)
+        medians = middle.mean(axis=1)
         halves = 2 * (middle / 2).mean(axis=1)
-        return [float(mean if np.isfinite(mean) else half) for mean, half in zip(found, halves, strict=True)]
+        return [float(mean if np.isfinite(mean) else half) for mean, half in zip(medians, halves, strict=True)]
 
 
 def _finite(columns: "Sequence[tuple[str, nw.Series[Any] | Array]]") -> list[bool]:
     """Return whether each column is known to have finite numbers only; columns that are not arrays are unknown."""
     floats = [series for _, series in columns if isinstance(series, np.ndarray) and series.dtype.kind == "f"]
-    found = iter([finite for block in stacked(floats) for finite in np.isfinite(block).all(axis=1).tolist()])
+    flags = iter([finite for block in stacked(floats) for finite in np.isfinite(block).all(axis=1).tolist()])
     arrays = (series if isinstance(series, np.ndarray) else None for _, series in columns)
-    return [series is not None and (series.dtype.kind != "f" or next(found)) for series in arrays]
+    return [series is not None and (series.dtype.kind != "f" or next(flags)) for series in arrays]
 
 
 def _no_value(column: str, name: str) -> DataError:

@@ -54,8 +54,8 @@ def _check_texts(x: Any, names: list[str], name: str) -> None:
         values = x.iloc[:, index]
         if str(kind) == "category":
             invalid = [code for code, level in enumerate(values.cat.categories) if not is_whole(level)]
-            found = np.isin(values.cat.codes.to_numpy(), invalid)
-            row = int(found.argmax()) if found.any() else -1
+            is_invalid = np.isin(values.cat.codes.to_numpy(), invalid)
+            row = int(is_invalid.argmax()) if is_invalid.any() else -1
         else:
             row = first_broken(values.tolist())
         if row >= 0:
@@ -152,10 +152,10 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
 
     if (categories := categories_of(series)) is not None:
         values, codes = categories
-        found = np.zeros(len(values) + 1, np.bool_)  # the last entry: for missing values
-        for block in parts_of(len(codes)):
-            found[codes[block]] = True
-        return tuple(value for value, is_present in zip(values, found, strict=False) if is_present)
+        occurs = np.zeros(len(values) + 1, np.bool_)  # the last entry: for missing values
+        for block in slices_of(len(codes)):
+            occurs[codes[block]] = True
+        return tuple(value for value, is_present in zip(values, occurs, strict=False) if is_present)
     dtype = series.dtype
     if dtype == nw.Object and series.implementation.is_polars():  # for which polars has no operations
         raise not_usable(series, name)
@@ -168,7 +168,7 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
         raise not_usable(series, name) from None
 
 
-def parts_of(rows: int) -> Iterator[slice]:
+def slices_of(rows: int) -> Iterator[slice]:
     """Return consecutive slices of rows: NumPy converts an index of one-byte codes to eight bytes per row."""
     return (slice(first, first + _ROWS_PER_BLOCK) for first in range(0, rows, _ROWS_PER_BLOCK))
 
@@ -235,9 +235,9 @@ def not_usable(series: "nw.Series[Any]", name: str) -> DataError:
             f"column {series.name!r} of {name} is a sparse column of pandas: use {name}.sparse.to_coo() if all columns "
             "are sparse, or .sparse.to_dense() for a single one"
         )
-    dtype, wanted = series.dtype, "numbers or levels"
+    dtype, expected = series.dtype, "numbers or levels"
     if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):  # levels where training had numbers
-        wanted = "numbers, as in training"
+        expected = "numbers, as in training"
     elif dtype.is_temporal():
-        wanted += ": convert it to numbers, such as the year or the days since a date"
-    return DataError(f"column {series.name!r} of {name} has type {dtype}: it must hold {wanted}")
+        expected += ": convert it to numbers, such as the year or the days since a date"
+    return DataError(f"column {series.name!r} of {name} has type {dtype}: it must hold {expected}")

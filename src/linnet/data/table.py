@@ -65,8 +65,8 @@ def check_unmasked(x: object, name: str) -> None:
 
 def empty(shape: tuple[int, ...], name: str) -> DataError:
     """Return the error for a table without rows or columns, worded as in scikit-learn."""
-    found = f"0 sample(s) (shape={shape})" if shape[0] == 0 else f"0 feature(s) (shape={shape})"
-    return DataError(f"{name} is empty: it has {found} while a minimum of 1 is required.")
+    size = f"0 sample(s) (shape={shape})" if shape[0] == 0 else f"0 feature(s) (shape={shape})"
+    return DataError(f"{name} is empty: it has {size} while a minimum of 1 is required.")
 
 
 def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:

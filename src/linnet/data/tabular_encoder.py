@@ -87,19 +87,19 @@ def learn_numbers(x: Floats, bins: int) -> Numbers:
     block = max(1, _CELLS_PER_BLOCK // max(1, len(x)))  # columns
     blocks = [complete[first : first + block] for first in range(0, len(complete), block)]
     for columns in [*blocks, *np.flatnonzero(has_gaps)[:, None]]:
-        known = x[:, columns]
+        present = x[:, columns]
         if has_gaps[columns[0]]:
-            known = known[~np.isnan(known)][:, None]
-        if len(known) == 0:
+            present = present[~np.isnan(present)][:, None]
+        if len(present) == 0:
             continue
-        known.sort(axis=0)
-        low, centre[columns], high = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
+        present.sort(axis=0)
+        low, centre[columns], high = np.quantile(present, [0.25, 0.5, 0.75], axis=0)
         with np.errstate(over="ignore", divide="ignore"):
-            spread = np.where(high > low, high - low, (known[-1] - known[0]) / 2)
+            spread = np.where(high > low, high - low, (present[-1] - present[0]) / 2)
             scale[columns] = np.where((spread > 0) & np.isfinite(1 / spread), 1 / spread, 1.0)
         if bins >= 2:
-            for index, values in zip(columns, known.T, strict=True):
-                edges[index] = bin_edges(values[:: min(step, len(known))], bins)
+            for index, values in zip(columns, present.T, strict=True):
+                edges[index] = bin_edges(values[:: min(step, len(present))], bins)
     return Numbers(centre, scale, np.flatnonzero(has_gaps), tuple(edges))
 
 
@@ -113,8 +113,8 @@ def bin_edges(known: Floats, bins: int) -> Floats:
     distinct, counts = np.unique(known, return_counts=True)
     if len(distinct) > bins + 1:
         mass = np.cumsum(np.minimum(counts, len(known) / bins))
-        wanted = np.linspace(0, mass[-1], bins + 1)
-        distinct = distinct[np.unique(np.searchsorted(mass, wanted).clip(max=len(distinct) - 1))]
+        quantiles = np.linspace(0, mass[-1], bins + 1)
+        distinct = distinct[np.unique(np.searchsorted(mass, quantiles).clip(max=len(distinct) - 1))]
     with np.errstate(divide="ignore", over="ignore"):
         wide = np.isfinite(1 / np.diff(distinct))
     return distinct[np.append(wide, True)] if len(distinct) else distinct
@@ -241,7 +241,7 @@ class TabularEncoder:
         )
 
 
-def most_columns(rows: int, numbers: int, levels: Iterable[int]) -> int:
+def max_columns(rows: int, numbers: int, levels: Iterable[int]) -> int:
     """Return the largest number of columns into which a table may be encoded.
 
     `numbers`: the number of numeric columns; `levels`: the number of levels of each column that has some.

@@ -196,11 +196,11 @@ def _check_rows(array: Array, rows: int, name: str, table: str) -> None:
         raise DataError(f"{name} has {len(array)} rows, but {table} has {rows}")
 
 
-def label_place(label: object, classes: list[Any]) -> int | None:
+def label_index(label: object, classes: list[Any]) -> int | None:
     """Return the index of a label among the classes; None if it is not one of them (an array never is)."""
-    for index, known in enumerate(classes):
+    for index, candidate in enumerate(classes):
         try:
-            same = known == label
+            same = candidate == label
         except Exception:  # a user's object may raise anything
             continue
         if isinstance(same, bool | np.bool_) and same:

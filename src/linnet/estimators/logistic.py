@@ -16,7 +16,7 @@ from linnet.checks import check_number, check_random
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
-from linnet.data.targets import class_weights, label_place
+from linnet.data.targets import class_weights, label_index
 from linnet.errors import ConfigError, DataError
 from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.inputs import row_weights
@@ -58,7 +58,7 @@ def _with_classes(problem: Problem, present: NDArray[np.bool_]) -> Problem:
 
 def is_reference(reference: object, classes: list[Any]) -> NDArray[np.bool_]:
     """Return a flag per class, True for the reference; raise a ConfigError if it cannot be the reference."""
-    place = label_place(reference, classes)
+    place = label_index(reference, classes)
     if place is None:
         raise ConfigError(f"reference={reference!r} is not a class: choose from {classes}")
     if len(classes) == 2 and place > 0:

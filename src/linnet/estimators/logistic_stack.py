@@ -70,10 +70,10 @@ class StackFitter:
             messages.report(problem, solution)
             return solution
 
-        found = fit_many(
+        solutions = fit_many(
             self.problems, solve_one, solver=self.settings.solver, max_iter=self.settings.iterations, joint=self.joint
         )
-        return StackFit(as_coefficients(found.weights, self.encoder), found.biases, found.iterations)
+        return StackFit(as_coefficients(solutions.weights, self.encoder), solutions.biases, solutions.iterations)
 
 
 class StackMember(LogisticRegression):
@@ -99,8 +99,8 @@ class StackMember(LogisticRegression):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._linked and name in ("coef_", "intercept_"):
-            new = {"coef_": self.coef_, "intercept_": self.intercept_, name: value}
-            weights, biases = as_parameters(new["coef_"], new["intercept_"], self._encoder, 1)
+            own = {"coef_": self.coef_, "intercept_": self.intercept_, name: value}
+            weights, biases = as_parameters(own["coef_"], own["intercept_"], self._encoder, 1)
             self.intercept_[...] = biases
             self.coef_[...] = weights.T[:, self._encoder.order()]
             return
@@ -141,8 +141,8 @@ class StackMember(LogisticRegression):
         copy(self).save(path)
 
     def __reduce__(self) -> Any:
-        kept = {name: value for name, value in self.__dict__.items() if name != "_linked"}
-        return _ordinary, (kept,)
+        state = {name: value for name, value in self.__dict__.items() if name != "_linked"}
+        return _ordinary, (state,)
 
 
 def _ordinary(state: dict[str, Any]) -> LogisticRegression:

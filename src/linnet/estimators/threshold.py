@@ -249,8 +249,8 @@ class ThresholdClassifier(Classifier):
         from sklearn.utils.metadata_routing import process_routing
 
         if get_config()["enable_metadata_routing"]:
-            given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
-            routed = process_routing(self, "fit", **given)
+            params = fit_params if weights is None else {**fit_params, "sample_weight": weights}
+            routed = process_routing(self, "fit", **params)
             return routed["estimator"]["fit"], routed["splitter"]["split"]
         if weights is None:
             return fit_params, {}
@@ -294,14 +294,14 @@ class ThresholdClassifier(Classifier):
             elif isinstance(cv, bytes) or not (cv is None or hasattr(cv, "split") or np.iterable(cv)):
                 raise ConfigError(f"cv must be {_CV}, got {cv!r}")
             splitter = check_cv(cv, y=y, classifier=True)
-        found = False
+        has_splits = False
         try:
             for split in splitter.split(X, y, **params):
                 if not (isinstance(split, tuple | list) and len(split) == 2 and all(map(_are_indices, split))):
                     raise ConfigError(f"cv must be {_CV}; one of its splits is {split!r}")
-                found = True
+                has_splits = True
                 yield split[0], split[1]
-            if not found:
+            if not has_splits:
                 raise ConfigError(f"cv must be {_CV}; it has no splits: {cv!r}")
         except LinnetError:
             raise
@@ -319,13 +319,13 @@ class ThresholdClassifier(Classifier):
         return model
 
     def _check_classes(self, model: Any) -> None:
-        known = getattr(model, "classes_", None)
-        if known is None:
+        model_classes = getattr(model, "classes_", None)
+        if model_classes is None:
             raise ConfigError(f"{type(model).__name__} is not a classifier: it has no classes_ after the fit")
-        if not np.array_equal(known, self.classes_):
+        if not np.array_equal(model_classes, self.classes_):
             raise DataError(
-                f"the estimator has the classes {np.asarray(known).tolist()}, but y has {self.classes_.tolist()}: "
-                "use fewer folds, or training rows of all classes"
+                f"the estimator has the classes {np.asarray(model_classes).tolist()}, "
+                f"but y has {self.classes_.tolist()}: use fewer folds, or training rows of all classes"
             )
 
     def _response(self, model: Any) -> str:
@@ -359,9 +359,9 @@ class ThresholdClassifier(Classifier):
 
     def _scored(self, model: Any, X: Any, y: Array, weights: Any) -> tuple[Array, Array, Any]:
         codes = np.searchsorted(self.classes_, y)
-        known = self.classes_[np.minimum(codes, len(self.classes_) - 1)] == y
-        if not np.all(known):
-            row = int(np.argmin(known))
+        is_known = self.classes_[np.minimum(codes, len(self.classes_) - 1)] == y
+        if not np.all(is_known):
+            row = int(np.argmin(is_known))
             raise DataError(f"eval_set has the class {plain(y[row])!r} in row {row}, which y does not have")
         return self._scores(model, X), codes, weights
 
@@ -396,9 +396,9 @@ class ThresholdClassifier(Classifier):
     def _chosen(self, scores: Any, codes: Any, weights: Any) -> list[Threshold | None]:
         """Return the threshold of each class that has one; None where the rows have no positives to tune it on."""
         count, objective = len(self.classes_), self.objective_
-        wanted = [(self.positive_, 0)] if count == 2 else [(k, k) for k in range(count)]
+        columns = [(self.positive_, 0)] if count == 2 else [(k, k) for k in range(count)]
         chosen: list[Threshold | None] = []
-        for label, column in wanted:
+        for label, column in columns:
             flags = (codes == label).view(np.uint8)
             cutoffs = Cutoffs.counted(np.ascontiguousarray(scores[:, column]), flags, weights)
             is_undefined = not len(cutoffs.tp) or (objective.needs_positives and not cutoffs.positives)
@@ -489,10 +489,10 @@ class ThresholdClassifier(Classifier):
         path : str or path
             The file; an existing one is replaced once the new one is complete.
         """
-        kept = copy(self)
+        saved = copy(self)
         if not isinstance(self.cv, int | float | str):
-            kept.cv = inspect.signature(type(self)).parameters["cv"].default
-        save(kept, path)
+            saved.cv = inspect.signature(type(self)).parameters["cv"].default
+        save(saved, path)
 
     def _check_file(self) -> None:
         super()._check_file()

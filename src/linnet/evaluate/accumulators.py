@@ -55,8 +55,8 @@ class ConfusionAccumulator:
 
     def __add__(self, other: Self) -> Self:
         both = type(self)()
-        known = [each._sum for each in (self, other) if each._sum is not None]
-        both._sum = known[0] + known[1] if len(known) == 2 else known[0] if known else None
+        sums = [each._sum for each in (self, other) if each._sum is not None]
+        both._sum = sums[0] + sums[1] if len(sums) == 2 else sums[0] if sums else None
         return both
 
     def result(self) -> Confusion:

@@ -122,15 +122,15 @@ def _percent(share: float) -> str:
 
 
 def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object) -> Advice:
-    known = classes.tolist()
+    labels = classes.tolist()
     if pos_label is not None:
-        check_label(pos_label, known, "pos_label", "y")
+        check_label(pos_label, labels, "pos_label", "y")
         k = index_of(pos_label, classes, "pos_label")
     else:
-        k = 1 if known in ([0, 1], [-1, 1]) else int(counts.argmin())
+        k = 1 if labels in ([0, 1], [-1, 1]) else int(counts.argmin())
     total, positives = float(counts.sum()), float(counts[k])
     share = positives / total
-    advice = Advice(f"two classes, {plain(known[k])!r} positive")
+    advice = Advice(f"two classes, {plain(labels[k])!r} positive")
     constant = max(share, 1 - share)
     always_f1 = 2 * share / (1 + share)
     low, high = wilson(0.8, positives, 0.95)
@@ -164,7 +164,9 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
             f"a false positive rate of 5 % looks small, but is {alarms:.0f} false alarms against {positives:g} "
             f"positives: a precision of at most {_percent(positives / (positives + alarms))}"
         )
-        advice.misleads["specificity"] = "nearly all rows are negative, so it is high for any cautious model"
+        advice.misleads["specificity"] = (
+            "nearly all rows are negative, so it is high for any model that rarely predicts positive"
+        )
     elif share > 1 - _RARE_SHARE:
         advice.misleads["F1"] = f"always predicting positive has {always_f1:.4g}: make the rare class the positive one"
         advice.suits["balanced accuracy"] = "both classes count equally; any constant prediction has 0.5"
@@ -176,7 +178,7 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
         f"if the probabilities themselves are used; always predicting {share:.4g} has {_entropy(counts):.4g} and "
         f"{share * (1 - share):.4g}"
     )
-    _few(advice, [(plain(known[i]), counts[i]) for i in range(2)])
+    _note_small_classes(advice, [(plain(labels[i]), counts[i]) for i in range(2)])
     if costs is not None:
         _binary_costs(advice, costs if k == 1 else costs[::-1, ::-1], share)
     return advice
@@ -209,7 +211,7 @@ def _binary_costs(advice: Advice, costs: Floats, share: float) -> None:
 
 
 def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
-    total, known = float(counts.sum()), [plain(label) for label in classes.tolist()]
+    total, labels = float(counts.sum()), [plain(label) for label in classes.tolist()]
     largest, smallest = int(counts.argmax()), int(counts.argmin())
     share = float(counts[largest] / total)
     advice = Advice(f"{len(classes)} classes")
@@ -222,15 +224,15 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
         "smallest": float(counts[smallest]),
     }
     advice.facts.append(
-        f"The largest class, {known[largest]!r}, has {_percent(share)} of {total:g} rows, the smallest, "
-        f"{known[smallest]!r}, {counts[smallest]:g} rows."
+        f"The largest class, {labels[largest]!r}, has {_percent(share)} of {total:g} rows, the smallest, "
+        f"{labels[smallest]!r}, {counts[smallest]:g} rows."
     )
     if share > max(0.5, 2 / len(classes)):
         advice.misleads["accuracy and micro F1"] = (
-            f"they are the same number here, and always predicting {known[largest]!r} has {share:.4g}"
+            f"they are the same number here, and always predicting {labels[largest]!r} has {share:.4g}"
         )
-        advice.suits[f"micro and macro F1 with negative_class={known[largest]!r}"] = (
-            f"if {known[largest]!r} means that nothing was found: only the other classes count"
+        advice.suits[f"micro and macro F1 with negative_class={labels[largest]!r}"] = (
+            f"if {labels[largest]!r} means that nothing was found: only the other classes count"
         )
         advice.misleads["weighted F1"] = f"{_percent(share)} of its weight is one class"
     else:
@@ -242,17 +244,17 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
     advice.suits["log loss"] = (
         f"if probabilities are used; always predicting the shares of the classes has {_entropy(counts):.4g}"
     )
-    few = _few(advice, list(zip(known, counts, strict=True)))
-    if few:
+    small_classes = _note_small_classes(advice, list(zip(labels, counts, strict=True)))
+    if small_classes:
         advice.misleads["macro F1 without an interval"] = (
-            f"{few} of {len(classes)} classes have fewer than {_MIN_ROWS_FOR_RECALL} rows"
+            f"{small_classes} of {len(classes)} classes have fewer than {_MIN_ROWS_FOR_RECALL} rows"
         )
     if costs is not None:
         by_class = (counts[:, None] * costs).sum(axis=0) / total
         best = int(by_class.argmin())
         advice.numbers["cost_constant"] = float(by_class[best])
         advice.facts.append(
-            f"Always predicting {known[best]!r} costs {by_class[best]:.4g} per row: a model must cost less; decide by "
+            f"Always predicting {labels[best]!r} costs {by_class[best]:.4g} per row: a model must cost less; decide by "
             "the lowest expected cost."
         )
         advice.suits["mean cost"] = "it is the quantity to minimise"
@@ -264,18 +266,18 @@ def _entropy(counts: Floats) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def _few(advice: Advice, supports: list[tuple[object, float]]) -> int:
+def _note_small_classes(advice: Advice, supports: list[tuple[object, float]]) -> int:
     """Add a fact about the classes with few rows, and return their number."""
-    few = sorted(
+    small_classes = sorted(
         (count, name)
         for name, count in ((str(name), float(count)) for name, count in supports)
         if count < _MIN_ROWS_FOR_RECALL
     )
-    if few:
-        count, name = few[0]
+    if small_classes:
+        count, name = small_classes[0]
         low, high = wilson(0.8, count, 0.95)
         advice.facts.append(
             f"With {count:g} rows of {name}, a recall of 0.8 could be anything from {low:.2f} to {high:.2f} (95 %): "
             "report intervals."
         )
-    return len(few)
+    return len(small_classes)

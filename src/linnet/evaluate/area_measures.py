@@ -16,7 +16,7 @@ from linnet.evaluate.class_curves import ClassCutoffs, is_table
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, binary, is_indicator
 from linnet.evaluate.measures import Limits, Measure, on_logit_scale, wilson
-from linnet.evaluate.metric import Given
+from linnet.evaluate.metric import IntervalArguments
 
 
 class Area(Measure):
@@ -141,9 +141,9 @@ class AveragePrecision(OneArea):
         It also changes the precision of every cut-off at or below it by FP / N², and a negative by -TP / N².
         """
         tp, fp, area = np.cumsum(gained), np.cumsum(lost), self.value(None)
-        known = tp + fp > 0  # rows of weight 0 may come first
-        predicted = np.where(known, tp + fp, 1.0)
-        own, moved = self.heights(np.where(known, tp / predicted, 1.0), gained)
+        has_rows = tp + fp > 0  # rows of weight 0 may come first
+        predicted = np.where(has_rows, tp + fp, 1.0)
+        own, moved = self.heights(np.where(has_rows, tp / predicted, 1.0), gained)
         of_positive = (own - area + _from_below(moved * fp / predicted**2)) / tp[-1]
         return of_positive, -_from_below(moved * tp / predicted**2) / tp[-1]
 
@@ -256,7 +256,7 @@ def _averaged_areas(kind: type[OneArea], several: ClassCutoffs, average: str, mu
                 yield averaged(several.codes[indices] == scored, several.scores[indices, scored], indices, members)
 
 
-def area_measure(kind: type[OneArea], given: Given) -> Measure:
+def area_measure(kind: type[OneArea], given: IntervalArguments) -> Measure:
     """Prepare an area of scores."""
     y_true, average = given.y_true, given.average
     if not is_table(y_true, given.predictions):

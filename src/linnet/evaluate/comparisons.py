@@ -166,10 +166,10 @@ def compare(
         for i in range(len(draws)):
             times = first.draw_counts(generator)
             draws[i] = first.value(times) - second.value(times)
-    known = draws[~np.isnan(draws)]
-    if not len(known):
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
         raise DataError("the metric is undefined on every bootstrap sample: the models cannot be compared")
-    below, above = int((known <= 0).sum()), int((known >= 0).sum())
-    p = min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1))
+    below, above = int((defined <= 0).sum()), int((defined >= 0).sum())
+    p = min(1.0, 2 * (min(below, above) + 1) / (len(defined) + 1))
     a, b = first.value(None), second.value(None)
     return Comparison(name_of(metric), a, b, a - b, *percentiles(draws, level), p, level)

@@ -135,11 +135,11 @@ def mean_of_known(values: Floats, weights: Floats) -> float:
 
     Without any it is NaN; where their weights are all 0 it is the plain mean.
     """
-    known = ~np.isnan(values)
-    if not known.any():
+    defined = ~np.isnan(values)
+    if not defined.any():
         return float("nan")
-    weights = weights[known]
-    return float(np.average(values[known], weights=weights if weights.any() else None))
+    weights = weights[defined]
+    return float(np.average(values[defined], weights=weights if weights.any() else None))
 
 
 @dataclass(frozen=True)
@@ -294,13 +294,13 @@ class Confusion:
             The value of 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
         """
         beta = check_beta(beta)
-        wanted = (self.classes if labels is None else as_column(labels, "labels")).tolist()
+        counted = (self.classes if labels is None else as_column(labels, "labels")).tolist()
         if negative_class is not None:
             index_of(negative_class, self.classes, "negative_class")
-            wanted = [label for label in wanted if label != negative_class]
-            if not wanted:
+            counted = [label for label in counted if label != negative_class]
+            if not counted:
                 raise DataError(f"negative_class={plain(negative_class)!r} is the only label: there are no positives")
-        indices = [index_of(label, self.classes, "labels") for label in wanted]
+        indices = [index_of(label, self.classes, "labels") for label in counted]
         return ClassScores(
             self.classes[indices],
             self.counts.diagonal()[indices],

@@ -27,8 +27,8 @@ def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = N
     check_name(method, "response_method", ("auto", *_RESPONSES))
     names = [name for name in (_RESPONSES if method == "auto" else (method,)) if hasattr(estimator, name)]
     if not names:
-        wanted = " or ".join(_RESPONSES if method == "auto" else (method,))
-        raise ConfigError(f"{type(estimator).__name__} has no {wanted}: use from_predictions")
+        methods = " or ".join(_RESPONSES if method == "auto" else (method,))
+        raise ConfigError(f"{type(estimator).__name__} has no {methods}: use from_predictions")
     scores, classes = np.asarray(getattr(estimator, names[0])(X)), np.asarray(estimator.classes_)
     if len(classes) > 2:
         return scores, None
@@ -173,13 +173,13 @@ class CurveDisplay(ABC):
         self.figure_ = self.ax_.figure
         self._background(self.ax_, options)
         self.lines_ = []
-        many = len(self.curves) > _MAX_NAMED_CURVES
-        style = {"linewidth": 1.0, "alpha": 0.5} if many else {"linewidth": 1.8}
+        is_crowded = len(self.curves) > _MAX_NAMED_CURVES
+        style = {"linewidth": 1.0, "alpha": 0.5} if is_crowded else {"linewidth": 1.8}
         for curve in self.curves:
             x, y, text = self._points(curve.cutoffs)
-            label = None if many else f"{curve.name} ({text})"
+            label = None if is_crowded else f"{curve.name} ({text})"
             self.lines_ += self.ax_.plot(*thinned(x, y), label=label, **{**style, **options})
-        if many:
+        if is_crowded:
             self.lines_[0].set_label(f"{len(self.curves)} classes, each against the rest")
         self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
         for side in ("top", "right"):
@@ -299,8 +299,8 @@ class GainDisplay(CurveDisplay):
         ax.set(xlabel="share of rows, highest scores first", ylabel="share of positives found")
 
     def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
-        rows, found = cutoffs.gain_curve()
-        return rows, found, f"{100 * np.interp(0.1, rows, found):.0f} % in the first 10 %"
+        rows, gains = cutoffs.gain_curve()
+        return rows, gains, f"{100 * np.interp(0.1, rows, gains):.0f} % in the first 10 %"
 
 
 class ConfusionMatrixDisplay:

@@ -11,7 +11,7 @@ from linnet.checks import check_name, check_number, check_whole
 from linnet.errors import ConfigError, DataError
 from linnet.evaluate.inputs import Floats, as_column, dense, is_indicator, row_count, row_weights
 from linnet.evaluate.measures import FunctionMeasure, Measure
-from linnet.evaluate.metric import Compared, Given, Metric
+from linnet.evaluate.metric import Compared, IntervalArguments, Metric
 from linnet.evaluate.metrics import ALIASES, METRICS, metric_named
 
 NAMES = tuple(name for name in (*METRICS, *ALIASES) if METRICS[ALIASES.get(name, name)].prepare is not None)
@@ -76,10 +76,10 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 def percentiles(draws: Floats, level: float) -> tuple[float, float]:
     """Return the limits of the central share `level` of the draws that are not NaN."""
-    known = draws[~np.isnan(draws)]
-    if not len(known):
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
@@ -175,11 +175,11 @@ def measure(
             "sum to the number of rows"
         )
     if isinstance(metric, Metric) or not callable(metric):
-        known = metric if isinstance(metric, Metric) else metric_named(metric)
-        given = Given(y_true, predictions, weights, **options)
-        if known.prepare is not None:
-            return known.prepare(given)
-        metric = _function_of(known)
+        named = metric if isinstance(metric, Metric) else metric_named(metric)
+        arguments = IntervalArguments(y_true, predictions, weights, **options)
+        if named.prepare is not None:
+            return named.prepare(arguments)
+        metric = _function_of(named)
     if weights is not None:
         raise ConfigError("sample_weight cannot be used with a function of (y_true, predictions)")
     return FunctionMeasure(None, metric, np.asarray(y_true), np.asarray(predictions))

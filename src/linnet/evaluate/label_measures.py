@@ -12,7 +12,7 @@ from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.formulas import Counts, LabelFormula
 from linnet.evaluate.inputs import Floats, as_column, codes_of, index_of, positive_label
 from linnet.evaluate.measures import Limits, MeanMeasure, Measure, normal_quantile, on_logit_scale, wilson
-from linnet.evaluate.metric import Given
+from linnet.evaluate.metric import IntervalArguments
 from linnet.evaluate.thresholds import as_costs
 
 
@@ -58,9 +58,9 @@ class LabelMeasure(Measure):
         The variance is that of multinomial cells, with two rows added, spread evenly: otherwise an empty cell would
         count as impossible, and a perfect model as certain.
         """
-        found = self.formula.share(_counts(*_margins(self.table)), self.scored)
-        if found is not None:
-            over, under = found
+        share = self.formula.share(_counts(*_margins(self.table)), self.scored)
+        if share is not None:
+            over, under = share
             return *wilson(over / under if under else float("nan"), under, level), "wilson"
         value = self.value(None)
         present = self.table.sum(axis=1, keepdims=True) > 0
@@ -95,7 +95,7 @@ def _counts(tp: Any, predicted: Any, actual: Any) -> Counts:
     return Counts(tp, predicted, actual, actual.sum())
 
 
-def label_measure(formula: LabelFormula, given: Given) -> Measure:
+def label_measure(formula: LabelFormula, given: IntervalArguments) -> Measure:
     """Prepare a metric of predicted labels."""
     confusion, cells = _read(given)
     classes = confusion.classes
@@ -110,7 +110,7 @@ def label_measure(formula: LabelFormula, given: Given) -> Measure:
     return LabelMeasure(given.weights, formula, cells, len(classes), np.array(scored))
 
 
-def cost_measure(given: Given) -> Measure:
+def cost_measure(given: IntervalArguments) -> Measure:
     """Prepare the mean cost per row of predicted labels."""
     confusion, cells = _read(given)
     matrix, classes = as_costs(given.costs), len(confusion.classes)
@@ -119,7 +119,7 @@ def cost_measure(given: Given) -> Measure:
     return MeanMeasure(given.weights, matrix.ravel()[cells], float(matrix.min()))
 
 
-def _read(given: Given) -> tuple[Confusion, Array]:
+def _read(given: IntervalArguments) -> tuple[Confusion, Array]:
     """Return the confusion matrix of rows without weights, and the cell of each row, actual * classes + predicted."""
     actual = as_column(given.y_true, "y_true")
     predicted = as_column(given.predictions, "y_pred", len(actual))

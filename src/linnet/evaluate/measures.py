@@ -15,7 +15,7 @@ from linnet._cached import cached_property
 from linnet.data.table import Array
 from linnet.errors import ConfigError, hearing
 from linnet.evaluate.inputs import Floats, as_column, as_probabilities, binary
-from linnet.evaluate.metric import Given
+from linnet.evaluate.metric import IntervalArguments
 from linnet.evaluate.probabilities import bin_edges, bin_sums, calibration_of, row_losses
 
 Limits = tuple[float, float, str]  # of an interval, and the name of the method
@@ -150,13 +150,13 @@ class FunctionMeasure(Measure):
         return float(self.function(self.actual[index], self.predicted[index]))
 
 
-def log_loss_measure(given: Given) -> Measure:
+def log_loss_measure(given: IntervalArguments) -> Measure:
     """Prepare the log loss of probabilities."""
     losses, _ = row_losses(given.y_true, given.predictions, "log", labels=given.labels, pos_label=given.pos_label)
     return MeanMeasure(given.weights, losses)
 
 
-def brier_measure(given: Given) -> Measure:
+def brier_measure(given: IntervalArguments) -> Measure:
     """Prepare the Brier score of probabilities; two columns have the same score as one."""
     losses, columns = row_losses(
         given.y_true, given.predictions, "brier", labels=given.labels, pos_label=given.pos_label
@@ -164,7 +164,7 @@ def brier_measure(given: Given) -> Measure:
     return MeanMeasure(given.weights, losses / 2 if columns == 2 else losses)
 
 
-def calibration_measure(given: Given) -> Measure:
+def calibration_measure(given: IntervalArguments) -> Measure:
     """Prepare the expected calibration error of probabilities."""
     table = as_probabilities(given.predictions, len(as_column(given.y_true, "y_true")))
     flags, p, *_ = binary(given.y_true, table, given.pos_label, "y_proba", greater=True)

@@ -103,7 +103,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Given:
+class IntervalArguments:
     """The arguments of `linnet.evaluate.interval`, without the metric."""
 
     y_true: Any
@@ -119,7 +119,7 @@ class Given:
     n_bins: int = 10
 
 
-Prepare = Callable[[Given], "Measure"]
+Prepare = Callable[[IntervalArguments], "Measure"]
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,10 @@ class Metric:
         Whether a greater value is better.
     needs : Needs
         Whether it compares labels, probabilities or predicted values with the targets.
-    prepare : function of Given, or None
+    prepare : function of IntervalArguments, or None
         Builds the measure of rows, which has limits in closed form and can be resampled; None: the metric is resampled
         as a function.
-    prepare_mean : function of Given, or None
+    prepare_mean : function of IntervalArguments, or None
         For a metric of one class: builds the measure of its mean over several classes.
     of_distribution : bool
         Whether it is the mean surprise, which any predicted distribution has.
@@ -291,8 +291,8 @@ class Metric:
 
         table = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
         draws = _RESAMPLES if len(rows.y) < _ROWS_FOR_FEWER_RESAMPLES else _FEWER_RESAMPLES
-        found = interval(of_drawn, rows.y, table, method="bootstrap", n_resamples=draws, level=level)
-        return found.low, found.high, found.method
+        result = interval(of_drawn, rows.y, table, method="bootstrap", n_resamples=draws, level=level)
+        return result.low, result.high, result.method
 
     def of_chunks(self, chunks: Iterable[tuple[Any, ...]], **options: Any) -> float:
         """Return the metric of data in chunks.

@@ -17,7 +17,7 @@ from linnet.data.table import Array
 from linnet.errors import ConfigError, unknown_name
 from linnet.evaluate import formulas
 from linnet.evaluate.formulas import LabelFormula, Macro, Micro, OfAll, OfPositive, Weighted
-from linnet.evaluate.metric import Compared, Given, Metric, NamedMetric, Needs, Prepare, Reported
+from linnet.evaluate.metric import Compared, IntervalArguments, Metric, NamedMetric, Needs, Prepare, Reported
 from linnet.evaluate.metric import true_labels as true_labels
 from linnet.evaluate.rates import check_beta
 from linnet.heads import Head, Poisson
@@ -41,9 +41,9 @@ def metric_named(name: str) -> Metric:
     """
     if not isinstance(name, str):
         raise unknown_name("metric", name, (*METRICS, *ALIASES))
-    found = METRICS.get(ALIASES.get(name, name))
-    if found is not None:
-        return found
+    metric = METRICS.get(ALIASES.get(name, name))
+    if metric is not None:
+        return metric
     beta = re.fullmatch(r"f(\d+(\.\d+)?)", name)
     if beta is None:
         raise unknown_name("metric", name, (*METRICS, *ALIASES))
@@ -66,7 +66,7 @@ def _add(
 
 
 def _of_labels(formula: LabelFormula) -> Prepare:
-    def prepare(given: Given) -> "Measure":
+    def prepare(given: IntervalArguments) -> "Measure":
         from linnet.evaluate.label_measures import label_measure
 
         return label_measure(formula, given)
@@ -77,13 +77,13 @@ def _of_labels(formula: LabelFormula) -> Prepare:
 def _of_given_beta(kind: type[LabelFormula]) -> Prepare:
     """Return the preparation of F-beta with the beta passed to `interval`."""
 
-    def prepare(given: Given) -> "Measure":
+    def prepare(given: IntervalArguments) -> "Measure":
         return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(given.beta))))(given)
 
     return prepare
 
 
-def _of_costs(given: Given) -> "Measure":
+def _of_costs(given: IntervalArguments) -> "Measure":
     from linnet.evaluate.label_measures import cost_measure
 
     return cost_measure(given)
@@ -92,7 +92,7 @@ def _of_costs(given: Given) -> "Measure":
 def _of_scores(kind: str) -> Prepare:
     """Return the preparation of an area, by the name of its class."""
 
-    def prepare(given: Given) -> "Measure":
+    def prepare(given: IntervalArguments) -> "Measure":
         from linnet.evaluate import area_measures
 
         return area_measures.area_measure(getattr(area_measures, kind), given)
@@ -103,11 +103,11 @@ def _of_scores(kind: str) -> Prepare:
 def _of_losses(kind: str) -> Prepare:
     """Return the preparation of a loss of probabilities, by the name of the function that does it."""
 
-    def prepare(given: Given) -> "Measure":
+    def prepare(given: IntervalArguments) -> "Measure":
         from linnet.evaluate import measures
 
-        found: Measure = getattr(measures, kind)(given)
-        return found
+        measure: Measure = getattr(measures, kind)(given)
+        return measure
 
     return prepare
 
@@ -195,7 +195,7 @@ def _highest_balanced(share: float) -> "ThresholdObjective":
 _OF_ALL = Metric("", share=True)
 _OF_TWO = Metric("", of_positive=True)
 _OF_CLASS = replace(_OF_TWO, averaged=True, share=True)
-_RIGHT = replace(
+_ACCURACY = replace(
     _OF_ALL,
     compute=_accuracy,
     averaged=True,
@@ -231,7 +231,7 @@ _add(
     accumulator="ProbabilityAccumulator",
 )
 _add(
-    _RIGHT,
+    _ACCURACY,
     "accuracy",
     reported=_CLASSES,
     headline=_CLASSES,
@@ -296,8 +296,8 @@ _add(
     meaning="mean precision over all recalls",
 )
 _add(_AREA, "pr_auc", _area("pr_auc_score"), prepare=_of_scores("PrecisionRecallArea"))
-_add(_RIGHT, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
-_add(_RIGHT, "binary_accuracy", labels=True)
+_add(_ACCURACY, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
+_add(_ACCURACY, "binary_accuracy", labels=True)
 _add(
     _OF_ALL,
     "mcc",
@@ -438,10 +438,10 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         return _of_function(metric)
     if not isinstance(metric, str):
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
-    found = metric_named(metric)
-    if not found.complete:
+    named = metric_named(metric)
+    if not named.complete:
         raise ConfigError(f"the metric {metric} needs more than its name: pass a function of (targets, means)")
-    return found.bound(metric, head, outputs)
+    return named.bound(metric, head, outputs)
 
 
 def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:

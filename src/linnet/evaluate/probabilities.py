@@ -58,12 +58,12 @@ def row_losses(
 
 def _positive(column: Array, labels: object, pos_label: object) -> Any:
     """Return the label whose probability a single column gives: the greater one of two, unless another is named."""
-    known = all_classes([("y_true", column)], None if labels is None else sorted_labels(labels))
-    if len(known) > 2:
-        raise DataError(f"y_proba has one column, but there are {len(known)} classes: pass rows x classes")
-    if len(known) == 1 and pos_label is None and known.tolist()[0] not in (-1, 0, 1):
-        raise DataError(f"y_true has one class only, {plain(known[0])!r}: name both classes with labels")
-    return positive_label(known, pos_label, greater=True)
+    classes = all_classes([("y_true", column)], None if labels is None else sorted_labels(labels))
+    if len(classes) > 2:
+        raise DataError(f"y_proba has one column, but there are {len(classes)} classes: pass rows x classes")
+    if len(classes) == 1 and pos_label is None and classes.tolist()[0] not in (-1, 0, 1):
+        raise DataError(f"y_true has one class only, {plain(classes[0])!r}: name both classes with labels")
+    return positive_label(classes, pos_label, greater=True)
 
 
 def _inside(p: Floats, y_proba: object) -> Floats:

@@ -50,10 +50,10 @@ def confusion_matrix(
     """
     confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if labels is not None:
-        wanted = as_column(labels, "labels")
-        if not np.isin(wanted, distinct(as_column(y_true, "y_true"), "y_true")).any():
-            raise ConfigError(f"labels: at least one must occur in y_true, got {wanted.tolist()[:20]}")
-        confusion = Confusion(wanted, confusion.take(wanted))
+        listed = as_column(labels, "labels")
+        if not np.isin(listed, distinct(as_column(y_true, "y_true"), "y_true")).any():
+            raise ConfigError(f"labels: at least one must occur in y_true, got {listed.tolist()[:20]}")
+        confusion = Confusion(listed, confusion.take(listed))
     if normalize is not None:
         return confusion.normalized(normalize)
     return confusion.counts if sample_weight is not None else confusion.counts.astype(np.int64)
@@ -276,8 +276,8 @@ def _label_scores(
     found = as_indicator(y_pred, "y_pred", actual.shape)
     names = np.arange(actual.shape[1])
     if labels is not None:
-        wanted = as_column(labels, "labels")
-        names = names[[index_of(label, names, "labels") for label in wanted.tolist()]]
+        listed = as_column(labels, "labels")
+        names = names[[index_of(label, names, "labels") for label in listed.tolist()]]
         actual, found = actual[:, names], found[:, names]
     weights = row_weights(sample_weight, len(actual))
     if average == "samples":

@@ -298,13 +298,13 @@ def as_objective(objective: ObjectiveLike) -> ThresholdObjective:
             return Cost(objective)
         except ConfigError as error:
             raise ConfigError(f"objective must be a name, a ThresholdObjective or costs: {error}") from None
-    found = _NAMED.fullmatch(objective.strip())
+    match = _NAMED.fullmatch(objective.strip())
     try:
-        if found and found["beta"]:
-            return FBeta(float(found["beta"]))
-        if found:
-            kind = RecallAtLeast if found["kind"].lower() == "recall" else PrecisionAtLeast
-            return kind(float(found["least"]))
+        if match and match["beta"]:
+            return FBeta(float(match["beta"]))
+        if match:
+            kind = RecallAtLeast if match["kind"].lower() == "recall" else PrecisionAtLeast
+            return kind(float(match["least"]))
     except ValueError as error:
         raise ConfigError(f"objective {objective!r}: {error}") from None
     raise ConfigError(
@@ -406,18 +406,18 @@ def by_thresholds(
         One label per row.
     """
     if not isinstance(thresholds, Mapping):
-        raise ConfigError(f"thresholds must be a dict of them by label, got {thresholds!r}")
-    found = {plain(label): _threshold_of(label, entry) for label, entry in thresholds.items()}
+        raise ConfigError(f"thresholds must be a dict of thresholds by label, got {thresholds!r}")
+    by_label = {plain(label): _threshold_of(label, entry) for label, entry in thresholds.items()}
     if negative_class is not None:
         negative_label = check_label(negative_class, [], "negative_class", "thresholds")
         try:
-            found[negative_label] = float("inf")
+            by_label[negative_label] = float("inf")
         except TypeError:  # it is not hashable
             raise ConfigError(f"negative_class={negative_class!r} is not a label") from None
     try:
-        classes = np.array(sorted(found))
+        classes = np.array(sorted(by_label))
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in found})
+        kinds = sorted({type(label).__name__ for label in by_label})
         raise ConfigError(
             f"the labels of thresholds, and negative_class, are of different types: {', '.join(kinds)}"
         ) from None
@@ -425,7 +425,7 @@ def by_thresholds(
     if table.shape[1] != len(classes):
         raise DataError(f"y_score has {table.shape[1]} columns, but there are thresholds for {len(classes)} classes")
     negative = None if negative_class is None else index_of(negative_class, classes, "negative_class")
-    return np.asarray(classes[furthest_above(table, np.array([found[k] for k in classes.tolist()]), negative)])
+    return np.asarray(classes[furthest_above(table, np.array([by_label[k] for k in classes.tolist()]), negative)])
 
 
 def _threshold_of(label: Any, entry: Any) -> float:

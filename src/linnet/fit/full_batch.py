@@ -11,7 +11,7 @@ from linnet.errors import ConfigError, FitError
 from linnet.fit.objective import NetworkObjective, NetworkSums, penalty
 from linnet.fit.solvers.lbfgs import SmoothObjective, lbfgs
 from linnet.fit.solvers.problem import Floats, Point
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Solution, Watch, ignore_progress
 from linnet.model.network import Network
 
 _GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # relative gain of the objective that ends the search, per gradient tolerance
@@ -63,7 +63,7 @@ class FullBatch(SmoothObjective):
             self.lowest = point
         return point
 
-    def so_far(self, iterations: int) -> Solution:
+    def best_so_far(self, iterations: int) -> Solution:
         """Return the best point of an interrupted search."""
         point = self.lowest
         assert point is not None
@@ -83,7 +83,7 @@ def minimise(
     gradient_tolerance: float,
     max_iter: int,
     max_evaluations: int,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Run L-BFGS from theta until no entry of the gradient is above the tolerance, or gains are negligible."""
     if any(layer.l1 for layer in problem.network.layers):
@@ -119,4 +119,4 @@ def minimise(
             watch=report,
         )
     except _EnoughError:
-        return problem.so_far(iterations)
+        return problem.best_so_far(iterations)

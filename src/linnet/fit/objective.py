@@ -21,7 +21,7 @@ from linnet._native import core
 from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.fit.loop.threads import ThreadChoice, most_threads
+from linnet.fit.loop.threads import ThreadChoice, max_threads
 from linnet.heads import Head, weighted_sum
 from linnet.model.network import Network, Theta
 
@@ -72,9 +72,9 @@ class NetworkObjective:
         self.dtype = np.dtype(dtype)
         kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
         native = network.to_core()
-        self._most_threads = most_threads(native, min(rows, _ROWS_PER_CHUNK), threads)
-        self._core = kind(native, self._most_threads)
-        self._choice = ThreadChoice(self._most_threads)
+        self._max_threads = max_threads(native, min(rows, _ROWS_PER_CHUNK), threads)
+        self._core = kind(native, self._max_threads)
+        self._choice = ThreadChoice(self._max_threads)
         self._known: tuple[Array | None, Array | None, float] | None = None
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> NetworkSums:
@@ -143,7 +143,7 @@ class NetworkObjective:
         out = np.empty((len(x), self.network.outputs), self.dtype)
         columns = as_columns(x)
         native = columns.to_core()
-        self._core.use_threads(self._most_threads)  # no later pass would benefit from a trial of fewer threads
+        self._core.use_threads(self._max_threads)  # no later pass would benefit from a trial of fewer threads
         for first, count in self._slices(columns, 1):
             self._core.predict(native, first, count, mean, out[first : first + count])
         return out
@@ -157,14 +157,14 @@ class NetworkObjective:
             yield first, min(size, columns.rows - first)
 
 
-class _Idle(threading.local):
+class _IdleObjectives(threading.local):
     """Objectives for single rows that no call is using, by network, for each thread."""
 
     def __init__(self) -> None:
         self.objectives: dict[tuple[int, np.dtype[Any], int | None], tuple[Network, NetworkObjective]] = {}
 
 
-_idle = _Idle()
+_idle = _IdleObjectives()
 
 
 def predict(
@@ -202,8 +202,8 @@ def predict(
         Rows x outputs, for each parameter vector.
     """
     key = id(network), thetas[0].dtype, threads
-    kept, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
-    if objective is None or kept is not network:  # another network may have had its address
+    cached, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
+    if objective is None or cached is not network:  # another network may have had its address
         objective = NetworkObjective(network.for_prediction(), thetas[0].dtype, threads, rows=len(x))
     outputs = [objective.predict(theta, x, offset=offset, mean=mean) for theta in thetas]
     if len(x) == 1 and network.size <= _MAX_IDLE_PARAMETERS:

@@ -626,8 +626,8 @@ class Head:
         scipy.stats frozen distribution
             The distributions, of shape (rows, outputs).
         """
-        known = [name for name, kind in HEADS.items() if kind.has_distribution()]
-        raise ConfigError(f"{self.loss_name} has no distribution: intervals and samples need one of {', '.join(known)}")
+        names = [name for name, kind in HEADS.items() if kind.has_distribution()]
+        raise ConfigError(f"{self.loss_name} has no distribution: intervals and samples need one of {', '.join(names)}")
 
     def interval(self, mean: Floats, dispersion: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the central interval of each distribution that has the probability `level`.

@@ -141,11 +141,11 @@ def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
     if is_missing.any():
         raise DataError(f"groups has no value in row {int(is_missing.argmax())}: every row needs a group")
     try:
-        names, found = np.unique(labels[weights > 0], return_inverse=True)
+        names, index = np.unique(labels[weights > 0], return_inverse=True)
     except TypeError:
         raise DataError("groups must be numbers or text, not both") from None
     if len(names) < 2:
         raise DataError("groups must name at least two groups")
     group = np.zeros(len(labels), np.int64)
-    group[weights > 0] = found.reshape(-1)
+    group[weights > 0] = index.reshape(-1)
     return len(names), group

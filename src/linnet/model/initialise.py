@@ -124,7 +124,7 @@ def warn_if_hidden_zero(network: Network, theta: Theta) -> None:
         if above.weights.any() and network.layers[index].activation.name != "relu":
             effect = "its units start equal and are distinguished only by the weights above, so they hardly learn"
         else:
-            effect = "its units are equal, get the same gradient and stay the same for ever, so they never learn"
+            effect = "its units are equal, get the same gradient and stay equal forever, so they never learn"
         warn(
             f"all weights of hidden layer {index + 1} are zero: {effect} different features: start from random "
             "weights, for example with kernel_initializer='uniform'",

@@ -141,7 +141,7 @@ def _largest_generator(degree: int, classes: int) -> int | None:
         doubled = powers[-1] << 1
         powers.append(doubled ^ _POLYNOMIALS[degree] if doubled >> degree else doubled)
     logarithm = {value: index for index, value in enumerate(powers)}
-    found, generator, used = None, 1, set[int]()
+    largest, generator, used = None, 1, set[int]()
     for root in range(1, length, 2):
         if root in used:
             continue
@@ -157,8 +157,8 @@ def _largest_generator(degree: int, classes: int) -> int | None:
         bits = length - (generator.bit_length() - 1)
         if bits < 1 or 2**bits < classes:
             break
-        found = generator
-    return found
+        largest = generator
+    return largest
 
 
 def _polynomial_product(a: int, b: int) -> int:

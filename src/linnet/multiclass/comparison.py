@@ -228,8 +228,8 @@ def _stratified_sample(labels: NDArray[np.int32], share: float, rng: np.random.R
     order = order[np.argsort(labels[order], kind="stable")]
     counts = np.bincount(labels)
     rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)  # within the class
-    wanted = np.minimum(np.round(share * counts), counts - 1)
-    return np.sort(order[rank < np.repeat(wanted, counts)])
+    sizes = np.minimum(np.round(share * counts), counts - 1)
+    return np.sort(order[rank < np.repeat(sizes, counts)])
 
 
 def _softmax(binary: Any) -> Any:

@@ -237,7 +237,7 @@ class _Construction:
         """Return a network whose error, proven or found, is at most eps."""
         max_units = _MAX_UNITS if units is None else units
         tolerance = _POINT_SHARE * eps if lipschitz is None else 0.9 * eps
-        found = None
+        candidate = None
         for _ in range(_MAX_TRIES):
             sampled = sample(initial, tolerance / _SAMPLING_FACTOR)
             at, jump = jump_of(sampled)
@@ -253,11 +253,11 @@ class _Construction:
                 advice = "a larger eps" if units is None else "a larger eps or more units"
                 raise FitError(f"eps={eps:g} needs more than {max_units} units: use {advice}")
             for built in self.networks(sampled, pieces):
-                found = _checked(initial, sampled, built, lipschitz, eps)
-                if (found.error <= _POINT_SHARE * eps) if found.bound is None else (found.bound <= eps):
-                    return found
+                candidate = _checked(initial, sampled, built, lipschitz, eps)
+                if (candidate.error <= _POINT_SHARE * eps) if candidate.bound is None else (candidate.bound <= eps):
+                    return candidate
             tolerance *= 0.95
-        raise FitError(f"eps={eps:g} was not reached ({found}): f may be too irregular, use a larger eps")
+        raise FitError(f"eps={eps:g} was not reached ({candidate}): f may be too irregular, use a larger eps")
 
     def _best_of_size(self, initial: Sampled, units: int, lipschitz: float | None) -> Interpolant:
         """Return the network with the given number of units and the smallest error found."""
@@ -408,13 +408,13 @@ def _checked(
     cells = len(sampled.x) - 1
     parts = np.full(cells, max(3, -(-_MIN_CHECKS // cells)))
     if lipschitz is not None and aim is not None:
-        wanted = np.ceil(np.diff(sampled.x) * lipschitz / (0.05 * aim))
-        if wanted.sum() > _MAX_CHECKS:
+        checks = np.ceil(np.diff(sampled.x) * lipschitz / (0.05 * aim))
+        if checks.sum() > _MAX_CHECKS:
             raise ConfigError(
-                f"a proof of {aim:.2g} with lipschitz={lipschitz:g} needs {wanted.sum():.2g} values of f, more than "
+                f"a proof of {aim:.2g} with lipschitz={lipschitz:g} needs {checks.sum():.2g} values of f, more than "
                 f"{_MAX_CHECKS:,}: use a larger eps or fewer units, or leave lipschitz out"
             )
-        parts = np.maximum(parts, wanted.astype(np.int64))
+        parts = np.maximum(parts, checks.astype(np.int64))
     cell = np.repeat(np.arange(cells), parts)
     inside = np.arange(len(cell)) - np.repeat(np.cumsum(parts) - parts, parts)
     x = np.append(sampled.x[cell] + np.diff(sampled.x)[cell] * (inside / parts[cell]), sampled.x[-1])

@@ -189,9 +189,13 @@ def _gap_and_kind(problem: Problem, theta: Floats) -> tuple[float, bool]:
 def _with_best_biases(problem: Problem, theta: Floats) -> Floats:
     """Return the parameters with the intercepts that minimise the objective for the given weights."""
     weights, biases = problem.to_user(theta)
-    rest = part_of(problem, theta, np.empty(0, np.intp))
+    subproblem = part_of(problem, theta, np.empty(0, np.intp))
     best = newton(
-        rest, rest.from_user(weights[:0], biases), elimination_order(rest), plain=starting_point(rest), short=False
+        subproblem,
+        subproblem.from_user(weights[:0], biases),
+        elimination_order(subproblem),
+        plain=starting_point(subproblem),
+        short=False,
     )
     return problem.from_user(weights, best.theta)
 
@@ -199,13 +203,13 @@ def _with_best_biases(problem: Problem, theta: Floats) -> Floats:
 def _decrement(problem: Problem, theta: Floats, unpenalised: NDArray[np.bool_]) -> float:
     """Return ½ g'H⁻¹g in the unpenalised columns and the intercept; infinite if there are too many to compute it."""
     chosen = np.flatnonzero(unpenalised.reshape(-1, problem.outputs).any(axis=1))
-    rest = part_of(problem, theta, chosen)
-    if rest.size > _MAX_PARAMETERS:
+    subproblem = part_of(problem, theta, chosen)
+    if subproblem.size > _MAX_PARAMETERS:
         return float("inf")
     weights, biases = problem.to_user(theta)
-    point = rest.at(rest.from_user(weights[chosen], biases), curvature=True)
-    order = elimination_order(rest)
-    aliased = aliased_parameters(rest.at(starting_point(rest), curvature=True), order)
+    point = subproblem.at(subproblem.from_user(weights[chosen], biases), curvature=True)
+    order = elimination_order(subproblem)
+    aliased = aliased_parameters(subproblem.at(starting_point(subproblem), curvature=True), order)
     assert point.gradient is not None
     assert point.curvature is not None
     return 0.5 * float(point.gradient @ factor(point.curvature, order, aliased).solve(point.gradient))

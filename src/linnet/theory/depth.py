@@ -230,8 +230,8 @@ def _row(made: str, network: Network, error: float) -> DepthRow:
 
 
 def _error(network: Network, theta: Floats, x: Floats, y: Floats) -> float:
-    found = NetworkObjective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
-    return float(np.abs(found - y).max())
+    outputs = NetworkObjective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
+    return float(np.abs(outputs - y).max())
 
 
 def _trained(
@@ -249,6 +249,6 @@ def _trained(
         theta = initial_theta(network, seed + offset, np.float64, ["he_uniform"] * depth + ["uniform"])
         first = network.blocks(theta)[0]  # its units start at points spread evenly over the interval
         first.biases[:] = -np.abs(first.weights[0]) * np.linspace(-1, 1, widths[0] + 1)[:-1]
-        found = minimise(problem, theta, gradient_tolerance=1e-9, max_iter=max_iter, max_evaluations=4 * max_iter)
-        best = min(best, size * _error(network, found.theta, x_fine, (truth - middle) / size))
+        result = minimise(problem, theta, gradient_tolerance=1e-9, max_iter=max_iter, max_evaluations=4 * max_iter)
+        best = min(best, size * _error(network, result.theta, x_fine, (truth - middle) / size))
     return _row("trained", network, best)

@@ -128,16 +128,16 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     row_sums = [_row_sum(i) for i in range(rows)]
     start = np.full((rows, classes), 1 / classes)
     try:
-        found = lagrange(lambda p: -np.sum(p * np.log(p)), [*feature_sums, *row_sums], start)
+        point = lagrange(lambda p: -np.sum(p * np.log(p)), [*feature_sums, *row_sums], start)
     except FitError as error:
         raise DataError(_SEPARATED) from error
-    if found.x.min() < _MIN_PROBABILITY:  # here the weights diverge, and the slopes of p log p are lost in rounding
+    if point.x.min() < _MIN_PROBABILITY:  # here the weights diverge, and the slopes of p log p are lost in rounding
         raise DataError(_SEPARATED)
-    factors = found.multipliers[: observed.size].reshape(observed.shape)
+    factors = point.multipliers[: observed.size].reshape(observed.shape)
     shift = factors.mean(axis=1, keepdims=True)  # a vector added to all classes is not determined
-    log_normaliser = 1 - found.multipliers[observed.size :] - table @ shift[:, 0]
-    p = found.x
-    return EntropySolution(p, factors - shift, log_normaliser, observed, table.T @ p, found.value, found)
+    log_normaliser = 1 - point.multipliers[observed.size :] - table @ shift[:, 0]
+    p = point.x
+    return EntropySolution(p, factors - shift, log_normaliser, observed, table.T @ p, point.value, point)
 
 
 def _feature_sum(feature: Floats, k: int, observed: float) -> Callable[[Any], Any]:

@@ -204,11 +204,11 @@ def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Sv
                 "graph.draw needs a function that returns one number computed from its arguments: add it up with .sum()"
             )
         with np.errstate(all="ignore"):
-            found = dict(_walk(result, np.ones_like(result.value), careful=True))
+            gradients = dict(_walk(result, np.ones_like(result.value), careful=True))
     names = _argument_names(f, len(args))
-    known = {id(a): names[i] for i, a in enumerate(args) if i not in floats}
-    known |= {id(leaf): names[i] for leaf, i in zip(leaves, floats, strict=True)}
-    image = picture(_boxes({node: plain(g) for node, g in found.items()}, known))
+    argument_names = {id(a): names[i] for i, a in enumerate(args) if i not in floats}
+    argument_names |= {id(leaf): names[i] for leaf, i in zip(leaves, floats, strict=True)}
+    image = picture(_boxes({node: plain(g) for node, g in gradients.items()}, argument_names))
     if path is not None:
         save(image, path)
     return image
@@ -312,13 +312,13 @@ def _walk(result: Tensor, gradient: Array, *, careful: bool = False) -> Iterator
 
 def _nodes(result: Tensor) -> list[Tensor]:
     """Return the nodes that the result depends on, itself included, each before its inputs."""
-    found, stack = {result}, [result]
+    visited, stack = {result}, [result]
     while stack:
         for _, source in stack.pop().inputs():
-            if source not in found:
-                found.add(source)
+            if source not in visited:
+                visited.add(source)
                 stack.append(source)
-    return sorted(found, key=lambda node: -node.number)
+    return sorted(visited, key=lambda node: -node.number)
 
 
 def _gradients(result: Array, gradient: Array, leaves: list[Tensor]) -> tuple[Array, ...]:
@@ -326,10 +326,10 @@ def _gradients(result: Array, gradient: Array, leaves: list[Tensor]) -> tuple[Ar
     by_leaf = {leaf: np.zeros(leaf.shape, leaf.dtype) for leaf in leaves}
     if isinstance(result, Tensor) and result.level == leaves[0].level:
         with np.errstate(all="ignore"):  # infinite slopes are legitimate
-            found = {node: g for node, g in _walk(result, gradient) if node in by_leaf}
-            if _needs_care(result, found):
-                found = {node: g for node, g in _walk(result, gradient, careful=True) if node in by_leaf}
-            by_leaf |= found
+            gradients = {node: g for node, g in _walk(result, gradient) if node in by_leaf}
+            if _needs_care(result, gradients):
+                gradients = {node: g for node, g in _walk(result, gradient, careful=True) if node in by_leaf}
+            by_leaf |= gradients
     return tuple(g if isinstance(g, Tensor) else np.array(g)[()] for g in map(by_leaf.__getitem__, leaves))
 
 

@@ -301,13 +301,13 @@ def _box(place: _Place) -> str:
 
 def _arrow(start: _Place, index: int, end: _Place) -> str:
     """Return a curve from the right of one box to the left of another, through the passages between them."""
-    way = [end]
-    while not way[-1].lines or way[-1] is end:
-        way.append(start if way[-1] is end else way[-1].before[0])
-    way.reverse()
+    stops = [end]
+    while not stops[-1].lines or stops[-1] is end:
+        stops.append(start if stops[-1] is end else stops[-1].before[0])
+    stops.reverse()
     port = end.y + (index - (len(end.before) - 1) / 2) * min(14.0, (end.height - 12) / len(end.before))
-    points = [(way[0].x + way[0].width, way[0].y)]
-    for passage in way[1:-1]:
+    points = [(stops[0].x + stops[0].width, stops[0].y)]
+    for passage in stops[1:-1]:
         points += [(passage.x, passage.y), (passage.x + passage.width, passage.y)]
     points.append((end.x, port))
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"

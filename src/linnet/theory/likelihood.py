@@ -144,8 +144,8 @@ def squared_error_is_normal(
     squares = float(np.square(truth - second).sum() - np.square(truth - first).sum())
     rows = []
     for sigma in sigmas:
-        found = [normal_log_likelihood(truth, mean, sigma) for mean in (first, second)]
-        rows.append((sigma, *found, 2 * sigma**2 * (found[0] - found[1]), squares))
+        log_likelihoods = [normal_log_likelihood(truth, mean, sigma) for mean in (first, second)]
+        rows.append((sigma, *log_likelihoods, 2 * sigma**2 * (log_likelihoods[0] - log_likelihoods[1]), squares))
     names = ("sigma", "log-lik. one", "log-lik. other", "2 sigma² x difference", "difference of squared errors")
     return Demonstration(names, tuple(rows), max(abs(row[3] - row[4]) for row in rows))
 

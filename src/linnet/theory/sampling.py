@@ -129,14 +129,14 @@ def _checked(f: Callable[[Floats], Any]) -> Callable[[Floats], Floats]:
     def values(x: Floats) -> Floats:
         try:
             with np.errstate(all="ignore"):
-                found = np.asarray(f(x))
+                values = np.asarray(f(x))
         except ArithmeticError as error:
             raise DataError(f"f failed on the interval: {type(error).__name__}: {error}") from error
-        if found.dtype.kind not in "fiub":
-            raise DataError(f"f must return real numbers, got {found.ravel()[:1]!r} of type {found.dtype}")
-        if found.shape != x.shape:
-            raise DataError(f"f must return one number for each x, got shape {found.shape} for {len(x)} values of x")
-        y = found.astype(np.float64)
+        if values.dtype.kind not in "fiub":
+            raise DataError(f"f must return real numbers, got {values.ravel()[:1]!r} of type {values.dtype}")
+        if values.shape != x.shape:
+            raise DataError(f"f must return one number for each x, got shape {values.shape} for {len(x)} values of x")
+        y = values.astype(np.float64)
         if not np.isfinite(y).all():
             index = int(np.flatnonzero(~np.isfinite(y))[0])
             raise DataError(f"f must be finite on the whole interval: f({x[index]:.10g}) is {y[index]:g}")

@@ -225,8 +225,8 @@ class _System:
     def equations(self, x: Floats, multipliers: Floats) -> Floats:
         """Return ∇f - Σ λ ∇g and g; NaN if f is not finite, as its gradient may be: log x has a slope 1/x below 0."""
         value, gradient, g, rows = self.gradients(x)
-        found = np.concatenate([gradient - multipliers @ rows, g])
-        return found if np.isfinite(value) else np.full_like(found, np.nan)
+        residuals = np.concatenate([gradient - multipliers @ rows, g])
+        return residuals if np.isfinite(value) else np.full_like(residuals, np.nan)
 
     def hessian(self, x: Floats) -> Floats:
         """Return the second derivatives of f."""
@@ -277,14 +277,14 @@ class _System:
 
     def vanishing(self, x: Floats, multipliers: Floats, directions: Floats) -> Floats:
         """Return, for each direction, the curvature that may be 0 at the exact solution, as x is only close to it."""
-        distance, found = _NEARBY_DISTANCE * (1 + float(np.abs(x).max())), np.zeros(len(directions))
+        distance, curvatures = _NEARBY_DISTANCE * (1 + float(np.abs(x).max())), np.zeros(len(directions))
         at_x = self.equations(x, multipliers)[: x.size]
         for k, direction in enumerate(directions):
             for step in (-distance * direction, distance * direction):
                 nearby = self.equations(x + step, multipliers)[: x.size]
                 if np.isfinite(nearby).all():  # f may not be defined there
-                    found[k] = max(found[k], np.linalg.norm(directions @ (nearby - at_x)) / distance)
-        return _VANISHING_SHARE * found
+                    curvatures[k] = max(curvatures[k], np.linalg.norm(directions @ (nearby - at_x)) / distance)
+        return _VANISHING_SHARE * curvatures
 
     def failure(self, start: Floats, x: Floats, steps: str) -> str:
         """Return the message of a search that failed, with its probable cause."""

@@ -1,4 +1,4 @@
-"""Linear models on data that nobody wishes for: right answers, or errors that say what is wrong where."""
+"""Linear models on hostile data: correct results, or errors that name what is wrong and where."""
 
 from contextlib import nullcontext
 from typing import Any

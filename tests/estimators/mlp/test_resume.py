@@ -126,11 +126,11 @@ def test_a_model_whose_run_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:
     model = MLPClassifier(**MODELS["adam"], random_state=0)
     left_after(2, MLPClassifier(**MODELS["adam"], random_state=0, checkpoint=path), X, Y)
     model.fit(X[:, :10], Y)
-    before, answers = dict(vars(model)), model.predict_proba(X[:, :10])
+    before, probabilities = dict(vars(model)), model.predict_proba(X[:, :10])
     with pytest.raises(DataError, match="y has other values"):
         linnet.resume(path, X, Y[::-1], model=model)
     assert vars(model) == before
-    np.testing.assert_array_equal(model.predict_proba(X[:, :10]), answers)
+    np.testing.assert_array_equal(model.predict_proba(X[:, :10]), probabilities)
 
 
 def test_a_function_has_to_be_given_again(tmp_path: Path) -> None:

@@ -45,11 +45,11 @@ def test_patience_on_any_metric_of_classes(metric: str) -> None:
 
 
 def test_a_direction_that_no_name_tells_is_told() -> None:
-    def far(t: Any, said: Any) -> float:
-        return float(np.abs(t - said[:, 0]).max())
+    def far(t: Any, y_pred: Any) -> float:
+        return float(np.abs(t - y_pred[:, 0]).max())
 
-    def relative_error(t: Any, said: Any) -> float:
-        return far(t, said)
+    def relative_error(t: Any, y_pred: Any) -> float:
+        return far(t, y_pred)
 
     model = MLPRegressor(early_stopping=True, n_iter_no_change=1, max_iter=30, random_state=0)
     with pytest.warns(UserWarning, match="a greater far is assumed to be better: if it is not, pass"):
@@ -314,12 +314,12 @@ def test_rows_beyond_single_precision_are_predicted_in_double(kind: Any, y: Any)
     method = model.predict if kind is MLPRegressor else model.predict_proba
     far = np.array(X)
     far[7] *= 1e60
-    answers = method(far)
-    assert np.isfinite(answers).all()
+    predictions = method(far)
+    assert np.isfinite(predictions).all()
     others = np.arange(len(X)) != 7
-    np.testing.assert_array_equal(answers[others], method(X)[others])
+    np.testing.assert_array_equal(predictions[others], method(X)[others])
     double = kind(hidden_layer_sizes=(5,), max_iter=1, batch_size=len(X)).fit(X, y)
     double.coefs_, double.intercepts_ = [
         [part.astype(float) for part in parts] for parts in (model.coefs_, model.intercepts_)
     ]
-    np.testing.assert_allclose(answers[7], getattr(double, method.__name__)(far)[7], rtol=1e-9)
+    np.testing.assert_allclose(predictions[7], getattr(double, method.__name__)(far)[7], rtol=1e-9)

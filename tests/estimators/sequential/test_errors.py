@@ -1,4 +1,4 @@
-"""What Sequential says when something is wrong, and that it then changes nothing."""
+"""The errors of Sequential, after which the model is unchanged."""
 
 from typing import Any, cast
 

@@ -424,9 +424,9 @@ def test_counts_under_very_different_exposures() -> None:
     x, exposure = rng.normal(size=(600, 2)), rng.uniform(100, 10_000, 600)
     counts = rng.poisson(0.02 * exposure * np.exp(0.3 * x[:, 0]))
     model = linnet.MLPRegressor("poisson", preset="tabular", random_state=0).fit(x, counts, exposure=exposure)
-    said = model.predict(x, exposure=exposure)
+    predicted = model.predict(x, exposure=exposure)
     rate = counts.sum() / exposure.sum()
-    assert mean_poisson_deviance(counts, said) < 0.2 * mean_poisson_deviance(counts, rate * exposure)
+    assert mean_poisson_deviance(counts, predicted) < 0.2 * mean_poisson_deviance(counts, rate * exposure)
 
 
 def test_targets_far_from_zero() -> None:

@@ -63,12 +63,12 @@ def as_parameters(coef: Any, intercept: Any, encoder: Encoder, outputs: int | No
     array = _numbers(as_dense(coef, "coef_"), "coef_")
     table = array[None] if array.ndim == 1 else array
     if table.ndim != 2 or table.shape[1] != count or outputs not in (None, len(table)) or not len(table):
-        wanted = f"{count} coefficients" + ("" if outputs in (None, 1) else f" for each of {outputs} outputs")
-        raise DataError(f"coef_ must have {wanted}, as after the fit, got shape {array.shape}")
+        expected = f"{count} coefficients" + ("" if outputs in (None, 1) else f" for each of {outputs} outputs")
+        raise DataError(f"coef_ must have {expected}, as after the fit, got shape {array.shape}")
     biases = _numbers(intercept, "intercept_")
     if biases.ndim > 1 or biases.size not in (1, len(table)):
-        wanted = "one number" + ("" if len(table) == 1 else f", or one for each of {len(table)} outputs")
-        raise DataError(f"intercept_ must be {wanted}, got shape {biases.shape}")
+        expected = "one number" + ("" if len(table) == 1 else f", or one for each of {len(table)} outputs")
+        raise DataError(f"intercept_ must be {expected}, got shape {biases.shape}")
     weights: Floats = table.T
     if order is not None:
         weights = np.empty((count, len(table)))

@@ -228,8 +228,8 @@ class NegativeBinomialRegressor(CountRegressor):
 
     def _head(self) -> Head:
         head = NegativeBinomial.of_dispersion(self.dispersion)
-        known = getattr(self, "dispersion_", None)
-        return replace(head, alpha=known) if head.estimated and known is not None else head
+        dispersion = getattr(self, "dispersion_", None)
+        return replace(head, alpha=dispersion) if head.estimated and dispersion is not None else head
 
     def _spread(self) -> float:
         return self.dispersion_
@@ -241,26 +241,24 @@ class NegativeBinomialRegressor(CountRegressor):
             self.dispersion_ = float(head.alpha)
             return super()._minimise(problem)
         start, iterations = self._warm_start(problem), 0
-        known, problem = 0.0, replace(problem, head=Poisson())
+        dispersion, problem = 0.0, replace(problem, head=Poisson())
         for _ in range(_MAX_DISPERSION_ROUNDS):
             solution = self._settings.solve(problem, start)
             start, iterations = solution.theta, iterations + solution.iterations
             if not np.isfinite(start).all():
                 return self._accept(problem, solution)  # which raises the error
             fitted = replace(head, alpha=best_alpha_of(problem.sums.totals_at(start)))
-            if abs(fitted.alpha - known) <= _DISPERSION_TOLERANCE * fitted.alpha:
+            if abs(fitted.alpha - dispersion) <= _DISPERSION_TOLERANCE * fitted.alpha:
                 break
-            known, problem = fitted.alpha, replace(problem, head=fitted)
+            dispersion, problem = fitted.alpha, replace(problem, head=fitted)
         else:
-            text = (
-                f"the dispersion has not converged after {_MAX_DISPERSION_ROUNDS} rounds: its estimate is {known:.6g}"
-            )
+            text = f"the dispersion has not converged after {_MAX_DISPERSION_ROUNDS} rounds: its estimate is {dispersion:.6g}"
             warn(text, FitWarning)
-        if known <= MIN_ALPHA:
+        if dispersion <= MIN_ALPHA:
             warn(
                 "the counts are not overdispersed, so the estimated dispersion is 0: use PoissonRegressor",
                 FitWarning,
             )
         weights, biases = self._accept(problem, solution)
-        self.n_iter_, self.dispersion_ = iterations, float(known)
+        self.n_iter_, self.dispersion_ = iterations, float(dispersion)
         return weights, biases

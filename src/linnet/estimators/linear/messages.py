@@ -64,8 +64,8 @@ class FitMessages:
         Which columns separate can only be determined from single rows.
         """
         if problem.has_rows:
-            found = separation(problem, solution)
-            return None if found is None else self._separation(found, problem)
+            result = separation(problem, solution)
+            return None if result is None else self._separation(result, problem)
         if ruled_out_by_sums(problem, solution):
             return None
         return (
@@ -95,7 +95,7 @@ class FitMessages:
             )
 
     def _warn_of_offsets(self, problem: Problem) -> None:
-        """Warn of sparse columns far from 0: they are not centered, so that differences of their values are lost."""
+        """Warn of sparse columns far from 0: as they are not centered, their small differences are lost in rounding."""
         if not problem.has_rows:  # in sums of squares of such a column, differences are lost already
             return
         if problem.table.sparse is None or not problem.intercept:
@@ -170,8 +170,10 @@ class FitMessages:
                 by_source.setdefault(sources[place], []).append(name)
         names: list[str] = []
         for source, levels in by_source.items():
-            many = len(levels) > _MAX_LEVELS_NAMED
-            names += [f"{len(levels):,} levels of {source} (such as {' and '.join(levels[:2])})"] if many else levels
+            is_shortened = len(levels) > _MAX_LEVELS_NAMED
+            names += (
+                [f"{len(levels):,} levels of {source} (such as {' and '.join(levels[:2])})"] if is_shortened else levels
+            )
         listed = ", ".join(names[:_MAX_NAMES])
         return listed + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
 

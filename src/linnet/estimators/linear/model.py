@@ -186,8 +186,8 @@ class LinearModel(HasCoefficients):
 
     def _warm_start(self, problem: Problem) -> Floats | None:
         """Return the parameter vector of the last fit if the next one is to start from it and has its shape."""
-        known = coefficient_shape(self.coef_) if self._settings.warm_start and hasattr(self, "coef_") else None
-        if known == (problem.outputs, problem.columns.count):
+        shape = coefficient_shape(self.coef_) if self._settings.warm_start and hasattr(self, "coef_") else None
+        if shape == (problem.outputs, problem.columns.count):
             return problem.from_user(*self._parameters(problem.outputs))
         return None
 

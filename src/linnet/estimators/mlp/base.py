@@ -187,10 +187,10 @@ class NetworkEstimator(NetworkParameters):
 
     def _check_options(self, options: Mapping[str, object], method: str) -> None:
         """Raise an error for options that are not arguments of `fit`."""
-        known = [name for name in metadata(type(self), "fit") if name != "sample_weight"]
+        options_of_fit = [name for name in metadata(type(self), "fit") if name != "sample_weight"]
         for name in options:
-            if name not in known:
-                raise unknown_name(f"option of {method}", name, known)
+            if name not in options_of_fit:
+                raise unknown_name(f"option of {method}", name, options_of_fit)
 
     # ---- from the arguments of fit to a problem ----
 
@@ -321,15 +321,15 @@ class NetworkEstimator(NetworkParameters):
             return self._predictor
         theta = self._predictor.theta.copy()
         blocks = self._predictor.network.blocks(theta)
-        for name, new, current in (
+        for name, assigned, current in (
             ("coefs_", self.coefs_, [block.weights for block in blocks]),
             ("intercepts_", self.intercepts_, [block.biases for block in blocks]),
         ):
-            if [np.shape(array) for array in new] != (wanted := [view.shape for view in current]):
+            if [np.shape(array) for array in assigned] != (shapes := [view.shape for view in current]):
                 raise DataError(
-                    f"{name} must be arrays of the shapes {wanted}, got {[np.shape(array) for array in new]}"
+                    f"{name} must be arrays of the shapes {shapes}, got {[np.shape(array) for array in assigned]}"
                 )
-            for array, view in zip(new, current, strict=True):
+            for array, view in zip(assigned, current, strict=True):
                 view[:] = array
         return self._predictor.with_theta(theta)
 
@@ -469,7 +469,7 @@ class NetworkEstimator(NetworkParameters):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_SAVED}
         if not self.__sklearn_is_fitted__():
             return state
         predictor = self._current()
@@ -534,6 +534,6 @@ ONE_NETWORK = Recipe(
     ensemble=False,
     allows_missing=False,
 )
-_NOT_KEPT = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from the rest
+_NOT_SAVED = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from the rest
 _FEATURES = ("n_features_in_", "feature_names_in_")
 _OF_PREDICTOR = ("_network", "_theta", "_members", "_range", "_shifts")  # in files

@@ -14,7 +14,7 @@ from linnet.errors import DataError
 from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.inputs import EvalSet
 from linnet.estimators.mlp.base import NetworkEstimator
-from linnet.estimators.mlp.preset import PresetDoor, goes_by_batches
+from linnet.estimators.mlp.preset import PresetEstimator, has_partial_fit
 from linnet.estimators.mlp.problem import Metrics
 from linnet.estimators.mlp.settings import Activations, Settings
 from linnet.estimators.mlp.targets import ClassTargets, as_class_target
@@ -199,7 +199,7 @@ class NetworkClassifier(Classifier, NetworkEstimator):
 
 
 @saved
-class MLPClassifier(PresetDoor, NetworkClassifier):
+class MLPClassifier(PresetEstimator, NetworkClassifier):
     """A multilayer perceptron for classification: softmax for several classes, sigmoid for two and for binary labels.
 
     Minimises (1/n) (Σ_i w_i loss_i + ½ alpha Σ W² + l1 Σ|W|) with n = Σ_i w_i, the number of rows if they have no
@@ -344,7 +344,7 @@ class MLPClassifier(PresetDoor, NetworkClassifier):
     ) -> None:
         self._keep(locals())
 
-    @available_if(goes_by_batches)
+    @available_if(has_partial_fit)
     def partial_fit(
         self, X: Table, y: Targets, sample_weight: ArrayLike | None = None, classes: ArrayLike | None = None
     ) -> Self:
@@ -366,10 +366,10 @@ class MLPClassifier(PresetDoor, NetworkClassifier):
         self
             The fitted model.
         """
-        known = None if classes is None else distinct(as_column(classes, "classes"), "classes")
-        if known is not None and self.__sklearn_is_fitted__() and not np.array_equal(known, self.classes_):
-            raise DataError(f"classes are {known.tolist()}, but the model has {self.classes_.tolist()}")
-        return self._fit(X, y, sample_weight, incremental=True, classes=known)
+        declared = None if classes is None else distinct(as_column(classes, "classes"), "classes")
+        if declared is not None and self.__sklearn_is_fitted__() and not np.array_equal(declared, self.classes_):
+            raise DataError(f"classes are {declared.tolist()}, but the model has {self.classes_.tolist()}")
+        return self._fit(X, y, sample_weight, incremental=True, classes=declared)
 
     @staticmethod
     def _behind() -> type[NetworkEstimator]:

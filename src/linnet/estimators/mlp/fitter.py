@@ -308,7 +308,7 @@ def solve(problem: Problem) -> Fitted:
         for _ in range(_MAX_ESTIMATION_ROUNDS):
             full = FullBatch.in_memory(network, rows, settings.threads)
             try:
-                found = minimise(
+                result = minimise(
                     full,
                     theta,
                     gradient_tolerance=settings.tol,
@@ -319,30 +319,31 @@ def solve(problem: Problem) -> Fitted:
             except KeyboardInterrupt:
                 if full.lowest is None:
                     raise
-                found, interrupted = full.so_far(len(losses)), True
+                result, interrupted = full.best_so_far(len(losses)), True
                 warn("training interrupted by user; the model is usable", UserWarning)
-            known, network, theta = network.head.parameter, _with_estimate(network, found.theta, rows), found.theta
-            if interrupted or abs(network.head.parameter - known) <= _ESTIMATION_TOLERANCE * known:
+            parameter, theta = network.head.parameter, result.theta
+            network = _with_estimate(network, theta, rows)
+            if interrupted or abs(network.head.parameter - parameter) <= _ESTIMATION_TOLERANCE * parameter:
                 break
-    reason = StopReason(StopKind.ALL_DONE, f"all {found.iterations} iterations done")
-    if interrupted or found.converged:
+    reason = StopReason(StopKind.ALL_DONE, f"all {result.iterations} iterations done")
+    if interrupted or result.converged:
         reason = StopReason(StopKind.INTERRUPTED if interrupted else StopKind.CONVERGED)
     log = Log(
         losses,
         {"loss": losses},
-        problem.start.rows_seen + found.iterations * len(rows),
-        epochs=found.iterations,
-        loss=found.value,
-        best_loss=found.value,
+        problem.start.rows_seen + result.iterations * len(rows),
+        epochs=result.iterations,
+        loss=result.value,
+        best_loss=result.value,
     )
-    if not (found.converged or interrupted):
+    if not (result.converged or interrupted):
         warn(
-            f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
-            f"{found.gradient_norm:.3g}, but tol is {settings.tol:g}: raise max_iter, or scale the data",
+            f"lbfgs failed to converge after {result.iterations} iterations: the largest entry of the gradient is "
+            f"{result.gradient_norm:.3g}, but tol is {settings.tol:g}: raise max_iter, or scale the data",
             known_as("ConvergenceWarning", FitWarning),
         )
-    predictor = Predictor(problem.encoder, network, (found.theta,), shifts=problem.shifts)
+    predictor = Predictor(problem.encoder, network, (result.theta,), shifts=problem.shifts)
     spread = None
     if problem.targets.has_spread:
-        spread = _dispersion(problem, rows, predicted(network, found.theta, rows))
+        spread = _dispersion(problem, rows, predicted(network, result.theta, rows))
     return Fitted(predictor, log, reason, OptimizerState(), spread, done=True)

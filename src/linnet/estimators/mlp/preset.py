@@ -15,7 +15,7 @@ from linnet.export.parameters import comparable, to_json
 PRESETS = ("tabular",)
 
 
-class PresetDoor(NetworkEstimator):
+class PresetEstimator(NetworkEstimator):
     """An estimator whose defaults are scikit-learn's, or with a preset those of a tabular estimator."""
 
     preset: str | Sequence[str] | None
@@ -43,13 +43,13 @@ class PresetDoor(NetworkEstimator):
     def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         if params.get("preset") is None:
             return resolve(params, SCIKIT_LEARN)
-        name, kept = _parts(params["preset"])
+        name, explicit = _parts(params["preset"])
         check_name(name, "preset", PRESETS)
-        for each in kept:
+        for each in explicit:
             if not isinstance(each, str) or each not in params:
                 raise unknown_name("parameter in preset", each, params)
         behind = parameters(cls._behind())
-        defaults = {each: SCIKIT_LEARN[each] if each in kept else behind[each] for each in CHOSEN}
+        defaults = {each: SCIKIT_LEARN[each] if each in explicit else behind[each] for each in CHOSEN}
         return {**resolve(params, defaults), "preset": name}
 
     def _settings(self) -> Settings:
@@ -88,9 +88,9 @@ def chosen_by_preset(params: Mapping[str, Any]) -> Collection[str]:
     """
     if params.get("preset") is None:
         return ()
-    _, kept = _parts(params["preset"])
+    _, explicit = _parts(params["preset"])
     defaults = {name: comparable(to_json(SCIKIT_LEARN[name])) for name in CHOSEN}
-    return [name for name in CHOSEN if name in params and params[name] == defaults[name] and name not in kept]
+    return [name for name in CHOSEN if name in params and params[name] == defaults[name] and name not in explicit]
 
 
 def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -98,6 +98,6 @@ def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:
     return (preset[0], tuple(preset[1:])) if isinstance(preset, list | tuple) and preset else (preset, ())
 
 
-def goes_by_batches(model: Any) -> bool:
+def has_partial_fit(model: Any) -> bool:
     """Return whether the model has a partial_fit: its solver must train by epochs, and a single network."""
     return bool(model.solver != "lbfgs" and model.preset is None)

@@ -13,7 +13,7 @@ from linnet.checks import check_random
 from linnet.errors import ConfigError, unknown_name
 from linnet.estimators.inputs import EvalSet, one_target
 from linnet.estimators.mlp.base import NetworkEstimator
-from linnet.estimators.mlp.preset import PresetDoor, goes_by_batches
+from linnet.estimators.mlp.preset import PresetEstimator, has_partial_fit
 from linnet.estimators.mlp.problem import Metrics
 from linnet.estimators.mlp.settings import Activations, Settings
 from linnet.estimators.mlp.targets import NumberTargets
@@ -217,10 +217,10 @@ class NetworkRegressor(Regressor, NetworkEstimator):
     def _head(self) -> Head:
         if callable(self.loss):
             return Custom(_Differentiated(self.loss))
-        known = heads_by_loss()
-        if not isinstance(self.loss, str) or self.loss not in known:
-            raise unknown_name("loss", self.loss, known)
-        return known[self.loss].of_regressor(self._params)
+        heads = heads_by_loss()
+        if not isinstance(self.loss, str) or self.loss not in heads:
+            raise unknown_name("loss", self.loss, heads)
+        return heads[self.loss].of_regressor(self._params)
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
         return {"variable": self._current().graph(inputs)[1]}
@@ -241,8 +241,8 @@ class NetworkRegressor(Regressor, NetworkEstimator):
         if not hasattr(self, "dispersion_"):
             raise ConfigError("the dispersion of the targets is not known before training has ended")
         if self.dispersion_ is None:
-            known = losses_with(lambda kind: kind.has_distribution())
-            raise ConfigError(f"loss={self.loss!r} has no distribution: use {known}")
+            losses = losses_with(lambda kind: kind.has_distribution())
+            raise ConfigError(f"loss={self.loss!r} has no distribution: use {losses}")
         return self.dispersion_
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -256,7 +256,7 @@ class NetworkRegressor(Regressor, NetworkEstimator):
 
 
 @saved
-class MLPRegressor(PresetDoor, NetworkRegressor):
+class MLPRegressor(PresetEstimator, NetworkRegressor):
     """A multilayer perceptron for regression: numbers, counts and positive amounts.
 
     Minimises (1/n) (Σ_i w_i loss_i + ½ alpha Σ W² + l1 Σ|W|) with n = Σ_i w_i. With several targets the loss of a row
@@ -409,7 +409,7 @@ class MLPRegressor(PresetDoor, NetworkRegressor):
     ) -> None:
         self._keep(locals())
 
-    @available_if(goes_by_batches)
+    @available_if(has_partial_fit)
     def partial_fit(self, X: Table, y: Targets, sample_weight: ArrayLike | None = None) -> Self:
         """Train for one more epoch, on these rows; an unfitted model is initialised first.
 

@@ -87,12 +87,12 @@ def resume(
         The trained model, which is `model` if that was passed.
     """
     saved = read_checkpoint(path)
-    kept = _kept(saved, path)
+    description = _kept(saved, path)
     if model is None:
-        model = _model(kept, path)
+        model = _model(description, path)
     else:
-        _refuse_changes(kept, model)
-    checkpoint = _parameter(kept, "checkpoint", path)
+        _refuse_changes(description, model)
+    checkpoint = _parameter(description, "checkpoint", path)
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(path, seconds=1.0)
     before = dict(model.__dict__)
@@ -155,7 +155,7 @@ def _model(kept: Mapping[str, Any], path: str | os.PathLike[str]) -> NetworkEsti
         model: NetworkEstimator = _CLASSES[kept["class"]](
             **params, random_state=seed if isinstance(seed, int) else None
         )
-        model._settings().check_parts()
+        model._settings().check_components()
         if isinstance(model, NetworkRegressor):
             model._head()
     except (TypeError, ConfigError) as error:

@@ -103,8 +103,8 @@ class Settings:
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Self:
         """Return the settings among an estimator's resolved parameters; invalid values raise a ConfigError."""
-        known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in params.items() if name in known}
+        names = {field.name for field in fields(cls)}
+        values = {name: value for name, value in params.items() if name in names}
         auto = frozenset(name for name, value in values.items() if is_auto(value) and name in CHOSEN)
         return cls(**{name: value for name, value in values.items() if name not in auto}, open=auto)
 
@@ -139,7 +139,7 @@ class Settings:
             checked_threads(self.threads)
         check_random(self.random_state)
 
-    def check_parts(self) -> None:
+    def check_components(self) -> None:
         """Raise the errors that the network and the optimizer would raise once there are rows."""
         self.network(1, 1, Normal(), 1.0)
         if not self.full_batch:
@@ -186,7 +186,9 @@ class Settings:
         solver, clip = self.solver, self.clip_norm
         if isinstance(solver, Optimizer):
             if clip is not None:
-                raise ConfigError("clip_norm is for solvers by name: set the clip_norm of the optimizer object instead")
+                raise ConfigError(
+                    "clip_norm applies to a solver given by name: set the clip_norm of the optimizer object instead"
+                )
             return solver
         schedule = self._schedule(rows)
         betas = self.beta_1, self.beta_2, self.epsilon
@@ -229,7 +231,7 @@ def resolve(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 def check_settings(params: Mapping[str, Any]) -> None:
     """Raise the errors that the parameters would raise in a fit."""
-    Settings.of(resolve(params, SCIKIT_LEARN)).check_parts()
+    Settings.of(resolve(params, SCIKIT_LEARN)).check_components()
 
 
 def hidden_widths(sizes: Any) -> list[int]:

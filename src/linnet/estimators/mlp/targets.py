@@ -121,18 +121,18 @@ class ClassTargets(TargetSpec):
         return values
 
     def _numbers(self, target: Array, rows: int, name: str) -> NDArray[np.int32]:
-        known = self.classes
+        classes = self.classes
         if target.ndim != 1 or len(target) != rows:
             raise DataError(f"{name} must have one class per row, {rows} in all, got shape {target.shape}")
         try:
-            indices = np.searchsorted(known, target).clip(max=len(known) - 1)
+            indices = np.searchsorted(classes, target).clip(max=len(classes) - 1)
         except TypeError:
-            raise DataError(f"{name} holds values of another type than the classes {known.tolist()}") from None
-        wrong = known[indices] != target
+            raise DataError(f"{name} holds values of another type than the classes {classes.tolist()}") from None
+        wrong = classes[indices] != target
         if wrong.any():
             row = int(wrong.argmax())
             unknown = target[row : row + 1].tolist()[0]
-            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model has {known.tolist()}")
+            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model has {classes.tolist()}")
         return indices.astype(np.int32)
 
     def weights(self, rows: Rows, sample_weight: object) -> Array | None:

@@ -165,9 +165,9 @@ class SequentialModel(Saved):
         if not isinstance(weights, Sequence):
             raise DataError(f"weights must be a list of arrays like that of get_weights, got {type(weights).__name__}")
         new = [as_array(array, f"weights[{index}]") for index, array in enumerate(weights)]
-        wanted = [array.shape for array in self.get_weights()]
-        if [array.shape for array in new] != wanted:
-            raise DataError(f"weights must have the shapes {wanted}, got {[array.shape for array in new]}")
+        shapes = [array.shape for array in self.get_weights()]
+        if [array.shape for array in new] != shapes:
+            raise DataError(f"weights must have the shapes {shapes}, got {[array.shape for array in new]}")
         arrays = (
             as_values(array, columns, DTYPE, rows=len(array), name=f"weights[{index}]").reshape(array.shape)
             for index, array in enumerate(new)

@@ -340,12 +340,12 @@ class Sequential(SequentialModel):
             loss_factor=loss.factor(outputs),
             relative_weights=False,
         )
-        known = self._stack.columns, self._network, self._theta
+        previous = self._stack.columns, self._network, self._theta
         try:
             network, theta = self._parameters(table)
             return Training(network, theta, rows, plan, validation, self._state)
         except Exception:  # forget the number of columns of a table that was refused
-            self._stack.columns, self._network, self._theta = known
+            self._stack.columns, self._network, self._theta = previous
             raise
 
     def _follow(self, training: Training) -> Generator[Slice | Epoch, None, None]:

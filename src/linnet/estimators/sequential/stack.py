@@ -28,7 +28,7 @@ class Stack:
             below = self._width()
             if below is not None and layer.columns != below:
                 raise ConfigError(
-                    f"the layer is for {layer.columns} inputs, but the layer before it has {below} outputs"
+                    f"the layer expects {layer.columns} inputs, but the layer before it has {below} outputs"
                 )
             if below is None:
                 self.columns = layer.columns

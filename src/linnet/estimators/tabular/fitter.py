@@ -67,7 +67,7 @@ class TabularFitter(Fitter):
     def __init__(self, problem: Problem) -> None:
         rows, head, outputs = problem.rows, problem.head, problem.outputs
         settings = chosen_for(rows, head, outputs, problem.settings)
-        start = np.zeros(outputs) if head.location_scale else _first_guess(head, rows, outputs)
+        start = np.zeros(outputs) if head.location_scale else _constant_z(head, rows, outputs)
         self._scaler = TargetScaler.learn(head, rows, outputs)
         network = settings.network(as_columns(rows.x).count, outputs, self._scaler.head(head), rows.weight_sum)
         if rows.weights is not None:
@@ -180,7 +180,7 @@ def _mean_target(rows: Rows, outputs: int) -> Floats:
     return np.asarray(np.maximum(mean, 1e-3))
 
 
-def _first_guess(head: Head, rows: Rows, outputs: int) -> Floats:
+def _constant_z(head: Head, rows: Rows, outputs: int) -> Floats:
     """Return the constant z that, with the offsets, predicts the mean target: for counts Σ w t = Σ w e^(z + offset)."""
     mean = _mean_target(rows, outputs)
     if rows.offset is None or not head.log_link:

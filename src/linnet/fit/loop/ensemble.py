@@ -79,10 +79,10 @@ class Ensemble:
         try:
             for epoch in range(done + 1, self.plan.epochs + 2):
                 began = perf_counter()
-                found = list(pool.map(advance, busy) if at_once > 1 else map(advance, busy))
-                for index, record in zip(busy, found, strict=True):
+                results = list(pool.map(advance, busy) if at_once > 1 else map(advance, busy))
+                for index, record in zip(busy, results, strict=True):
                     last[index] = record or last[index]
-                busy = [index for index, record in zip(busy, found, strict=True) if record]
+                busy = [index for index, record in zip(busy, results, strict=True) if record]
                 if not busy:
                     break
                 yield _mean(epoch, [record for record in last if record], perf_counter() - began)

@@ -95,9 +95,9 @@ class Optimizer:
         need(self.__dict__.keys() == rebuilt.__dict__.keys(), self, "state")
 
     def __repr__(self) -> str:
-        known = vars(self)
-        order = [name for name in signature(type(self)).parameters if known.get(name) is not None]
-        fields = {name: known[name] for name in order}
+        values = vars(self)
+        order = [name for name in signature(type(self)).parameters if values.get(name) is not None]
+        fields = {name: values[name] for name in order}
         rate = self.schedule if type(self.schedule).__name__ != "Constant" else self.learning_rate
         return f"{type(self).__name__}(learning_rate={rate}{''.join(f', {k}={v!r}' for k, v in fields.items())})"
 

@@ -12,7 +12,7 @@ import numpy as np
 from linnet.checks import is_name
 from linnet.errors import ConfigError
 from linnet.fit.loop.training import Epoch, Slice
-from linnet.fit.solvers.solution import Watch, unwatched
+from linnet.fit.solvers.solution import Watch, ignore_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,7 +80,7 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
 def watching(verbose: int, tolerance: float) -> Iterator[Watch]:
     """Show the progress of a solver: with verbose=1 a bar that fills as the suboptimality falls, with 2 lines."""
     if not verbose:
-        yield unwatched
+        yield ignore_progress
         return
 
     def describe_iteration(iteration: int, value: float, gap: float) -> str:

@@ -121,9 +121,9 @@ class Watch:
         """Record the next epoch's value and return whether it is the best so far. NaN never is."""
         value, seen = numbers[self.monitor], self.seen
         gain = float("nan") if value != value else self._sign * (value - seen.best) if seen.best is not None else np.inf
-        enough = gain >= self._min_delta if self._any_gain else gain > self._min_delta
-        better = gain > 0 if self._any_gain else enough
-        seen.waited = 0 if enough else seen.waited + 1
+        has_improved = gain >= self._min_delta if self._any_gain else gain > self._min_delta
+        better = gain > 0 if self._any_gain else has_improved
+        seen.waited = 0 if has_improved else seen.waited + 1
         if better:
             seen.best = value
         return bool(better)

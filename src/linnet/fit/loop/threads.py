@@ -63,6 +63,6 @@ class ThreadChoice:
         return self._best
 
 
-def most_threads(network: core.Network, rows: int, threads: int | None) -> int:
+def max_threads(network: core.Network, rows: int, threads: int | None) -> int:
     """Return the largest number of threads, at most `threads`, that can pay off for `rows` rows at a time."""
     return core.useful_threads(network, rows, usable_threads(threads))

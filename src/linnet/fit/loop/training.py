@@ -16,7 +16,7 @@ from linnet.errors import FitError, Parameter
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
-from linnet.fit.loop.threads import ThreadChoice, most_threads
+from linnet.fit.loop.threads import ThreadChoice, max_threads
 from linnet.fit.objective import NetworkObjective, left_out, penalty
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
@@ -319,8 +319,8 @@ class Training:
         warn_if_hidden_zero(network, theta)
 
         batch = min(plan.batch_size, len(rows))
-        self._most_threads = most_threads(network.to_core(), batch, plan.threads)
-        self._threads = ThreadChoice(self._most_threads)
+        self._max_threads = max_threads(network.to_core(), batch, plan.threads)
+        self._threads = ThreadChoice(self._max_threads)
         in_training = plan.metrics and plan.metrics_in_training
         self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if in_training else None
         self._make_trainer(theta, self._state.arrays, self._state.updates)
@@ -330,7 +330,7 @@ class Training:
         plan, rows, network = self.plan, self.rows, self.fitted_network()
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
         batch = min(plan.batch_size, len(rows))
-        self._trainer = kind(network.to_core(), plan.optimizer.to_core(), batch, plan.seed, self._most_threads)
+        self._trainer = kind(network.to_core(), plan.optimizer.to_core(), batch, plan.seed, self._max_threads)
         self._trainer.write(0, theta)
         for index, array in enumerate(arrays):
             self._trainer.write(index + 1, array)

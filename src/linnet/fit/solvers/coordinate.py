@@ -17,7 +17,7 @@ from linnet.fit.solvers.cached_hessian import CachedHessian
 from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import linear_output, product
-from linnet.fit.solvers.solution import Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Method, Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 
 _MAX_PARAMETERS_WITHOUT_WORKING_SET = 1500
@@ -46,18 +46,18 @@ class CoordinateDescent(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run coordinate descent, with Newton steps."""
-        found = coordinate(
+        solution = coordinate(
             attempt.problem,
             attempt.start,
             tolerance=attempt.tolerance,
             max_iter=attempt.max_iter,
             watch=attempt.watch,
         )
-        return replace(found, method=Method.COORDINATE)
+        return replace(solution, method=Method.COORDINATE)
 
 
 def coordinate(
-    problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
+    problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = ignore_progress
 ) -> Solution:
     """Minimise a problem with an l1 penalty, or with weights that must not be negative, from theta."""
     if problem.size <= _MAX_PARAMETERS_WITHOUT_WORKING_SET or not problem.has_rows:
@@ -74,7 +74,7 @@ def lasso(problem: Problem) -> Floats:
 
 
 def _proximal_newton(
-    problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = unwatched
+    problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = ignore_progress
 ) -> Solution:
     l1 = lasso(problem)
     tolerance *= 1.0 if problem.head.convex else 1e-4  # else convergence is linear
@@ -242,7 +242,7 @@ def _with_fewer_aliased(
     parameters is zero: that one, or one of those that it depends on, which it then replaces, as in the simplex method.
     With hundreds of aliased parameters, a factorisation for each would take a hundred times as long.
     """
-    end, found = end.copy(), False
+    end, changed = end.copy(), False
     kept, aliased = np.flatnonzero(~factored.aliased), np.flatnonzero(factored.aliased & bound)
     null = -factored.solve(h[aliased])[:, kept]  # the change of the kept parameters as an aliased one grows by 1
     for row, j in enumerate(aliased):
@@ -254,7 +254,7 @@ def _with_fewer_aliased(
         if not steep or not np.isfinite(length) or (bent > 0 and abs(steep) / bent < length):
             continue  # not aliased up to rounding
         end += length * step
-        end[first], found = 0.0, True
+        end[first], changed = 0.0, True
         if first == j:
             continue
         place = int(np.flatnonzero(kept == first)[0])
@@ -265,7 +265,7 @@ def _with_fewer_aliased(
         null[row + 1 :] -= share[:, None] * null[row]
         null[row + 1 :, place] = -share
         kept[place] = j
-    return end if found else None
+    return end if changed else None
 
 
 def _to_crossing(end: Floats, step: Floats, bound: NDArray[np.bool_]) -> tuple[float, int]:
@@ -307,8 +307,8 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         watch(iterations, total, gap)
         out = np.ones(len(by_column), np.bool_)
         out[chosen] = False
-        enough = max(_GAIN_PER_TOLERANCE * tolerance, _NEGLIGIBLE_GAIN) * (abs(total) + abs(first - total))
-        converged = gap <= enough or (len(chosen) > 0 and solved and float(by_column[out].sum()) <= enough)
+        gain_goal = max(_GAIN_PER_TOLERANCE * tolerance, _NEGLIGIBLE_GAIN) * (abs(total) + abs(first - total))
+        converged = gap <= gain_goal or (len(chosen) > 0 and solved and float(by_column[out].sum()) <= gain_goal)
         if converged or iterations >= max_iter or not np.isfinite(total):
             none = np.zeros(problem.size, np.bool_)
             return Solution(theta, total, float(broken.max()), iterations, converged, gap, none)
@@ -317,10 +317,10 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         order = np.lexsort((-by_column, ~used)) if used.sum() < size else np.argsort(-by_column, kind="stable")
         chosen = np.sort(order[:size])
         part = part_of(problem, theta, chosen)
-        found = _proximal_newton(part, _theta_of(problem, part, theta, chosen), tolerance, max_iter - iterations)
-        solved = found.converged
-        iterations += max(1, found.iterations)
-        weights, biases = part.to_user(found.theta)
+        solution = _proximal_newton(part, _theta_of(problem, part, theta, chosen), tolerance, max_iter - iterations)
+        solved = solution.converged
+        iterations += max(1, solution.iterations)
+        weights, biases = part.to_user(solution.theta)
         all_weights, _ = problem.to_user(theta)
         all_weights[chosen] = weights
         theta = problem.from_user(all_weights, biases)

@@ -77,6 +77,6 @@ class DualDense(Solver):
     def solve(self, attempt: Attempt) -> Solution:
         """Return the solution of the dual, from which L-BFGS continues to full precision."""
         dual, remaining = DenseDualProblem(attempt.problem), attempt.max_iter - attempt.done
-        found = self._solve_inner(dual.problem, max_iter=remaining, tolerance=attempt.tolerance, watch=attempt.watch)
-        theta, iterations = dual.theta(found.theta), attempt.done + found.iterations
-        return replace(found, theta=theta, iterations=iterations, converged=False)
+        solution = self._solve_inner(dual.problem, max_iter=remaining, tolerance=attempt.tolerance, watch=attempt.watch)
+        theta, iterations = dual.theta(solution.theta), attempt.done + solution.iterations
+        return replace(solution, theta=theta, iterations=iterations, converged=False)

@@ -91,11 +91,11 @@ class JointNewton:
         for start in range(0, problems, at_once):
             block = np.arange(start, min(start + at_once, problems))
             batch = _Batch(self, sums, block)
-            at, few = batch.start(), np.flatnonzero(is_sampled[block])
-            if len(few):
-                rough = _Batch(sample, sums, block[few])
-                at[few] = rough.newton(at[few], max_iter, enough=_ROUGH_GAIN)[0]
-                batch.expect(few, rough)
+            at, sampled = batch.start(), np.flatnonzero(is_sampled[block])
+            if len(sampled):
+                rough = _Batch(sample, sums, block[sampled])
+                at[sampled] = rough.newton(at[sampled], max_iter, enough=_ROUGH_GAIN)[0]
+                batch.expect(sampled, rough)
             theta[block], iterations[block], done[block] = batch.newton(at, max_iter)
         weights = np.ascontiguousarray(theta[:, :-1].T)
         return JointSolution(weights, theta[:, -1] - product(center[None], weights)[0], iterations, done)
@@ -238,15 +238,15 @@ class _Batch:
         """
         start, length = theta[active], np.ones(len(active))
         theta[active] = start + step
-        found = self._at(theta, active)
+        objective = self._at(theta, active)
         while True:
-            risen = ~(found[0] <= value - 1e-4 * length * gain + _RELATIVE_ROUNDING * np.abs(value)) & (
+            risen = ~(objective[0] <= value - 1e-4 * length * gain + _RELATIVE_ROUNDING * np.abs(value)) & (
                 length > _SHORTEST_STEP
             )
             if not risen.any():
                 break
             length[risen] /= 2
             theta[active[risen]] = start[risen] + length[risen, None] * step[risen]
-            for part, again in zip(found, self._at(theta, active[risen]), strict=True):
+            for part, again in zip(objective, self._at(theta, active[risen]), strict=True):
                 part[risen] = again
-        return *found, length <= _SHORTEST_STEP
+        return *objective, length <= _SHORTEST_STEP

@@ -13,7 +13,7 @@ from linnet._native import core
 from linnet.config import usable_threads
 from linnet.fit.solvers.preconditioner import Precondition, Preconditioner
 from linnet.fit.solvers.problem import Floats, Point, Problem
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 
 _MIN_HISTORY = 5  # pairs of changes, kept even if they are large
@@ -135,7 +135,7 @@ def lbfgs(
     max_iter: int = 1000,
     before: float | None = None,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Minimise from a theta, or from a point with its gradient.
 
@@ -170,7 +170,7 @@ def lbfgs(
     del start  # or its vectors stay in memory
     before = point.value if before is None else before
     steps = _Steps(problem, precondition, history)
-    small, least, since = 0, np.inf, 0
+    small, best, since = 0, np.inf, 0
     aliased = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
@@ -178,14 +178,14 @@ def lbfgs(
         gain = -core.dot(point.gradient, step, problem.dual_size)
         norm = float(np.abs(point.gradient).max())
         gained, value = max(before - point.value, 0.0), abs(point.value)
-        enough = tolerance * min(gained, value) + _NEGLIGIBLE_GAIN * max(gained, value)
-        bound = problem.suboptimality_bound(point, enough)
+        goal = tolerance * min(gained, value) + _NEGLIGIBLE_GAIN * max(gained, value)
+        bound = problem.suboptimality_bound(point, goal)
         suboptimality = 0.5 * abs(gain) if bound is None else bound
         watch(iteration, point.value, suboptimality)
-        small = small + 1 if 0.5 * gain <= enough else 0
-        if suboptimality <= 0.5 * least:
-            least, since = suboptimality, iteration
-        finished = norm <= gradient_tolerance or (suboptimality <= enough if bound is not None else small == 3)
+        small = small + 1 if 0.5 * gain <= goal else 0
+        if suboptimality <= 0.5 * best:
+            best, since = suboptimality, iteration
+        finished = norm <= gradient_tolerance or (suboptimality <= goal if bound is not None else small == 3)
         if small > 0 and (iteration - since >= _MAX_STALLED_ITERATIONS or not gain > 0):
             finished = True  # at the limit of rounding
         if finished or iteration == max_iter or not gain > 0:
@@ -195,7 +195,7 @@ def lbfgs(
         if following is None:
             if steps.forget():  # try again from the preconditioner alone
                 continue
-            converged = 0.5 * gain <= enough
+            converged = 0.5 * gain <= goal
             return Solution(point.theta, point.value, norm, iteration, converged, suboptimality, aliased)
         following = problem.with_full_gradient(following)
         assert following.gradient is not None

@@ -169,8 +169,8 @@ def fit_many(
     for number in np.flatnonzero(unsolved):
         problem = problems.problem(int(number))
         solution = solve_one(problem)
-        of_one, bias = problem.to_user(solution.theta)
-        weights[:, number], biases[number], iterations[number] = of_one[:, 0], bias[0], solution.iterations
+        weights_of_problem, bias = problem.to_user(solution.theta)
+        weights[:, number], biases[number], iterations[number] = weights_of_problem[:, 0], bias[0], solution.iterations
     return BinarySolutions(weights, biases, iterations)
 
 

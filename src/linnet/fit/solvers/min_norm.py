@@ -58,10 +58,10 @@ class DualLeastSquares(Solver):
     def solve(self, attempt: Attempt) -> Solution | None:
         """Return the dual's solution; None if its gradient is not zero, as with columns of very different scales."""
         problem = attempt.problem
-        found = wide(problem)
-        if found is None:
+        solution = wide(problem)
+        if solution is None:
             return None
-        theta, products = found
+        theta, products = solution
         weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
         scale = np.repeat(problem.row_sums.weighted_squares(weights[:, None]), problem.outputs) + problem.ridge
 
@@ -89,8 +89,8 @@ class ConjugateGradients(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run conjugate gradients from zero."""
-        most = min(attempt.max_iter, _CG_MAX_ITER)
-        solution = conjugate_gradients(attempt.problem, max_iter=most, watch=attempt.watch)
+        max_iter = min(attempt.max_iter, _CG_MAX_ITER)
+        solution = conjugate_gradients(attempt.problem, max_iter=max_iter, watch=attempt.watch)
         return replace(solution, method=Method.CONJUGATE_GRADIENTS)
 
 

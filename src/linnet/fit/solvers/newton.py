@@ -25,7 +25,7 @@ from linnet.fit.solvers.cached_hessian import CachedHessian
 from linnet.fit.solvers.cholesky import ALIASED_PIVOT, Factor, elimination_order, factor
 from linnet.fit.solvers.null_model import constant_loss
 from linnet.fit.solvers.problem import Floats, Point, Problem
-from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
@@ -37,7 +37,7 @@ _NEGLIGIBLE_GAIN = 1e-15  # of the objective
 _MAX_SUBOPTIMALITY = 1e-17  # of the objective, after the last step
 _MIN_DAMPING = 1e-12  # of the Hessian's diagonal, where rounding prevents descent; then 100 times that
 _NEGLIGIBLE_STEP = 1e-8  # of the largest coefficient
-_LONG_STEP = 1e-3  # of the largest coefficient: a last step is normally shorter
+_MAX_RELATIVE_LAST_STEP = 1e-3  # of the largest coefficient: a last step is normally shorter
 _SLOWEST_RATE = 1e-2  # steps are assumed to shrink by at least this share
 _START_ROW_STRIDES = 16, 8  # of blocks of rows, from which a start is computed, and then improved
 _MIN_ROWS_FOR_SAMPLED_START = 50_000
@@ -76,7 +76,7 @@ def newton(
     plain: Floats | None = None,
     short: bool = True,
     exact: bool = True,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Minimise from a theta, or from a point with gradient and Hessian.
 
@@ -188,7 +188,7 @@ def _leads_down(problem: TwiceDifferentiable, point: Point, step: Floats, row_st
     A long step may be only rounding, along directions whose curvature comes from rows classified with certainty alone,
     and misclassify these.
     """
-    if np.abs(step).max(initial=0.0) <= _LONG_STEP * np.abs(point.theta).max(initial=0.0):
+    if np.abs(step).max(initial=0.0) <= _MAX_RELATIVE_LAST_STEP * np.abs(point.theta).max(initial=0.0):
         return True
     value = problem.at(point.theta + step, gradient=False, row_stride=row_stride).value
     return bool(value <= point.value + _RELATIVE_ROUNDING * abs(point.value))
@@ -244,7 +244,7 @@ class Newton(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run Newton's method, in a basis of other columns if some are aliased or nearly so."""
-        problem, given = attempt.problem, attempt.given
+        problem, start = attempt.problem, attempt.given
         if problem.size > 4 * LARGEST_CURVATURE:
             raise ConfigError(
                 f"solver={attempt.solver!r} needs a matrix of {problem.size} x {problem.size} values: use 'auto'"
@@ -253,13 +253,13 @@ class Newton(Solver):
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # a sample of the rows has too few of rare levels
         if (
-            given is None
+            start is None
             and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START
             and dense
             and not problem.head.quadratic
         ):
             first = _start_from_sample(problem, theta)
-        plain = None if first is theta and given is None else theta if given is None else attempt.null_start
+        plain = None if first is theta and start is None else theta if start is None else attempt.null_start
         order = elimination_order(problem)
         objective = CachedHessian(problem)
         points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # popped below, as
@@ -354,15 +354,15 @@ def _has_weak_columns(attempt: Attempt) -> bool:
     products[np.diag_indices(size)] += problem.ridge.reshape(-1, k)[:, output]
     if not problem.intercept:
         products[-1], products[:, -1] = 0, 0
-    one = replace(problem, outputs=1, fixed=None, l2=None, l1=None)
-    return is_weak(one, products, factor(products, elimination_order(one)))
+    single = replace(problem, outputs=1, fixed=None, l2=None, l1=None)
+    return is_weak(single, products, factor(products, elimination_order(single)))
 
 
 def _in_basis(basis: Basis, attempt: Attempt) -> Solution:
     """Run Newton's method in the columns of a basis, and return its solution in the columns of the problem."""
-    problem, inner, given = basis.outer, basis.problem, attempt.given
-    first = starting_point(inner) if given is None else basis.inside(given)
-    plain = None if given is None else starting_point(inner)
+    problem, inner, start = basis.outer, basis.problem, attempt.given
+    first = starting_point(inner) if start is None else basis.inside(start)
+    plain = None if start is None else starting_point(inner)
     order, exact = elimination_order(inner), problem.head.convex
     found = newton(basis, first, order, max_iter=attempt.max_iter, plain=plain, exact=exact, watch=attempt.watch)
     aliased = np.repeat(np.append(basis.aliased, False), problem.outputs)

@@ -23,7 +23,7 @@ from linnet.fit.solvers.min_norm import ConjugateGradients, DualLeastSquares
 from linnet.fit.solvers.newton import Newton, NewtonInBasis
 from linnet.fit.solvers.null_model import constant_loss
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
@@ -35,7 +35,7 @@ def solve(
     max_iter: int = 1000,
     start: Floats | None = None,
     tolerance: float = 1e-12,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Minimise the problem from `start`, or from the model without columns where that is better."""
     check_name(solver, "solver", SOLVERS)

@@ -25,8 +25,8 @@ class Attempt:
     @property
     def start(self) -> Floats:
         """The initial theta: the end of earlier solvers, the requested start, or the null model."""
-        known = self.given if self.before is None else self.before.theta
-        return self.null_start if known is None else known
+        theta = self.given if self.before is None else self.before.theta
+        return self.null_start if theta is None else theta
 
     @cached_property
     def null_start(self) -> Floats:

@@ -61,8 +61,8 @@ class StackedLogistic(Learners):
         """Fit one logistic regression per problem, jointly where that is faster."""
         fitter = StackFitter.of(estimator, data.X, data.codes, data.weights)
         _warn_of_memory(data.codes.problems, fitter.problems.columns.count)
-        found = fitter.fit()
-        return StackedLogistic(estimator, fitter.encoder, found.intercepts, found.iterations, found.coef)
+        stack = fitter.fit()
+        return StackedLogistic(estimator, fitter.encoder, stack.intercepts, stack.iterations, stack.coef)
 
     def read(self, X: Any) -> Columns:
         """Return the table as columns."""
