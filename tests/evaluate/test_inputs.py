@@ -14,7 +14,7 @@ from scipy import sparse
 from linnet import evaluate as ev
 from linnet.errors import ConfigError, DataError, DataWarning
 
-Y, OF_LABELS = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 0, 1])
+Y, Y_PRED = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 0, 1])
 P = np.array([0.12, 0.93, 0.43, 0.47, 0.82])
 KINDS = (np.array, np.ndarray.tolist, pd.DataFrame, pl.DataFrame, lambda t: t.astype("f4"))
 
@@ -39,12 +39,9 @@ KINDS = (np.array, np.ndarray.tolist, pd.DataFrame, pl.DataFrame, lambda t: t.as
     ids=range(13),
 )
 def test_labels_of_any_kind(kind: Any) -> None:
-    assert ev.f1_score(kind(Y), kind(OF_LABELS)) == pytest.approx(0.8)
-    assert (
-        ev.roc_auc_score(kind(Y), kind(OF_LABELS).tolist() if hasattr(kind(OF_LABELS), "tolist") else kind(OF_LABELS))
-        > 0.5
-    )
-    np.testing.assert_array_equal(ev.confusion_matrix(kind(Y), kind(OF_LABELS)), [[2, 0], [1, 2]])
+    assert ev.f1_score(kind(Y), kind(Y_PRED)) == pytest.approx(0.8)
+    assert ev.roc_auc_score(kind(Y), kind(Y_PRED).tolist() if hasattr(kind(Y_PRED), "tolist") else kind(Y_PRED)) > 0.5
+    np.testing.assert_array_equal(ev.confusion_matrix(kind(Y), kind(Y_PRED)), [[2, 0], [1, 2]])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +65,7 @@ def test_a_label_that_was_not_named_is_never_taken_for_another() -> None:
 def test_masked_entries_are_refused() -> None:
     part = np.arange(5) < 2
     macro = partial(ev.f1_score, average="macro")
-    for metric, first, second in ((macro, Y, OF_LABELS), (ev.roc_auc_score, Y, P), (macro, [Y, Y], [OF_LABELS, Y])):
+    for metric, first, second in ((macro, Y, Y_PRED), (ev.roc_auc_score, Y, P), (macro, [Y, Y], [Y_PRED, Y])):
         mask = np.broadcast_to(part, np.shape(first))
         for name, pair in (
             ("y_true", (np.ma.masked_array(first, mask), second)),
@@ -77,7 +74,7 @@ def test_masked_entries_are_refused() -> None:
             with pytest.raises(DataError, match=f"{name} is masked"):
                 metric(*pair)
     with pytest.raises(DataError, match="sample_weight is masked"):
-        ev.f1_score(Y, OF_LABELS, sample_weight=np.ma.masked_array(np.ones(5), part))
+        ev.f1_score(Y, Y_PRED, sample_weight=np.ma.masked_array(np.ones(5), part))
 
 
 @pytest.mark.parametrize("gap", [None, pd.NA, np.nan, pd.NaT])
@@ -203,7 +200,7 @@ def test_what_several_labels_cannot_be() -> None:
             "y_pred has 2 in row 0, column 0",
         ),
         (lambda: ev.f1_score(y, y, average="micro", negative_class=0), ConfigError, "negative_class: rows x labels"),
-        (lambda: ev.f1_score(Y, OF_LABELS, average="samples"), ConfigError, "average='samples' needs rows x labels"),
+        (lambda: ev.f1_score(Y, Y_PRED, average="samples"), ConfigError, "average='samples' needs rows x labels"),
         (
             lambda: ev.roc_auc_score([0, 1, 2], y, average="samples"),
             ConfigError,
@@ -244,32 +241,32 @@ def test_warnings_point_at_the_callers_line_and_printing_gives_none() -> None:
         assert "0 / 0" in str(ev.binary_rates([0, 0], [0, 0]))
         assert str(confusion).splitlines()[0].split() == ["actual", "\\", "predicted", "0", "1", "2"]
         assert "maximum" in str(ev.calibration(Y, P))
-        assert "Type II errors" in str(ev.binary_rates(Y, OF_LABELS))
-    assert "p = 1" in str(ev.mcnemar(Y, OF_LABELS, OF_LABELS))
+        assert "Type II errors" in str(ev.binary_rates(Y, Y_PRED))
+    assert "p = 1" in str(ev.mcnemar(Y, Y_PRED, Y_PRED))
 
 
 def test_any_beta() -> None:
     for beta in (0, 0.5, 3, 1e200, float("inf")):
-        expected = sk.fbeta_score(Y, OF_LABELS, beta=min(beta, 1e100))
-        assert ev.fbeta_score(Y, OF_LABELS, beta=beta) == pytest.approx(expected)
-        assert ev.binary_rates(Y, OF_LABELS).f_beta(beta) == pytest.approx(expected)
+        expected = sk.fbeta_score(Y, Y_PRED, beta=min(beta, 1e100))
+        assert ev.fbeta_score(Y, Y_PRED, beta=beta) == pytest.approx(expected)
+        assert ev.binary_rates(Y, Y_PRED).f_beta(beta) == pytest.approx(expected)
     with pytest.raises(ConfigError, match="beta must be at least 0"):
-        ev.binary_rates(Y, OF_LABELS).f_beta(-1)
+        ev.binary_rates(Y, Y_PRED).f_beta(-1)
 
 
 def test_a_chunk_may_weigh_nothing() -> None:
     nothing = np.zeros(5)
     scores = ev.ScoreAccumulator().update(Y, P, nothing).update(Y, P).update(Y, P, nothing)
     assert scores.result().roc_auc == ev.roc_auc_score(Y, P)
-    counts = ev.ConfusionAccumulator().update(Y, OF_LABELS, nothing).update(Y, OF_LABELS)
+    counts = ev.ConfusionAccumulator().update(Y, Y_PRED, nothing).update(Y, Y_PRED)
     assert counts.result().accuracy == 0.8
     losses = ev.ProbabilityAccumulator().update(Y, P, nothing).update(Y, P)
     assert losses.log_loss == pytest.approx(ev.log_loss(Y, P))
-    for empty in (ev.ScoreAccumulator().update(Y, P, nothing), ev.ConfusionAccumulator().update(Y, OF_LABELS, nothing)):
+    for empty in (ev.ScoreAccumulator().update(Y, P, nothing), ev.ConfusionAccumulator().update(Y, Y_PRED, nothing)):
         with pytest.raises(DataError, match="no rows with weight yet"):
             empty.result()
     with pytest.raises(DataError, match="sample_weight is zero for every row"):
-        ev.accuracy_score(Y, OF_LABELS, sample_weight=nothing)
+        ev.accuracy_score(Y, Y_PRED, sample_weight=nothing)
 
 
 def test_one_class_has_a_report() -> None:

@@ -256,18 +256,18 @@ def _averaged_areas(kind: type[OneArea], several: ClassCutoffs, average: str, mu
                 yield averaged(several.codes[indices] == scored, several.scores[indices, scored], indices, members)
 
 
-def area_measure(kind: type[OneArea], given: IntervalArguments) -> Measure:
+def area_measure(kind: type[OneArea], arguments: IntervalArguments) -> Measure:
     """Prepare an area of scores."""
-    y_true, average = given.y_true, given.average
-    if not is_table(y_true, given.predictions):
-        rows = binary(y_true, given.predictions, given.pos_label, greater=kind.greater)
-        return kind(rows.flags, rows.scores, given.weights)
+    y_true, average = arguments.y_true, arguments.average
+    if not is_table(y_true, arguments.predictions):
+        rows = binary(y_true, arguments.predictions, arguments.pos_label, greater=kind.greater)
+        return kind(rows.flags, rows.scores, arguments.weights)
     check_name(average, "average", ("macro", "weighted", "micro"))
-    check_name(given.multi_class, "multi_class", ("ovr", "ovo"))
-    pairs = given.multi_class == "ovo" and not is_indicator(y_true)
+    check_name(arguments.multi_class, "multi_class", ("ovr", "ovo"))
+    pairs = arguments.multi_class == "ovo" and not is_indicator(y_true)
     if pairs and (not kind.of_pairs or average == "micro"):
         raise ConfigError(
             f"multi_class='ovo' needs roc_auc with average 'macro' or 'weighted', got {kind.name} with {average!r}"
         )
-    several = ClassCutoffs(y_true, given.predictions, labels=given.labels, sample_weight=given.weights)
+    several = ClassCutoffs(y_true, arguments.predictions, labels=arguments.labels, sample_weight=arguments.weights)
     return MeanArea(kind, several, average, "ovo" if pairs else "ovr")

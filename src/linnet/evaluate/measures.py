@@ -150,22 +150,24 @@ class FunctionMeasure(Measure):
         return float(self.function(self.actual[index], self.predicted[index]))
 
 
-def log_loss_measure(given: IntervalArguments) -> Measure:
+def log_loss_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the log loss of probabilities."""
-    losses, _ = row_losses(given.y_true, given.predictions, "log", labels=given.labels, pos_label=given.pos_label)
-    return MeanMeasure(given.weights, losses)
+    losses, _ = row_losses(
+        arguments.y_true, arguments.predictions, "log", labels=arguments.labels, pos_label=arguments.pos_label
+    )
+    return MeanMeasure(arguments.weights, losses)
 
 
-def brier_measure(given: IntervalArguments) -> Measure:
+def brier_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the Brier score of probabilities; two columns have the same score as one."""
     losses, columns = row_losses(
-        given.y_true, given.predictions, "brier", labels=given.labels, pos_label=given.pos_label
+        arguments.y_true, arguments.predictions, "brier", labels=arguments.labels, pos_label=arguments.pos_label
     )
-    return MeanMeasure(given.weights, losses / 2 if columns == 2 else losses)
+    return MeanMeasure(arguments.weights, losses / 2 if columns == 2 else losses)
 
 
-def calibration_measure(given: IntervalArguments) -> Measure:
+def calibration_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the expected calibration error of probabilities."""
-    table = as_probabilities(given.predictions, len(as_column(given.y_true, "y_true")))
-    flags, p, *_ = binary(given.y_true, table, given.pos_label, "y_proba", greater=True)
-    return CalibrationMeasure(given.weights, p, flags, bin_edges(p, given.n_bins, "uniform"))
+    table = as_probabilities(arguments.predictions, len(as_column(arguments.y_true, "y_true")))
+    flags, p, *_ = binary(arguments.y_true, table, arguments.pos_label, "y_proba", greater=True)
+    return CalibrationMeasure(arguments.weights, p, flags, bin_edges(p, arguments.n_bins, "uniform"))

@@ -66,36 +66,36 @@ def _add(
 
 
 def _of_labels(formula: LabelFormula) -> Prepare:
-    def prepare(given: IntervalArguments) -> "Measure":
+    def prepare(arguments: IntervalArguments) -> "Measure":
         from linnet.evaluate.label_measures import label_measure
 
-        return label_measure(formula, given)
+        return label_measure(formula, arguments)
 
     return prepare
 
 
-def _of_given_beta(kind: type[LabelFormula]) -> Prepare:
+def _of_beta(kind: type[LabelFormula]) -> Prepare:
     """Return the preparation of F-beta with the beta passed to `interval`."""
 
-    def prepare(given: IntervalArguments) -> "Measure":
-        return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(given.beta))))(given)
+    def prepare(arguments: IntervalArguments) -> "Measure":
+        return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(arguments.beta))))(arguments)
 
     return prepare
 
 
-def _of_costs(given: IntervalArguments) -> "Measure":
+def _of_costs(arguments: IntervalArguments) -> "Measure":
     from linnet.evaluate.label_measures import cost_measure
 
-    return cost_measure(given)
+    return cost_measure(arguments)
 
 
 def _of_scores(kind: str) -> Prepare:
     """Return the preparation of an area, by the name of its class."""
 
-    def prepare(given: IntervalArguments) -> "Measure":
+    def prepare(arguments: IntervalArguments) -> "Measure":
         from linnet.evaluate import area_measures
 
-        return area_measures.area_measure(getattr(area_measures, kind), given)
+        return area_measures.area_measure(getattr(area_measures, kind), arguments)
 
     return prepare
 
@@ -103,10 +103,10 @@ def _of_scores(kind: str) -> Prepare:
 def _of_losses(kind: str) -> Prepare:
     """Return the preparation of a loss of probabilities, by the name of the function that does it."""
 
-    def prepare(given: IntervalArguments) -> "Measure":
+    def prepare(arguments: IntervalArguments) -> "Measure":
         from linnet.evaluate import measures
 
-        measure: Measure = getattr(measures, kind)(given)
+        measure: Measure = getattr(measures, kind)(arguments)
         return measure
 
     return prepare
@@ -325,15 +325,15 @@ _add(
 _add(
     _OF_CLASS,
     "f_beta",
-    prepare=_of_given_beta(OfPositive),
-    prepare_mean=_of_given_beta(Macro),
+    prepare=_of_beta(OfPositive),
+    prepare_mean=_of_beta(Macro),
     complete=False,
 )
 for _how, _kind in (("macro", Macro), ("micro", Micro), ("weighted", Weighted)):
     _add(_OF_ALL, f"{_how}_precision", prepare=_of_labels(_kind(formulas.precision, proportion=True)))
     _add(_OF_ALL, f"{_how}_recall", prepare=_of_labels(_kind(formulas.recall, proportion=True)))
     _add(_OF_ALL, f"{_how}_f1", prepare=_of_labels(_kind(formulas.f_beta)))
-    _add(_OF_ALL, f"{_how}_f_beta", prepare=_of_given_beta(_kind), complete=False)
+    _add(_OF_ALL, f"{_how}_f_beta", prepare=_of_beta(_kind), complete=False)
 _add(METRICS["macro_f1"], "macro_f1", _macro_f1, averaged=True, any_head=True)
 _add(
     _LOSS,

@@ -78,9 +78,7 @@ def test_before_anything_is_learned_everything_is_as_it_was(
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_all_networks_of_a_preset_hear_it(threads: int) -> None:
-    message, _, rest = ended(
-        "Training", "_verdict", 9, **PRESET, threads=threads
-    )  # in the third epoch of four networks
+    message, _, rest = ended("Training", "_verdict", 9, **PRESET, threads=threads)  # in the third epoch of four
     assert message == "training interrupted by user; the model is usable"
     assert rest == "2 interrupted"
 

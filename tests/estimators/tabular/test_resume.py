@@ -89,9 +89,7 @@ def test_left_after_any_epoch(name: str, tmp_path: Path) -> None:
         assert len(saved.snapshots) == 4
         resumed = linnet.resume(path, X, y, **how)
         assert outcome_of(resumed) == outcome_of(whole)
-        assert outcome_of(linnet.resume(path, X, y, **how)) == outcome_of(
-            whole
-        )  # a run that is over has nothing left to do
+        assert outcome_of(linnet.resume(path, X, y, **how)) == outcome_of(whole)  # nothing left to do
 
 
 def test_changes_are_refused(tmp_path: Path) -> None:

@@ -252,8 +252,8 @@ class NegativeBinomialRegressor(CountRegressor):
                 break
             dispersion, problem = fitted.alpha, replace(problem, head=fitted)
         else:
-            text = f"the dispersion has not converged after {_MAX_DISPERSION_ROUNDS} rounds: its estimate is {dispersion:.6g}"
-            warn(text, FitWarning)
+            text = f"the dispersion has not converged after {_MAX_DISPERSION_ROUNDS} rounds"
+            warn(f"{text}: its estimate is {dispersion:.6g}", FitWarning)
         if dispersion <= MIN_ALPHA:
             warn(
                 "the counts are not overdispersed, so the estimated dispersion is 0: use PoissonRegressor",

@@ -100,12 +100,12 @@ class ClassTargets(TargetSpec):
     ) -> Mapping[str, Any]:
         """Return the targets as arguments of Rows; `labels`: the index of each row's class, if known already."""
         if self.multilabel:
-            return {"values": self._binary(target, rows, name), "given": target}
+            return {"values": self._binary(target, rows, name), "user_targets": target}
         if labels is None:
             labels = self._numbers(target, rows, name)
         if len(self.classes) == 2:
-            return {"values": labels.astype(np.float64)[:, None], "given": target}
-        return {"labels": labels, "given": target}
+            return {"values": labels.astype(np.float64)[:, None], "user_targets": target}
+        return {"labels": labels, "user_targets": target}
 
     def _binary(self, target: Array, rows: int, name: str) -> Array:
         count = len(self.classes)
@@ -199,7 +199,7 @@ class NumberTargets(TargetSpec):
             raise ConfigError(f"{name} has {outputs} targets, but the model has {self.outputs}")
         values = as_values(target, outputs, np.float64, rows=rows, name=name)
         check_values(values, self.head.is_valid(values), name, self.head.target_requirement)
-        return {"values": values, "given": target}
+        return {"values": values, "user_targets": target}
 
     def weights(self, rows: Rows, sample_weight: object) -> Array | None:
         return row_weights(sample_weight, len(rows))

@@ -72,11 +72,11 @@ class Loss:
         check_values(values, head.is_valid(values), name, head.target_requirement)
         if head.coupled:
             labels = _one_hot_labels(values)
-            return Rows(x, values=values) if labels is None else Rows(x, labels=labels, given=values)
+            return Rows(x, values=values) if labels is None else Rows(x, labels=labels, user_targets=values)
         if signs:
             if (values == -1).any():
                 check_values(values, values != 0, name, f"{head.target_requirement}, and there are values of -1")
-            return Rows(x, values=(values > 0) * values.dtype.type(2) - values.dtype.type(1), given=values)
+            return Rows(x, values=(values > 0) * values.dtype.type(2) - values.dtype.type(1), user_targets=values)
         return Rows(x, values=values)
 
 

@@ -89,8 +89,8 @@ def _arrays(rows: Rows, prefix: str) -> Iterable[tuple[str, Array]]:
     for index, codes in enumerate(x.codes):
         yield f"{prefix}X (levels {index})", codes
     targets = rows.labels if rows.labels is not None else rows.values
-    if rows.given is not None and rows.given.dtype.kind in "biuf":
-        targets = rows.given  # standardised targets would be the same in any unit
+    if rows.user_targets is not None and rows.user_targets.dtype.kind in "biuf":
+        targets = rows.user_targets  # standardised targets would be the same in any unit
     for name, array in {"y": targets, "weights": rows.weights, "offset": rows.offset}.items():
         if array is not None:
             yield prefix + name, array

@@ -167,7 +167,7 @@ class DualSparse(Solver):
         """Return whether the dual is possible, no start was requested, and the dense dual is not faster."""
         problem, rows = attempt.problem, attempt.problem.columns.rows
         is_small = attempt.solver == "auto" and rows < problem.columns.count and rows <= _MAX_ROWS_FOR_DENSE_DUAL
-        if is_small or attempt.given is not None or attempt.wants_min_norm or not problem.has_rows:
+        if is_small or attempt.initial is not None or attempt.wants_min_norm or not problem.has_rows:
             return False
         return SparseDualObjective.possible(problem)
 

@@ -244,7 +244,7 @@ class Newton(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run Newton's method, in a basis of other columns if some are aliased or nearly so."""
-        problem, start = attempt.problem, attempt.given
+        problem, start = attempt.problem, attempt.initial
         if problem.size > 4 * LARGEST_CURVATURE:
             raise ConfigError(
                 f"solver={attempt.solver!r} needs a matrix of {problem.size} x {problem.size} values: use 'auto'"
@@ -360,7 +360,7 @@ def _has_weak_columns(attempt: Attempt) -> bool:
 
 def _in_basis(basis: Basis, attempt: Attempt) -> Solution:
     """Run Newton's method in the columns of a basis, and return its solution in the columns of the problem."""
-    problem, inner, start = basis.outer, basis.problem, attempt.given
+    problem, inner, start = basis.outer, basis.problem, attempt.initial
     first = starting_point(inner) if start is None else basis.inside(start)
     plain = None if start is None else starting_point(inner)
     order, exact = elimination_order(inner), problem.head.convex
