@@ -278,7 +278,7 @@ def test_what_is_refused(model: Any, fit: Any, error: type[Exception], message: 
 
 
 def test_a_bad_development_set_is_refused() -> None:
-    with pytest.raises(ConfigError, match="eval_set: with cv='prefit' all rows are tuned on"):
+    with pytest.raises(ConfigError, match="cv='prefit' tunes on all rows of X and y"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X, Y, eval_set=(X, Y))
     with pytest.raises(ConfigError, match="eval_set must be"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=X)
@@ -286,7 +286,7 @@ def test_a_bad_development_set_is_refused() -> None:
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:1], [5]))
     with pytest.raises(DataError, match="rows for tuning have one class only"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:2], [0, 0]))
-    with pytest.raises(DataError, match="the estimator knows the classes"):
+    with pytest.raises(DataError, match="the estimator has the classes"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X[:2], [1, 2])
 
 

@@ -200,11 +200,11 @@ def test_what_several_labels_cannot_be() -> None:
             "y_pred has 2 in row 0, column 0",
         ),
         (lambda: ev.f1_score(y, y, average="micro", negative_class=0), ConfigError, "negative_class: rows x labels"),
-        (lambda: ev.f1_score(Y, Y_PRED, average="samples"), ConfigError, "average='samples' needs rows x labels"),
+        (lambda: ev.f1_score(Y, Y_PRED, average="samples"), ConfigError, "average='samples' needs rows with several labels"),
         (
             lambda: ev.roc_auc_score([0, 1, 2], y, average="samples"),
             ConfigError,
-            "average='samples' needs rows x labels",
+            "average='samples' needs rows with several labels",
         ),
         (lambda: ev.roc_auc_score(y, y[:, :2]), DataError, r"y_score has shape \(3, 2\), but y_true has \(3, 3\)"),
         (lambda: ev.matthews_corrcoef(y, y), DataError, r"for one-hot rows use y_true\.argmax\(axis=1\)"),

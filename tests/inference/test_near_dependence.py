@@ -116,7 +116,7 @@ def test_predictions_that_lose_digits_are_said_to() -> None:
     """The powers up to the fifth are distinguished, but their coefficients cancel each other."""
     year = np.arange(1980.0, 2021.0)
     y = 3 * np.sin(year / 5) + 0.1 * np.random.default_rng(1).normal(size=41)
-    with pytest.warns(FitWarning, match="x4.*predictions lose digits"):
+    with pytest.warns(FitWarning, match="x4.*predictions lose precision"):
         linnet.LinearRegression().fit(year[:, None] ** np.arange(1, 6), y)
 
 

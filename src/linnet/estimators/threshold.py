@@ -212,7 +212,7 @@ class ThresholdClassifier(Classifier):
         if prefit and self.cv != "prefit":
             raise ConfigError(f"cv must be {_CV}, got {self.cv!r}")
         if prefit and eval_set is not None:
-            raise ConfigError("eval_set: with cv='prefit' all rows are tuned on; pass these rows as X and y")
+            raise ConfigError("cv='prefit' tunes on all rows of X and y: pass the rows of eval_set there")
         if prefit and fit_params:
             raise ConfigError(f"{', '.join(fit_params)}: with cv='prefit' nothing is fitted")
         params, split_params = ({}, {}) if prefit else self._routed(weights, fit_params)

@@ -141,7 +141,9 @@ class ClassCutoffs:
             return of(self.flat())
         if average == "samples":
             if self.indicator is None:
-                raise ConfigError("average='samples' needs rows x labels of 0 and 1; here each row has one class")
+                raise ConfigError(
+                    "average='samples' needs rows with several labels (a table of 0 and 1), got one class per row"
+                )
             rows = zip(np.ascontiguousarray(self.scores), self.indicator, strict=True)
             return float(np.average([of(Cutoffs.counted(*row, None)) for row in rows], weights=self.weights))
         values = np.array([of(cutoffs) for cutoffs in self])

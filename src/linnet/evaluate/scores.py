@@ -236,7 +236,9 @@ def _class_scores(
             raise ConfigError('negative_class: rows x labels of 0 and 1 have no class that means "nothing"')
         return _label_scores(y_true, y_pred, average, beta, labels, sample_weight, zero_division)
     if average == "samples":
-        raise ConfigError("average='samples' needs rows x labels of 0 and 1; here each row has one class")
+        raise ConfigError(
+            "average='samples' needs rows with several labels (a table of 0 and 1), got one class per row"
+        )
     confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if average != "binary":
         scores = confusion.scores(beta, labels=labels, negative_class=negative_class, zero_division=zero_division)

@@ -278,8 +278,7 @@ def infer(
         raise ConfigError("inference needs a single target: fit one model per column of y")
     if problem.size > _MAX_PARAMETERS:
         raise ConfigError(
-            f"inference of {problem.size} coefficients is not possible, {_MAX_PARAMETERS} are the maximum: fit fewer "
-            "columns"
+            f"inference supports at most {_MAX_PARAMETERS} coefficients, got {problem.size}: fit fewer columns"
         )
     weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
     total = float(weights.sum())

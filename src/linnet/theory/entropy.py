@@ -120,7 +120,7 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     rows, classes = len(table), int(labels.max()) + 1
     if rows * classes > _MAX_UNKNOWNS:
         raise DataError(
-            f"{rows} rows x {classes} classes are more than {_MAX_UNKNOWNS} unknowns: use LogisticRegression"
+            f"{rows} rows x {classes} classes exceed the limit of {_MAX_UNKNOWNS} unknowns: use LogisticRegression"
         )
     onehot = np.eye(classes)[labels]
     observed = table.T @ onehot

@@ -190,5 +190,5 @@ class Dropout:
 def _columns(shape: int | Sequence[int]) -> int:
     sizes = [shape] if isinstance(shape, int | np.integer) else list(shape) if isinstance(shape, Sequence) else []
     if len(sizes) != 1 or not isinstance(sizes[0], int | np.integer) or sizes[0] < 1:
-        raise ConfigError(f"the input must be rows of numbers, shape (columns,), got {shape!r}")
+        raise ConfigError(f"the shape of the input must be (columns,), got {shape!r}")
     return int(sizes[0])
