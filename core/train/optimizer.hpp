@@ -112,6 +112,7 @@ LINNET_INLINE void update_vector(Vec<T>& w, Vec<T>* s, Vec<T> g, const StepSize<
     s[0] = step.momentum * s[0] + (T(1) - step.momentum) * (g * g);
     w = w - step.rate * g / sqrt(s[0] + step.epsilon);
   } else {
+    static_assert(rule == Rule::adam || rule == Rule::adamw || rule == Rule::amsgrad, "a rule without a branch");
     s[0] = s[0] + (g - s[0]) * (T(1) - step.beta1);
     s[1] = s[1] + (g * g - s[1]) * (T(1) - step.beta2);
     if constexpr (rule == Rule::amsgrad) s[2] = max(s[2], s[1]);  // this order keeps a NaN a NaN

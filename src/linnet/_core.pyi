@@ -3,7 +3,7 @@
 There is no module of this name at run time; `from linnet._native import core` gives the one in use.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ has_fma: bool
 def supported() -> list[str]: ...
 
 class Activation: ...
-class Family: ...
+
+class Family:
+    __members__: Mapping[str, Family]
 
 def head_rows(
     family: Family,

@@ -50,9 +50,9 @@ DOORS: list[tuple[dict[str, Any], str, tuple[object, ...], str]] = [
     ),
     (
         {"model": "sequential", "n_iter_no_change": 3},
-        "model='sequential' trains for all its epochs: leave out n_iter_no_change",
+        "model='sequential' does not stop early: leave out n_iter_no_change",
         ("--model", "sequential", "--patience", 3),
-        "--model sequential trains for all its epochs: leave out --patience",
+        "--model sequential does not stop early: leave out --patience",
     ),
     (
         {"model": "mlp", "solver": "adm"},

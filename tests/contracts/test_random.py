@@ -10,9 +10,11 @@ from linnet._native import core
 from linnet.errors import ConfigError
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.training import Plan, Training
+from linnet.heads.activations import ACTIVATIONS, Activation, LeakyReLU
 from linnet.model.initialise import initial_theta
 
 from .cases import DTYPES, HEADS, Array, make_network, make_rows
+from .twin import plain_activation
 from .twin_training import INITIAL, permutation, random64, random_key
 
 TINY_P = 1e-4  # the numbers are fixed, so a right generator fails with this probability once and for all, or never
@@ -125,3 +127,9 @@ def test_zeros_in_a_hidden_layer_warn(dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Training(network, initial_theta(network, 1, dtype, ["uniform", "uniform", "zeros"]), rows, Plan(SGD()))
+
+
+@pytest.mark.parametrize("activation", [*map(Activation, ACTIVATIONS), LeakyReLU(0.0)], ids=repr)
+def test_activations_that_are_flat_at_zero_say_so(activation: Activation) -> None:
+    _, back = plain_activation(activation)
+    assert activation.is_flat_at_zero == (not back(np.zeros((1, 2)), np.array([[1.0, 0.0]])).any())

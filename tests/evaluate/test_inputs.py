@@ -200,7 +200,11 @@ def test_what_several_labels_cannot_be() -> None:
             "y_pred has 2 in row 0, column 0",
         ),
         (lambda: ev.f1_score(y, y, average="micro", negative_class=0), ConfigError, "negative_class: rows x labels"),
-        (lambda: ev.f1_score(Y, Y_PRED, average="samples"), ConfigError, "average='samples' needs rows with several labels"),
+        (
+            lambda: ev.f1_score(Y, Y_PRED, average="samples"),
+            ConfigError,
+            "average='samples' needs rows with several labels",
+        ),
         (
             lambda: ev.roc_auc_score([0, 1, 2], y, average="samples"),
             ConfigError,

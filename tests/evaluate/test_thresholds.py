@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linnet import evaluate as ev
 from linnet.errors import ConfigError, DataError, DataWarning
-from linnet.evaluate.thresholds import ThresholdObjective, as_objective
+from linnet.evaluate.objectives import ThresholdObjective, as_objective
 
 
 @st.composite

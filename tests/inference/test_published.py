@@ -22,6 +22,9 @@ from linnet.inference.glm import Inference
 DATA = Path(os.environ.get("LINNET_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
 
+Fit = Callable[..., Inference]
+
+
 def read(name: str) -> pd.DataFrame:
     path = DATA / name / f"{name}.csv.gz"
     if not path.exists():
@@ -55,6 +58,10 @@ def poisson(X: Any, y: Any, **options: Any) -> Inference:
     return infer(linnet.PoissonRegressor(alpha=0), X, y, **options)
 
 
+def negative_binomial(X: Any, y: Any, **options: Any) -> Inference:
+    return infer(linnet.NegativeBinomialRegressor(alpha=0), X, y, **options)
+
+
 def logistic(X: Any, y: Any, **options: Any) -> Inference:
     return infer(linnet.LogisticRegression(C=np.inf), X, y, **options)
 
@@ -69,9 +76,9 @@ def crabs_with_satellites(*columns: str) -> Inference:
     return logistic(data[[*columns]], data["satellites"] > 0)
 
 
-def quine() -> Inference:
+def quine(fit: Fit = poisson) -> Inference:
     data = read("quine")
-    return poisson(data.drop(columns="Days"), data["Days"])
+    return fit(data.drop(columns="Days"), data["Days"])
 
 
 def ships() -> Inference:
@@ -80,16 +87,16 @@ def ships() -> Inference:
     return poisson(data[["type", "year", "period"]], data["incidents"], exposure=data["service"])
 
 
-def biochemists() -> Inference:
+def biochemists(fit: Fit = poisson) -> Inference:
     data = read("biochemists")
     data["mar"] = pd.Categorical(data["mar"], ["Single", "Married"])
-    return poisson(data.drop(columns="art"), data["art"])
+    return fit(data.drop(columns="art"), data["art"])
 
 
-def elderly(covariance: str) -> Inference:
+def elderly(covariance: str, fit: Fit = poisson) -> Inference:
     data = read("nmes1988")
     columns = ["hospital", "health", "chronic", "gender", "school", "insurance"]
-    return poisson(data[columns], data["visits"], covariance=covariance)
+    return fit(data[columns], data["visits"], covariance=covariance)
 
 
 def doctor_visits() -> Inference:
@@ -208,6 +215,39 @@ PUBLISHED = {
         school 0.026143 0.005084
         insurance=yes 0.201687 0.043128""",
     ),
+    "quine, glm.nb of R's MASS": Published(
+        lambda: quine(negative_binomial),
+        """intercept 2.89458 0.22842
+        Eth=N -0.56937 0.15333
+        Sex=M 0.08232 0.15992
+        Age=F1 -0.44843 0.23975
+        Age=F2 0.08808 0.23619
+        Age=F3 0.35690 0.24832
+        Lrn=SL 0.29211 0.18647""",
+        {"theta": "1.275", "null_deviance": "195.29", "deviance": "167.95", "aic": "1109.2"},
+    ),
+    "biochemists, glm.nb of R's MASS": Published(
+        lambda: biochemists(negative_binomial),
+        """intercept 0.256144 0.137348
+        fem=Women -0.216418 0.072636
+        mar=Married 0.150489 0.082097
+        kid5 -0.176415 0.052813
+        phd 0.015271 0.035873
+        ment 0.029082 0.003214""",
+        {"theta": "2.264", "null_deviance": "1109.0", "deviance": "1004.3", "aic": "3135.9"},
+    ),
+    "visits of the elderly, glm.nb of R's MASS: Zeileis, Kleiber and Jackman (2008)": Published(
+        lambda: elderly("model", negative_binomial),
+        """intercept 0.929257 0.054591
+        hospital 0.217772 0.020176
+        health=poor 0.305013 0.048511
+        health=excellent -0.341807 0.060924
+        chronic 0.174916 0.012092
+        gender=male -0.126488 0.031216
+        school 0.026815 0.004394
+        insurance=yes 0.224402 0.039464""",
+        {"theta": "1.2066", "log_likelihood": "-12170.6"},
+    ),
     "doctor visits, Cameron and Trivedi: Regression Analysis of Count Data, chapter 3; AER": Published(
         doctor_visits,
         """intercept -2.224 0.190
@@ -307,7 +347,8 @@ def test_published_results(case: str) -> None:
         assert_printed(found.loc[name, "coef"], coef, name)
         assert_printed(found.loc[name, "std err"], error, f"standard error of {name}")
     for name, text in known.others.items():
-        assert_printed(getattr(inference, name), text, name)
+        value = 1 / inference.head.parameter if name == "theta" else getattr(inference, name)
+        assert_printed(value, text, name)
 
 
 def test_the_dispersion_of_ship_damage() -> None:

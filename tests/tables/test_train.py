@@ -17,7 +17,7 @@ import pytest
 import linnet
 from linnet.data.encoder import Encoder
 from linnet.data.tabular_encoder import max_columns
-from linnet.errors import ConfigError, DataError, DataWarning
+from linnet.errors import ConfigError, DataError, DataWarning, hearing
 from linnet.estimators.linear import NegativeBinomialRegressor, PoissonRegressor, Ridge
 from linnet.estimators.logistic import LogisticRegression
 from linnet.estimators.mlp.classifier import MLPClassifier
@@ -99,6 +99,14 @@ def test_all_kinds_of_data_are_one(tmp_path: Path, model: linnet.TableModel) -> 
         assert model.score(data) == model.score(TABLE), name
         other = linnet.train(TABLE.slice(0), "sold", model="constant", valid=data)
         assert other.facts["held_out"] == ROWS, name
+
+
+@pytest.mark.parametrize("size", [1.0, None])
+def test_a_dict_of_values_is_one_row(model: linnet.TableModel, size: float | None) -> None:
+    row = {"size": size, "colour": "red", "age": 3}
+    with hearing(DataWarning):
+        assert model.predict(row) == model.predict([row])
+        assert (model.predict_proba(row) == model.predict_proba([row])).all()
 
 
 def test_a_model_says_what_it_was_made_for(model: linnet.TableModel, tmp_path: Path) -> None:
@@ -208,7 +216,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "unknown column 'colr': did you mean 'colour'?": {"text": ["colr"]},
     "unknown model 'tree'": {"model": "tree"},
     "l2 is for model='sequential', and the model is auto": {"l2": 0.1},
-    "model='sequential' trains for all its epochs: leave out n_iter_no_change": {
+    "model='sequential' does not stop early: leave out n_iter_no_change": {
         "model": "sequential",
         "n_iter_no_change": 3,
     },

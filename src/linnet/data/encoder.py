@@ -1,6 +1,6 @@
 """Encoders from arrays, sparse matrices and data frames to Columns, learned from one table and applied to others."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -10,18 +10,16 @@ import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
-from linnet.data.columns import Codes, Columns, code_type
+from linnet.data.columns import Columns, code_type
 from linnet.data.frames import (
     as_frame,
-    categories_of,
     check_whole,
     columns_of,
     has_levels,
     levels_of,
-    not_usable,
     numbers,
-    slices_of,
 )
+from linnet.data.level import Level
 from linnet.data.runs import stacked
 from linnet.data.sparse import as_csr, as_dense, is_sparse
 from linnet.data.table import Array, as_table, check_finite, describe, empty, narrowed
@@ -36,31 +34,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1000  # columns of an artificial row that are read at once; each may take a kilobyte
 _MAX_COLUMNS = 1 << 30  # of a matrix in the core
-_LEVEL = str | bool | int | float | np.generic | None
-
-
-@saved
-@dataclass(frozen=True, slots=True)
-class Level:
-    """The levels of one column of a data frame, in the order of their codes; None stands for missing values."""
-
-    column: str
-    values: tuple[Any, ...]
-
-    def _check_file(self) -> None:
-        if isinstance(self.values, Texts):  # used for very many levels, for which a set would take far more memory
-            need(self.values.are_distinct(), self, "values")
-            return
-        need(all(isinstance(value, _LEVEL) for value in self.values), self, "values")
-        need(len({*self.values}) == len(self.values) > 0, self, "values")
-
-    def codes_of(self, wanted: Iterable[Any]) -> dict[Any, int]:
-        """Return the codes of levels by value; if there are very many, only those of the wanted values."""
-        if not isinstance(self.values, Texts):
-            return {value: code for code, value in enumerate(self.values)}
-        selected = {*wanted}
-        return {value: code for code, value in enumerate(self.values) if value in selected}
-
 
 Missing = Literal["refuse", "fill", "keep"]
 Form = Literal["", "array", "sparse", "frame"]
@@ -394,10 +367,12 @@ class Encoder:
         for (column, series), is_finite in zip(series_by_name, finite, strict=True):
             if column in by_column:
                 assert not isinstance(series, np.ndarray)
-                found = self._codes(series, by_column[column], name)
-                count = int((found < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0)
+                if self.gaps == "refuse":
+                    check_whole(series, name, "fill in a level of its own first")
+                level_codes = by_column[column].codes_in(series, name)
+                count = int((level_codes < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0)
                 unseen |= {column: count} if count else {}
-                codes.append(found)
+                codes.append(level_codes)
                 continue
             values = numbers(series, name, narrow=self.narrow)
             if self.gaps == "fill" and column in marked:
@@ -416,42 +391,6 @@ class Encoder:
         level_counts = tuple(len(level.values) for level in self.levels)
         columns = Columns(len(frame), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
         return Encoded(self, columns, unseen, filled)
-
-    def _codes(self, series: "nw.Series[Any]", level: Level, name: str) -> Codes:
-        """Return the code of each row's level, -1 for an unknown level."""
-        if self.gaps == "refuse":
-            check_whole(series, name, "fill in a level of its own first")
-        kind = code_type(len(level.values))
-        if (categories := categories_of(series)) is not None:
-            values, own_codes = categories
-            known = level.codes_of((*values, None))
-            code_of = np.array([known.get(value, -1) for value in (*values, None)], kind)
-            unchanged = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == own_codes.dtype
-            codes: Codes = np.ascontiguousarray(own_codes) if unchanged else np.empty_like(own_codes, code_of.dtype)
-            for block in () if unchanged else slices_of(len(own_codes)):
-                codes[block] = code_of[own_codes[block]]  # missing values have the code -1: the last entry
-            return codes
-        codes = np.full(len(series), level.codes_of([None]).get(None, -1), kind)
-        present = series.drop_nulls()
-        if len(present):
-            codes[~series.is_null().to_numpy()] = self._codes_of_present(present, level, name)
-        return codes
-
-    @staticmethod
-    def _codes_of_present(series: "nw.Series[Any]", level: Level, name: str) -> Codes:
-        import narwhals.stable.v2 as nw  # loaded by now
-
-        if series.dtype.is_nested():
-            raise not_usable(series, name)
-        try:
-            present = series.unique().to_list()
-            code_of = level.codes_of(present)
-            codes = [code_of.get(value, -1) for value in present]
-        except TypeError:
-            raise not_usable(series, name) from None
-        # there are few distinct values, which each library replaces quickly in its own way
-        by_row: Codes = series.replace_strict(present, codes, return_dtype=nw.Int32).to_numpy()
-        return by_row
 
 
 def _medians(columns: Array) -> list[float]:

@@ -28,7 +28,8 @@ from linnet.errors import ConfigError, DataError, LinnetError
 from linnet.estimators.inputs import one_target
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, index_of, plain, positive_label
-from linnet.evaluate.thresholds import Cost, Threshold, ThresholdObjective, as_objective, furthest_above, least_cost
+from linnet.evaluate.objectives import Cost, Threshold, ThresholdObjective, as_objective
+from linnet.evaluate.thresholds import furthest_above, least_cost
 from linnet.export.model_file import save
 from linnet.registry import need, saved
 from linnet.untrusted import fits

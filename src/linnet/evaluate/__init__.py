@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from linnet.evaluate.intervals import Interval, interval
     from linnet.evaluate.metric import Metric, NamedMetric
     from linnet.evaluate.metrics import metric_named
+    from linnet.evaluate.objectives import Cost, FBeta, PrecisionAtLeast, RecallAtLeast, Threshold
     from linnet.evaluate.probabilities import (
         Calibration,
         brier_score_loss,
@@ -52,18 +53,7 @@ if TYPE_CHECKING:
         precision_score,
         recall_score,
     )
-    from linnet.evaluate.thresholds import (
-        Cost,
-        FBeta,
-        PrecisionAtLeast,
-        RecallAtLeast,
-        Threshold,
-        best_threshold,
-        by_thresholds,
-        class_thresholds,
-        least_cost,
-        mean_cost,
-    )
+    from linnet.evaluate.thresholds import best_threshold, by_thresholds, class_thresholds, least_cost, mean_cost
 
 __all__ = [
     "Advice",
@@ -153,6 +143,7 @@ _NAMES = {  # by the file they live in
     "intervals": ("Interval", "interval"),
     "metric": ("Metric", "NamedMetric"),
     "metrics": ("metric_named",),
+    "objectives": ("Cost", "FBeta", "PrecisionAtLeast", "RecallAtLeast", "Threshold"),
     "probabilities": (
         "Calibration",
         "brier_score_loss",
@@ -175,18 +166,7 @@ _NAMES = {  # by the file they live in
         "precision_score",
         "recall_score",
     ),
-    "thresholds": (
-        "Cost",
-        "FBeta",
-        "PrecisionAtLeast",
-        "RecallAtLeast",
-        "Threshold",
-        "best_threshold",
-        "by_thresholds",
-        "class_thresholds",
-        "least_cost",
-        "mean_cost",
-    ),
+    "thresholds": ("best_threshold", "by_thresholds", "class_thresholds", "least_cost", "mean_cost"),
 }
 
 if not TYPE_CHECKING:  # a type checker would take it to mean that any name exists

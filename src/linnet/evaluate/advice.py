@@ -9,7 +9,7 @@ from linnet.data.table import Array
 from linnet.errors import ConfigError, DataError
 from linnet.evaluate.inputs import Floats, as_column, check_label, distinct, index_of, plain
 from linnet.evaluate.measures import wilson
-from linnet.evaluate.thresholds import as_costs
+from linnet.evaluate.objectives import as_costs
 
 _RARE_SHARE = 0.2  # of rows: a class below it is called rare
 _MIN_ROWS_FOR_RECALL = 50  # of a class: with fewer rows, the limits of its recall are wide

@@ -13,7 +13,7 @@ from linnet.evaluate.formulas import Counts, LabelFormula
 from linnet.evaluate.inputs import Floats, as_column, codes_of, index_of, positive_label
 from linnet.evaluate.measures import Limits, MeanMeasure, Measure, normal_quantile, on_logit_scale, wilson
 from linnet.evaluate.metric import IntervalArguments
-from linnet.evaluate.thresholds import as_costs
+from linnet.evaluate.objectives import as_costs
 
 
 @dataclass

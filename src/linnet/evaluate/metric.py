@@ -20,7 +20,7 @@ from linnet.heads import Head
 if TYPE_CHECKING:
     from linnet.evaluate.intervals import Interval
     from linnet.evaluate.measures import Measure
-    from linnet.evaluate.thresholds import ThresholdObjective
+    from linnet.evaluate.objectives import ThresholdObjective
 
 _RESAMPLES, _FEWER_RESAMPLES = 1000, 200  # bootstrap samples
 _ROWS_FOR_FEWER_RESAMPLES = 20_000

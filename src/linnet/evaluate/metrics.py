@@ -24,7 +24,7 @@ from linnet.heads import Head, Poisson
 
 if TYPE_CHECKING:
     from linnet.evaluate.measures import Measure
-    from linnet.evaluate.thresholds import ThresholdObjective
+    from linnet.evaluate.objectives import ThresholdObjective
 
 METRICS: dict[str, Metric] = {}
 ALIASES: dict[str, str] = {}
@@ -174,20 +174,20 @@ def _area(score: str) -> Callable[[Compared], Any]:
 
 
 def _highest_f(beta: float, share: float) -> "ThresholdObjective":
-    from linnet.evaluate.thresholds import FBeta
+    from linnet.evaluate.objectives import FBeta
 
     return FBeta(beta)
 
 
 def _fewest_errors(share: float) -> "ThresholdObjective":
-    from linnet.evaluate.thresholds import Cost
+    from linnet.evaluate.objectives import Cost
 
     return Cost([[0, 1], [1, 0]])
 
 
 def _highest_balanced(share: float) -> "ThresholdObjective":
     """Return the objective of balanced accuracy: 1 - balanced accuracy is ½ (FN / P + FP / N)."""
-    from linnet.evaluate.thresholds import Cost
+    from linnet.evaluate.objectives import Cost
 
     return Cost([[0, share], [1 - share, 0]])
 

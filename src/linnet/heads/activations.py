@@ -61,6 +61,11 @@ class Activation:
         check_name(self.name, "activation", ACTIVATIONS)
         check_number(self.slope, "slope", self.name, at_least=0)
 
+    @property
+    def is_flat_at_zero(self) -> bool:
+        """Whether h'(0) is 0, so that units with a z of 0 pass no gradient on."""
+        return self.name == "relu" or (self.name == "leaky_relu" and not self.slope)
+
 
 def LeakyReLU(slope: float = 0.1) -> Activation:
     """Return the activation leaky_relu with the given slope, as in `Dense(10, activation=LeakyReLU(0.2))`.

@@ -33,12 +33,15 @@ _FORMER_NAMES = {
     "wanted": "target_requirement",
 }
 
-HEADS: "dict[str, type[Head]]" = {}  # by family: filled by `registered`
+HEADS: "dict[str, type[Head]]" = {}  # by family, in the order of core/heads/families.def: filled by `registered`
 
 
 def registered(kind: _Kind) -> _Kind:
     """Register a head under the name of its family (a class decorator)."""
-    HEADS[kind.family] = kind
+    order = [*core.Family.__members__]
+    known: dict[str, type[Head]] = {**HEADS, kind.family: kind}
+    HEADS.clear()  # in the order that users see, whichever module is imported first
+    HEADS.update(sorted(known.items(), key=lambda each: order.index(each[0]) if each[0] in order else len(order)))
     return saved(kind, "Head")  # files name the family
 
 
@@ -95,8 +98,8 @@ def losses_with(condition: "Callable[[type[Head]], bool]") -> str:
 
 
 def count_heads() -> "list[type[Head]]":
-    """Return the heads of counts; those without a parameter to estimate come first."""
-    return sorted((kind for kind in HEADS.values() if kind.counts), key=lambda kind: bool(kind.parameter_symbol))
+    """Return the heads of counts, the default first."""
+    return [kind for kind in HEADS.values() if kind.counts]
 
 
 @saved

@@ -121,7 +121,7 @@ def warn_if_hidden_zero(network: Network, theta: Theta) -> None:
     for index, (block, above) in enumerate(pairwise(blocks)):
         if block.weights.any() or block.weights.shape[1] < 2:
             continue
-        if above.weights.any() and network.layers[index].activation.name != "relu":
+        if above.weights.any() and not network.layers[index].activation.is_flat_at_zero:
             effect = "its units start equal and are distinguished only by the weights above, so they hardly learn"
         else:
             effect = "its units are equal, get the same gradient and stay equal forever, so they never learn"

@@ -17,8 +17,8 @@ from linnet.tables.task import Task
 class Facts:
     """What was trained on which data, how good the model is on rows it has not seen, and what it has learned.
 
-    The facts of the sections of the page are attributes, too, by their names in JSON: `metrics`, `of_classes`,
-    `of_numbers`, `coefficients`, `images`, `importance`, `importance_metric`, `dependence`, `history`.
+    The facts of the sections of the page, such as `metrics`, are attributes, too, by their names in JSON: each section
+    lists its own in `empty`.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@
 | a stream (`__arrow_c_stream__`) such as a reader of record batches, a query of DuckDB; of any size | `open_stream` |
 | a dict of columns: {"size": [1.0, 2.0], "colour": ["red", "blue"]} | Arrow |
 | a list of dicts, a row each: [{"size": 1.0, "colour": "red"}]; what a row lacks is missing | Arrow |
+| a dict of values, one row: {"size": 1.0, "colour": "red"} | Arrow |
 """
 
 import os
@@ -96,7 +97,7 @@ def _made(data: Data) -> "pa.Table":
     from linnet.data.frames import as_frame
 
     if isinstance(data, Mapping):
-        return _of_columns(data)
+        return _of_columns(data) if not data or any(map(_is_column, data.values())) else _of_rows([data])
     if isinstance(data, list | tuple) and data and all(isinstance(row, Mapping) for row in data):
         return _of_rows(data)
     try:
@@ -112,6 +113,10 @@ def _made(data: Data) -> "pa.Table":
     )
 
 
+def _is_column(values: Any) -> bool:
+    return not isinstance(values, str) and hasattr(values, "__len__")
+
+
 def _of_columns(columns: Mapping[Any, Any]) -> "pa.Table":
     """A table of columns by name."""
     import pyarrow as pa
@@ -121,7 +126,7 @@ def _of_columns(columns: Mapping[Any, Any]) -> "pa.Table":
     for name, values in columns.items():
         if str(name) in made:
             raise DataError(f"the table has several columns called {str(name)!r}: give each a name of its own")
-        if isinstance(values, str) or not hasattr(values, "__len__"):
+        if not _is_column(values):
             raise DataError(f"column {str(name)!r} must be a list of values, one per row, got {values!r:.60}")
         if hasattr(values, "to_arrow"):  # a column of polars
             values = values.to_arrow()

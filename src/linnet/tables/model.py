@@ -67,7 +67,7 @@ class TableModel(Saved):
 
     `linnet.train` makes it, and `linnet.load` reads it from a file. It never changes: predicting writes nothing. Its
     methods take data of any kind: a path or a list of paths, a data frame of any library, a table of pyarrow, a dict of
-    columns, a list of dicts, or a source that `linnet.tables.io.sources.open_source` has opened.
+    columns, a list of dicts, a dict of one row, or a source that `linnet.tables.io.sources.open_source` has opened.
 
     Attributes
     ----------

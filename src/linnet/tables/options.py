@@ -22,7 +22,14 @@ MODELS = (
 
 
 def _parameter(
-    default: Any, option: str = "", *, network: str = "", sequential: str = "", result: bool = True, many: bool = False
+    default: Any,
+    option: str = "",
+    *,
+    network: str = "",
+    sequential: str = "",
+    not_sequential: str = "",
+    result: bool = True,
+    many: bool = False,
 ) -> Any:
     """Describe a parameter.
 
@@ -36,13 +43,15 @@ def _parameter(
         Of a network: what `TableNetwork` calls it.
     sequential : str
         The same of one that only `model="sequential"` has.
+    not_sequential : str
+        Of a network: why `model="sequential"` does not have it.
     result : bool
         Whether it can change the model, so that it is part of how to train it again.
     many : bool
         Whether the option is repeated, once per value.
     """
-    known = {"option": option, "network": network, "sequential": sequential, "result": result, "many": many}
-    return field(default=default, metadata=known)
+    known = {"option": option, "network": network, "sequential": sequential, "not_sequential": not_sequential}
+    return field(default=default, metadata={**known, "result": result, "many": many})
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class Options:
     learning_rate_init: float | None = _parameter(None, "learning-rate", network="rate")
     batch_size: int | None = _parameter(None, network="batch_size")
     max_iter: int | None = _parameter(None, "epochs", network="epochs")
-    n_iter_no_change: int | None = _parameter(None, "patience", network="patience")
+    n_iter_no_change: int | None = _parameter(None, "patience", not_sequential="does not stop early")
     loss: str | None = _parameter(None, sequential="loss")
     initializer: str | None = _parameter(None, sequential="initialiser")
     l1: float | None = _parameter(None, sequential="l1")
@@ -127,12 +136,9 @@ class Options:
     def _check_network(self) -> None:
         """Refuse settings of a network that the model does not have."""
         if self.model == "sequential":
-            if self.n_iter_no_change is not None:
-                raise ConfigError(
-                    Parameter("model", "sequential"),
-                    " trains for all its epochs: leave out ",
-                    Parameter("n_iter_no_change"),
-                )
+            for name, why in _names("not_sequential").items():
+                if getattr(self, name) is not None:
+                    raise ConfigError(Parameter("model", "sequential"), f" {why}: leave out ", Parameter(name))
             return
         for name in _names("sequential"):
             if getattr(self, name) is not None:
@@ -157,7 +163,8 @@ class Options:
     @property
     def network(self) -> dict[str, Any]:
         """The settings of a network that are given."""
-        return {name: value for name in _names("network") if (value := getattr(self, name)) is not None}
+        names = (*_names("network"), *_names("not_sequential"))
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     @property
     def sequential(self) -> dict[str, Any]:
@@ -186,7 +193,7 @@ def _names_of_columns(given: object, parameter: str) -> tuple[str, ...]:
 
 
 def _names(kind: str) -> dict[str, str]:
-    """The parameters of a kind, with what `TableNetwork` calls them."""
+    """The parameters of a kind, with what is said of it: what `TableNetwork` calls them, or why it has none."""
     return {each.name: each.metadata[kind] for each in fields(Options) if each.metadata.get(kind)}
 
 

@@ -360,7 +360,8 @@ def _fitted(candidate: Candidate, rows: Examples, checkpoint: str | None) -> Any
     model = candidate.make()
     given = {name: values for name, values in rows.given.items() if name in candidate.takes}
     if checkpoint is not None:
-        model = resume(checkpoint, rows.x, rows.y, given.pop("sample_weight", None), model=model, **given)
+        y: Any = rows.y  # encoded already, which `resume` takes as well
+        model = resume(checkpoint, rows.x, y, given.pop("sample_weight", None), model=model, **given)
     else:
         model.fit(rows.x, rows.y, **given)
     if candidate.by_epochs:

@@ -161,7 +161,7 @@ class NetworkClassifier(Classifier, NetworkEstimator):
         """
         p = self.predict_proba(X)
         if self._multilabel:
-            return np.asarray(check_random(random_state).random_sample(p.shape) < p, int)
+            return Bernoulli().draw(p, np.ones(p.shape[1]), check_random(random_state)).astype(int)
         return np.asarray(self.classes_[draw_class(p, check_random(random_state))])
 
     # ---- internals ----

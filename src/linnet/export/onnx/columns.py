@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.data.encoder import Encoder, Level
+from linnet.data.encoder import Encoder
+from linnet.data.level import Level
 from linnet.data.tabular_encoder import Numbers, TabularEncoder
 from linnet.errors import ConfigError
 from linnet.export.onnx.graph import Graph, Tensor

@@ -25,7 +25,7 @@ import numpy as np
 from linnet._native import core
 from linnet.checks import check_flag, check_number
 from linnet.errors import ConfigError, unknown_name
-from linnet.fit.loop.schedules import Schedule, as_schedule
+from linnet.fit.loop.schedules import Constant, Schedule, as_schedule
 from linnet.registry import need, setting
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Optimizer:
         values = vars(self)
         order = [name for name in signature(type(self)).parameters if values.get(name) is not None]
         fields = {name: values[name] for name in order}
-        rate = self.schedule if type(self.schedule).__name__ != "Constant" else self.learning_rate
+        rate = self.learning_rate if type(self.schedule) is Constant else self.schedule
         return f"{type(self).__name__}(learning_rate={rate}{''.join(f', {k}={v!r}' for k, v in fields.items())})"
 
 
