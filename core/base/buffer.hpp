@@ -23,13 +23,13 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(std::ptrdiff_t n, bool zeroed = true) : size_(n) {
     if (n < 0 || n > PTRDIFF_MAX / 2 / static_cast<std::ptrdiff_t>(sizeof(T))) throw std::bad_alloc();
-    std::size_t bytes = n * sizeof(T) + cache_line;  // a vector read from the last value stays inside
+    std::size_t bytes = n * sizeof(T) + cache_line;  // a vector load at the last value stays in bounds
     const bool large = bytes >= large_page / 8;
     if (large) bytes = std::max(bytes, large_page);
     const auto alignment = std::align_val_t(large ? large_page : cache_line);
     data_ = {static_cast<T*>(::operator new[](bytes, alignment)), Free{alignment}};
 #if defined(MADV_HUGEPAGE)
-    // a hint: failure changes nothing. The remainder after whole pages is less than one, and is left as it is.
+    // only a hint: failure changes nothing. The remainder, less than a large page, keeps small pages.
     if (large) madvise(data_.get(), bytes / large_page * large_page, MADV_HUGEPAGE);
 #endif
     if (zeroed) std::memset(static_cast<void*>(data_.get()), 0, bytes);

@@ -1,4 +1,4 @@
-// Which instruction sets the processor at hand can run, by the names the modules are built under.
+// The instruction sets that this processor supports, by the names of the modules built for them.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// By the names of core/isas.txt, the best last. "generic" is the compiler's own default for the architecture and runs
-// everywhere; v2, v3 and v4 are the x86-64 levels. This may itself be compiled for v2, so it is only to be called from
-// a module that runs wherever one of the others does.
+// Names as in core/isas.txt, the best last. "generic" is the compiler's own default for the architecture and runs
+// everywhere; v2, v3 and v4 are the x86-64 levels. This may itself be compiled for v2, so call it only from a
+// module that runs wherever any of the others does.
 inline std::vector<std::string> supported_isas() {
   std::vector<std::string> names{"generic"};
 #if defined(__x86_64__)
-  // __builtin_cpu_supports also asks whether the operating system saves the wide registers. The features that not
-  // every compiler can name there come from cpuid itself; they are of no use to the operating system.
+  // __builtin_cpu_supports also asks whether the operating system saves the wide registers. Features that some
+  // compilers cannot name there are read from cpuid itself; they need no support by the operating system.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   __get_cpuid(1, &eax, &ebx, &ecx, &edx);
   const bool cmpxchg16b = ecx & bit_CMPXCHG16B, movbe = ecx & bit_MOVBE, f16c = ecx & bit_F16C;

@@ -38,9 +38,9 @@ LINNET_INLINE std::uint32_t random_below(std::uint64_t key, std::uint64_t counte
   return static_cast<std::uint32_t>((static_cast<unsigned __int128>(random64(key, counter)) * n) >> 64);
 }
 
-// order = a uniformly random permutation of 0..n-1. Few are shuffled in place (Fisher-Yates); many are first dealt at
-// random into piles that fit in the cache, and each pile is shuffled (Rao 1961, Sandelius 1962), which is as uniform
-// and does not wait for memory.
+// order = a uniformly random permutation of 0..n-1. Short ones are shuffled in place (Fisher-Yates); long ones are
+// first dealt at random into piles that fit in the cache, and each pile is shuffled (Rao 1961, Sandelius 1962): just
+// as uniform, without waiting for memory.
 inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint64_t key) {
   auto shuffle = [&](std::uint32_t* pile, std::uint32_t count, std::uint64_t counter) {
     for (std::uint32_t i = count; i > 1; --i) std::swap(pile[i - 1], pile[random_below(key, counter + i, i)]);
@@ -51,7 +51,7 @@ inline void random_permutation(std::uint32_t* order, std::uint32_t n, std::uint6
     for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
     return shuffle(order, n, 0);
   }
-  const std::uint64_t deal = std::uint64_t{1} << 33;  // counters of the dealing, away from those of the shuffles
+  const std::uint64_t deal = std::uint64_t{1} << 33;  // counters for dealing, disjoint from those of the shuffles
   std::vector<std::uint32_t> end(piles + 1);
   for (std::uint32_t i = 0; i < n; ++i) ++end[random_below(key, deal + i, piles) + 1];
   for (std::uint32_t p = 0; p < piles; ++p) end[p + 1] += end[p];
@@ -74,7 +74,7 @@ LINNET_INLINE U scramble(U x) {
 
 // Which units of a row are dropped: a function of the key, the row's position and the unit, whatever the vector width.
 struct DropRow {
-  std::uint32_t row_key, threshold;  // a unit is dropped when its number is below
+  std::uint32_t row_key, threshold;  // a unit is dropped when its random number is below
 
   DropRow(double rate, std::uint64_t key, std::uint64_t row)
       : row_key(static_cast<std::uint32_t>(random64(key, row) >> 32)),

@@ -93,7 +93,7 @@ LINNET_INLINE Vec<T> broadcast(T x) {
   return x - Vec<T>{};  // x - 0 is x, bit for bit, and compiles to the bare broadcast
 }
 
-// The first n values at p, zeros in the other lanes; nothing behind them is read.
+// The first n values at p, zeros in the other lanes; nothing beyond them is read.
 template <class T>
 LINNET_INLINE Vec<T> load_some(const T* p, int n) {
 #if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
@@ -159,7 +159,7 @@ LINNET_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
 #endif
 }
 
-// The same for one value, rounded as its vector is.
+// fma of single values, rounded as the vector version rounds.
 template <class T>
 LINNET_INLINE T fused(T a, T b, T c) {
 #if LINNET_FMA

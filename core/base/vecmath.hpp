@@ -3,7 +3,7 @@
 // that lane's input alone and is the same at every vector width. Without a fused multiply-add (x86-64-v2) the last bits
 // differ. Measured bounds: tests/core/vecmath_accuracy.cpp.
 //
-// Polynomials are minimax fits whose coefficients were rounded to the type one at a time, the others fitted anew after
+// Polynomials are minimax fits whose coefficients were rounded to the type one at a time, the others refitted after
 // each; "2^-k" behind one is its largest relative error in the function it serves.
 #pragma once
 
@@ -18,8 +18,9 @@ namespace vecmath {
 template <class V>
 concept FloatVector = std::is_same_v<V, Vec<float>> || std::is_same_v<V, Vec<double>>;
 
-// What the formulas need to know of a type: its bit layout, ln 2 in two parts, and where functions reach their limits.
-// ln2_hi has so few bits that n * ln2_hi is exact for every exponent n, with or without a fused multiply-add.
+// What the formulas need to know of a type: its bit layout, ln 2 as the sum of two numbers, and where functions reach
+// their limits. ln2_hi has so few bits that n * ln2_hi is exact for every exponent n, with or without a fused
+// multiply-add.
 template <class V>
 struct Format;
 
@@ -155,7 +156,7 @@ LINNET_INLINE Vec<double> log_tail(Vec<double> f) {
   return fma(s, fma(z, p, h), -h);
 }
 
-// log(2^k (1 + f)). Its small parts are added first.
+// log(2^k (1 + f)). Small terms are added first.
 template <FloatVector V>
 LINNET_INLINE V log_sum(V k, V f) {
   using F = Format<V>;
@@ -177,7 +178,7 @@ LINNET_INLINE V log_exponent(Words<V> moved) {
   return bits<V>((moved >> F::mantissa_bits) | bits<Words<V>>(all<V>(big))) - big;
 }
 
-// The logarithm y of x where 0 < x < infinity, and what belongs there elsewhere.
+// y, the logarithm of x, where 0 < x < infinity; the limit (or NaN) elsewhere.
 template <FloatVector V>
 LINNET_INLINE V log_limits(V x, V y) {
   using Limits = std::numeric_limits<Scalar<V>>;
@@ -190,7 +191,7 @@ LINNET_INLINE V log_limits(V x, V y) {
 
 // Phi(-a) for a >= 0, given e^(-a^2/2) = 2^n e^r. Their quotient is smooth, 1/2 at 0 and falling like 1/a: a rational
 // function p/q fits it on the whole range. All its terms are positive, so nothing cancels; the constant terms are added
-// last, as near 0 each rounding of p and q shows.
+// last, because near 0 every rounding of p and q shows.
 LINNET_INLINE Vec<float> gauss_tail(Vec<float> a, Vec<float> r, Words<Vec<float>> n) {
   const Vec<float> p = polynomial(a, 0x1.bfada8p-2f, 0x1.758474p-3f, 0x1.4a6f6ap-5f, 0x1.0ab3eep-8f);
   const Vec<float> q =
@@ -209,7 +210,7 @@ LINNET_INLINE Vec<double> gauss_tail(Vec<double> a, Vec<double> r, Words<Vec<dou
   return scale(fma(a, p, broadcast(0.5)), expm1_of_r(r), n) / fma(a, q, broadcast(1.0));
 }
 
-// erf(a) / a - 1 for 0 <= a <= 1/2, of z = a^2.
+// erf(a) / a - 1 for 0 <= a <= 1/2, as a function of z = a^2.
 LINNET_INLINE Vec<float> erf_series(Vec<float> z) {
   return polynomial(z, 0x1.06eba8p-3f, -0x1.812734p-2f, 0x1.ce2544p-4f, -0x1.b66846p-6f, 0x1.35465ep-8f);  // 2^-29.3
 }

@@ -1,4 +1,4 @@
-// What the files that know Python share: arrays as they come from it, checks, and Ctrl-C.
+// Shared by the files that bind to Python: arrays as they arrive, checks, and Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -34,12 +34,12 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
-// What the core can count: columns and outputs in an int, with room for products with the width of a vector; rows in 64
-// bits. More is refused here, so that no size is ever cut down to fewer bits.
-constexpr std::int64_t most_rows = std::int64_t{1} << 48, most_columns = 1 << 30, most_outputs = 1 << 24,
-                       most_threads = 1024;
+// The largest sizes the core handles: columns and outputs in an int, with room for products with the vector width; rows
+// in 64 bits. Larger sizes are refused here, so that none is ever truncated.
+constexpr std::int64_t max_rows = std::int64_t{1} << 48, max_columns = 1 << 30, max_outputs = 1 << 24,
+                       max_threads = 1024;
 
-// A number of something as an int, if it is one of those the core can count.
+// A size as an int, checked to lie within the range that the core handles.
 template <class Number>
 int counted(const char* what, Number n, std::int64_t least, std::int64_t most) {
   if (std::cmp_less(n, least) || std::cmp_greater(n, most))
@@ -48,7 +48,7 @@ int counted(const char* what, Number n, std::int64_t least, std::int64_t most) {
   return static_cast<int>(n);
 }
 
-// Whether an array is rows x cols, or of one length.
+// Whether an array has a given shape or length.
 inline bool is_shaped(const auto& array, std::int64_t rows, std::int64_t cols) {
   return std::cmp_equal(array.shape(0), rows) && std::cmp_equal(array.shape(1), cols);
 }
@@ -65,15 +65,15 @@ inline Design design_of(const Table& x) {
   else
     throw std::invalid_argument("x must be float32, float64 or uint8");
   d.data = x.data();
-  require(x.shape(0) <= static_cast<std::size_t>(most_rows), "x: too many rows");
+  require(x.shape(0) <= static_cast<std::size_t>(max_rows), "x: too many rows");
   d.rows = static_cast<std::int64_t>(x.shape(0));
-  d.cols = counted("columns", x.shape(1), 0, most_columns);
+  d.cols = counted("columns", x.shape(1), 0, max_columns);
   d.row_stride = x.stride(0);
   d.col_stride = x.stride(1);
   return d;
 }
 
-// The same sparse matrix in any of its types.
+// A sparse matrix whose indices and values have any of the supported types.
 struct SparseArrays {
   Vector<std::int64_t> start;
   AnyVector column, value;
@@ -83,17 +83,17 @@ struct SparseArrays {
             nb::cast<decltype(value)>(parts[2])};
   }
 
-  // Without the values. The places of rows are checked, what is in them is not.
+  // The structure without the values. Row starts are checked, column indices are not.
   SparseRows places(int cols) const {
     SparseRows s;
     s.start = start.data();
     bool rising = start.size() >= 1 && s.start[0] >= 0;
     for (std::size_t r = 1; rising && r < start.size(); ++r) {
       rising = s.start[r - 1] <= s.start[r];
-      s.most_of_a_row = std::max(s.most_of_a_row, s.start[r] - s.start[r - 1]);
+      s.max_row_entries = std::max(s.max_row_entries, s.start[r] - s.start[r - 1]);
     }
     require(rising && std::cmp_less_equal(s.start[start.size() - 1], column.size()),
-            "sparse: where rows start must rise, and end within the entries");
+            "sparse: row starts must ascend and end within the entries");
     s.column = column.data();
     s.long_column = column.dtype() == nb::dtype<std::int64_t>();
     require(s.long_column || column.dtype() == nb::dtype<std::int32_t>(), "sparse columns: int32 or int64");
@@ -105,13 +105,13 @@ struct SparseArrays {
     SparseRows s = places(cols);
     s.kind = value.dtype() == nb::dtype<double>() ? Design::Kind::f64 : Design::Kind::f32;
     require(s.kind == Design::Kind::f64 || value.dtype() == nb::dtype<float>(), "sparse values: float32 or float64");
-    require(value.size() == column.size(), "sparse: a value for each column");
+    require(value.size() == column.size(), "sparse: one value per column index");
     s.value = value.data();
     return s;
   }
 };
 
-// Columns and the arrays they lie in.
+// Columns and the Python arrays that hold their data.
 struct PyColumns {
   Columns x;
   std::vector<Table> tables;
@@ -119,8 +119,8 @@ struct PyColumns {
   std::vector<AnyVector> codes;
 };
 
-// A native object has room for one computation, and computes without the GIL: a second call meanwhile, by another
-// thread or by a custom loss that calls back, is refused before it can spoil both.
+// A native object can run one computation at a time, and runs it without the GIL: a second call meanwhile, by another
+// thread or by a custom loss that calls back, is refused before it can corrupt both.
 class InUse {
  public:
   class Turn {
@@ -146,7 +146,7 @@ inline bool interrupted() {
   return PyErr_CheckSignals() != 0;
 }
 
-// Runs a pass over the rows without the GIL, and raises what was caught in it.
+// Runs a pass over the rows without the GIL, and rethrows the exception caught in it.
 template <class Pass>
 void finish(Pass&& pass) {
   bool done;
@@ -157,7 +157,7 @@ void finish(Pass&& pass) {
   if (!done) throw nb::python_error();
 }
 
-// Each in the file of its name
+// Each defined in the file of its name
 void bind_columns(nb::module_& m);
 void bind_heads(nb::module_& m);
 void bind_network(nb::module_& m);

@@ -12,12 +12,12 @@ PyColumns columns_of(std::int64_t rows, std::vector<Table> tables, nb::object sp
                      std::vector<AnyVector> codes, const std::vector<std::int64_t>& levels) {
   PyColumns columns{{}, std::move(tables), {}, std::move(codes)};
   Columns& x = columns.x;
-  require(rows >= 0 && rows <= most_rows, "rows: too many, or fewer than none");
+  require(rows >= 0 && rows <= max_rows, "rows: negative or too many");
   x.rows = rows;
   std::int64_t cols = 0;  // of all kinds
   auto add = [&](int& to, std::int64_t more) {
-    cols += counted("columns", more, 0, most_columns);
-    counted("columns", cols, 0, most_columns);
+    cols += counted("columns", more, 0, max_columns);
+    counted("columns", cols, 0, max_columns);
     to += static_cast<int>(more);
   };
   for (const Table& table : columns.tables) {
@@ -65,7 +65,7 @@ void bind_columns(nb::module_& m) {
       .def(
           "combination",
           [](const PyColumns& self, Vector<double> factors, OutVector<double> out) {
-            require(static_cast<int>(factors.size()) == self.x.cols() + 1, "factors: one per column, and one more");
+            require(static_cast<int>(factors.size()) == self.x.cols() + 1, "factors: one per column, plus one");
             require(static_cast<std::int64_t>(out.size()) == self.x.rows, "out: one per row");
             Interrupt interrupt(interrupted);
             finish([&] { return combination(self.x, factors.data(), out.data(), interrupt); });
@@ -76,11 +76,11 @@ void bind_columns(nb::module_& m) {
   m.def(
       "has_duplicates",
       [](Vector<std::int64_t> start, decltype(SparseArrays::column) column, std::int64_t cols) {
-        const SparseRows x = SparseArrays{start, column, {}}.places(counted("columns", cols, 0, most_columns));
+        const SparseRows x = SparseArrays{start, column, {}}.places(counted("columns", cols, 0, max_columns));
         nb::gil_scoped_release free;
         return has_duplicates(x, static_cast<std::int64_t>(start.size()) - 1);
       },
-      nb::arg("start"), nb::arg("column"), nb::arg("cols"), "Whether some row names a column twice.");
+      nb::arg("start"), nb::arg("column"), nb::arg("cols"), "Whether any row has two entries in one column.");
 }
 
 }  // namespace linnet::inline LINNET_ISA

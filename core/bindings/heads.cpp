@@ -1,4 +1,4 @@
-// Python's view of the heads: their names, and their numbers row by row.
+// Python's view of the heads: their names, and their mean, loss and derivatives row by row.
 #include "bindings/arrays.hpp"
 #include "heads/rows.hpp"
 
@@ -22,17 +22,17 @@ void bind_heads(nb::module_& m) {
       [](Family family, double parameter, Matrix<double> z, Vector<std::int32_t> labels, Matrix<double> values,
          Out mean, OutVector<double> loss, Out slope, Out curvature, bool expected) {
         const std::size_t rows = z.shape(0), outputs = z.shape(1);
-        const int count = counted("outputs", outputs, 1, most_outputs);
+        const int count = counted("outputs", outputs, 1, max_outputs);
         require(labels.is_valid() + values.is_valid() < 2, "give labels or values");
         require(
             labels.is_valid() || values.is_valid() || !(loss.is_valid() || slope.is_valid() || curvature.is_valid()),
             "only the mean needs no labels or values");
         if (labels.is_valid()) require(labels.size() == rows, "labels: one per row");
-        if (values.is_valid()) require(values.shape(0) == rows && values.shape(1) == outputs, "values: like z");
+        if (values.is_valid()) require(values.shape(0) == rows && values.shape(1) == outputs, "values: the shape of z");
         if (loss.is_valid()) require(loss.size() == rows, "loss: one per row");
         for (const Out& out : {mean, slope, curvature})
           if (out.is_valid())
-            require(out.shape(0) == rows && out.shape(1) == outputs, "mean, slope, curvature: like z");
+            require(out.shape(0) == rows && out.shape(1) == outputs, "mean, slope, curvature: the shape of z");
         auto at = [](const auto& array) { return array.is_valid() ? array.data() : nullptr; };
         const HeadRows wanted{at(mean), at(loss), at(slope), at(curvature), expected};
         nb::gil_scoped_release free;

@@ -28,7 +28,7 @@ void bind_cholesky(nb::module_& m) {
       "cholesky_solve",
       [](Matrix<double> l, Kept kept, OutMatrix<double> x) {
         require(l.shape(0) == l.shape(1) && kept.size() == l.shape(0) && x.shape(1) == l.shape(0),
-                "x: rows of unknowns");
+                "l: square, kept: one per row, x: one column per row of l");
         nb::gil_scoped_release free;
         cholesky_solve(l.data(), static_cast<std::ptrdiff_t>(l.shape(0)), kept.data(), x.data(),
                        static_cast<std::ptrdiff_t>(x.shape(0)));
@@ -62,7 +62,7 @@ void bind_cholesky(nb::module_& m) {
         finish([&] { return eigenvalues(a.data(), n, values.data(), interrupt); });
       },
       nb::arg("a").noconvert(), nb::arg("values").noconvert(),
-      "Of a symmetric matrix, which is overwritten; in ascending order.");
+      "Eigenvalues of a symmetric matrix, which is overwritten, in ascending order.");
 }
 
 // What solvers do with long vectors between two passes, on the calling thread: a BLAS would wake its own threads for
@@ -72,7 +72,7 @@ void bind_vectors(nb::module_& m) {
       "dot",
       [](Vector<double> a, Vector<double> b, std::ptrdiff_t dual_size) {
         const auto size = static_cast<std::ptrdiff_t>(a.size());
-        require(static_cast<std::ptrdiff_t>(b.size()) == size, "a and b: of one length");
+        require(static_cast<std::ptrdiff_t>(b.size()) == size, "a and b: of equal length");
         require(dual_size >= 0 && 2 * dual_size <= size, "dual_size: no more than half the size");
         return inner_product(a.data(), b.data(), dual_size, 0, size - dual_size);
       },
@@ -88,7 +88,7 @@ void bind_vectors(nb::module_& m) {
           for (std::ptrdiff_t c = 0; c < cols; ++c) row[c] -= sum / static_cast<double>(cols);
         }
       },
-      nb::arg("x").noconvert(), "Subtracts from each row its mean.");
+      nb::arg("x").noconvert(), "Subtracts its mean from each row.");
 }
 
 void bind_lasso(nb::module_& m) {
@@ -100,7 +100,7 @@ void bind_lasso(nb::module_& m) {
         const std::size_t n = h.shape(0);
         require(h.shape(1) == n && g.size() == n && theta.size() == n && l1.size() == n && free.size() == n &&
                     nonnegative.size() == n && d.size() == n,
-                "all of one length");
+                "all of equal length");
         Interrupt interrupt(interrupted);
         int done = 0;
         finish([&] {

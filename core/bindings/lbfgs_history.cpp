@@ -21,9 +21,9 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](Kept* self, std::ptrdiff_t size, std::ptrdiff_t dual_size, int memory, int threads) {
-            require(size >= 1 && size <= most_rows, "size: too many, or none");
+            require(size >= 1 && size <= max_rows, "size: zero or too large");
             counted("memory", memory, 1, 1 << 16);
-            counted("threads", threads, 1, most_threads);
+            counted("threads", threads, 1, max_threads);
             require(dual_size >= 0 && 2 * dual_size <= size, "dual_size: no more than half the size");
             new (self) Kept{{size, dual_size, memory, threads}, {}};
           },

@@ -36,9 +36,9 @@ void bind_linear_sums(nb::module_& m) {
              std::int64_t outputs, int threads) {
             const Columns& x = columns.x;
             require(x.rows >= 1, "rows: at least 1");
-            const int wanted = counted("outputs", outputs, 1, most_outputs);
-            counted("threads", threads, 1, most_threads);
-            require(is_long(center, x.dense_cols), "center: one a dense column");
+            const int wanted = counted("outputs", outputs, 1, max_outputs);
+            counted("threads", threads, 1, max_threads);
+            require(is_long(center, x.dense_cols), "center: one per dense column");
             require(family != Family::custom, "a linear model has no custom loss");
             new (self) PyLinear{
                 {x, {center.data(), center.data() + center.size()}, {family, parameter}, wanted, threads}, columns, {}};
@@ -57,10 +57,10 @@ void bind_linear_sums(nb::module_& m) {
             const std::int64_t rows = linear.rows();
             require(static_cast<std::ptrdiff_t>(theta.size()) == size, "theta: wrong length");
             require(labels.is_valid() != values.is_valid(), "give labels or values");
-            if (labels.is_valid()) require(static_cast<std::int64_t>(labels.size()) == rows, "labels: one a row");
+            if (labels.is_valid()) require(static_cast<std::int64_t>(labels.size()) == rows, "labels: one per row");
             if (labels.is_valid()) require(linear.outputs() > 1, "labels: several outputs");
             if (values.is_valid()) require_rows(linear, values, "values: rows x outputs");
-            if (weights.is_valid()) require(static_cast<std::int64_t>(weights.size()) == rows, "weights: one a row");
+            if (weights.is_valid()) require(static_cast<std::int64_t>(weights.size()) == rows, "weights: one per row");
             if (offset.is_valid()) require_rows(linear, offset, "offset: rows x outputs");
             if (gradient.is_valid())
               require(static_cast<std::ptrdiff_t>(gradient.size()) == size, "gradient: wrong length");
@@ -114,7 +114,7 @@ void bind_linear_sums(nb::module_& m) {
           [](PyLinear& self, Matrix<double> d, Vector<std::int64_t> group, Out out) {
             const InUse::Turn turn(self.in_use);
             require_rows(self.linear, d, "d: rows x outputs");
-            require(static_cast<std::int64_t>(group.size()) == self.linear.rows(), "group: one a row");
+            require(static_cast<std::int64_t>(group.size()) == self.linear.rows(), "group: one per row");
             require(static_cast<std::ptrdiff_t>(out.shape(1)) == self.linear.size(), "out: groups x size");
             for (std::size_t r = 0; r < group.size(); ++r)
               require(group.data()[r] >= 0 && group.data()[r] < static_cast<std::int64_t>(out.shape(0)),
@@ -128,7 +128,7 @@ void bind_linear_sums(nb::module_& m) {
           [](PyLinear& self, Vector<double> w, Out out) {
             const InUse::Turn turn(self.in_use);
             const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
-            require(static_cast<std::int64_t>(w.size()) == self.linear.rows(), "w: one a row");
+            require(static_cast<std::int64_t>(w.size()) == self.linear.rows(), "w: one per row");
             require(static_cast<std::ptrdiff_t>(out.shape(0)) == size && out.shape(1) == out.shape(0),
                     "out: columns + 1, squared");
             finish([&] { return self.linear.sandwich(w.data(), out.data(), interrupted); });
@@ -141,7 +141,7 @@ void bind_linear_sums(nb::module_& m) {
             const std::ptrdiff_t size = self.linear.size() / self.linear.outputs();
             require(static_cast<std::ptrdiff_t>(matrix.shape(0)) == size && matrix.shape(1) == matrix.shape(0),
                     "m: columns + 1, squared");
-            require(static_cast<std::int64_t>(out.size()) == self.linear.rows(), "out: one a row");
+            require(static_cast<std::int64_t>(out.size()) == self.linear.rows(), "out: one per row");
             finish([&] { return self.linear.quadratic(matrix.data(), out.data(), interrupted); });
           },
           nb::arg("m"), nb::arg("out").noconvert());

@@ -49,7 +49,7 @@ void bind_metric_counts(nb::module_& m) {
         const auto n = static_cast<std::int64_t>(scores.size());
         require(positive.size() == scores.size(), "positive: one per row");
         require(weights.size() == scores.size(), "weights: one per row");
-        counted("threads", threads, 1, most_threads);
+        counted("threads", threads, 1, max_threads);
         std::uint8_t largest = 0;
         for (std::int64_t i = 0; i < n; ++i) largest |= positive.data()[i];
         require(largest <= 1, "positive: 0 or 1");
@@ -65,7 +65,7 @@ void bind_metric_counts(nb::module_& m) {
   m.def(
       "merge_cutoffs",
       [](Scores positives, Scores negatives) {
-        require(positives.dtype() == negatives.dtype(), "scores: of one type");
+        require(positives.dtype() == negatives.dtype(), "scores: positives and negatives of one type");
         const auto p = static_cast<std::int64_t>(positives.size()), q = static_cast<std::int64_t>(negatives.size());
         auto merge = [&] {
           nb::gil_scoped_release free;
@@ -76,17 +76,18 @@ void bind_metric_counts(nb::module_& m) {
         return arrays_of(merge());
       },
       nb::arg("positives"), nb::arg("negatives"),
-      "The same without weights, from scores of positives and of negatives, each sorted from the lowest up.");
+      "Distinct scores from the highest down, and the numbers of positives and negatives at or above each, from the "
+      "scores of positives and of negatives, each sorted from the lowest up.");
   m.def(
       "pairwise_wins",
       [](Scores scores, Vector<std::int32_t> labels, Vector<double> weights, int one, OutVector<double> wins,
          OutVector<double> weight, int threads) {
         const auto n = static_cast<std::int64_t>(scores.size());
-        const int classes = counted("classes", wins.size(), 0, most_columns);
+        const int classes = counted("classes", wins.size(), 0, max_columns);
         require(labels.size() == scores.size(), "labels: one per row");
         require(!weights.is_valid() || weights.size() == scores.size(), "weights: one per row");
         require(weight.size() == wins.size() && one >= 0 && one < classes, "wins, weight, one");
-        counted("threads", threads, 1, most_threads);
+        counted("threads", threads, 1, max_threads);
         require_labels(labels, classes);
         nb::gil_scoped_release free;
         with_scores(scores, [&](const auto* s) {
@@ -105,7 +106,7 @@ void bind_metric_counts(nb::module_& m) {
         return std::make_tuple(a.roc, a.average_precision, a.precision_recall, a.best_f, a.best);
       },
       nb::arg("tp"), nb::arg("fp"), nb::arg("beta"),
-      "Areas times the weights they are to be divided by, the highest F-beta and its first place.");
+      "Areas under the curves, not yet divided by the class weights, the highest F-beta and its first cut-off.");
   m.def(
       "count_pairs",
       [](Vector<std::int32_t> actual, Vector<std::int32_t> predicted, Vector<double> weights,

@@ -32,7 +32,7 @@ NB_MODULE(LINNET_MODULE, m) {
   m.attr("compiler") = compiler;
   m.attr("vector_bytes") = vector_bytes;
   m.attr("has_fma") = has_fma;
-#ifdef NDEBUG  // a model that is alive when Python ends is no news to users
+#ifdef NDEBUG  // a model still alive at interpreter exit is no concern of users
   nb::set_leak_warnings(false);
 #endif
 
@@ -52,7 +52,7 @@ NB_MODULE(LINNET_MODULE, m) {
 
   m.def(
       "set_teams_of_any_size", [](bool any) { teams_of_any_size = any; }, nb::arg("any"),
-      "For tests: take as many threads as asked for, however little there is to do.");
+      "For tests: use as many threads as requested, however little work there is.");
   m.def(
       "first_nonfinite",
       [](Table x, int threads) {
@@ -60,7 +60,7 @@ NB_MODULE(LINNET_MODULE, m) {
         if (d.kind == Design::Kind::u8) return std::make_tuple(std::int64_t{-1}, std::int64_t{-1});
         nb::gil_scoped_release free;
         const auto parts =
-            static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, counted("threads", threads, 1, most_threads)));
+            static_cast<int>(std::clamp<std::int64_t>(d.rows, 1, counted("threads", threads, 1, max_threads)));
         std::vector<Cell> found(parts);
         Team().share(parts, parts, [&](int, std::int64_t part) {
           const std::int64_t first = d.rows * part / parts, count = d.rows * (part + 1) / parts - first;
@@ -90,7 +90,7 @@ NB_MODULE(LINNET_MODULE, m) {
       "permutation",
       [](std::uint64_t seed, std::uint64_t epoch,
          nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
-        require(out.size() < (std::size_t{1} << 32), "out: fewer than 2^32");
+        require(out.size() < (std::size_t{1} << 32), "out: fewer than 2^32 rows");
         random_permutation(out.data(), static_cast<std::uint32_t>(out.size()),
                            random_key(seed, Purpose::shuffle, epoch));
       },

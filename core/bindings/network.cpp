@@ -13,7 +13,7 @@ namespace {
 
 // function(z, t) -> (loss, dz), in arrays of rows x outputs, of rows, and of rows x outputs.
 CustomLoss custom_loss(nb::object function) {
-  struct Release {  // a function is let go of where its owner is, which may be without the lock
+  struct Release {  // the function is released where its owner is destroyed, possibly without the GIL
     void operator()(nb::object* o) const {
       nb::gil_scoped_acquire lock;
       delete o;
@@ -29,7 +29,7 @@ CustomLoss custom_loss(nb::object function) {
     const auto losses = nb::cast<Vector<double>>(result[0]);
     const auto slopes = nb::cast<Matrix<double>>(result[1]);
     require(losses.size() == shape[0] && slopes.shape(0) == shape[0] && slopes.shape(1) == shape[1],
-            "a custom loss gives one number per row, and a slope for each output");
+            "a custom loss returns one loss per row and one slope per output");
     std::copy_n(losses.data(), losses.size(), loss);
     std::copy_n(slopes.data(), slopes.size(), dz);
   };
@@ -44,8 +44,8 @@ void bind_network(nb::module_& m) {
           [](LayerSpec* self, std::int64_t inputs, std::int64_t outputs, Activation activation, double leak,
              double dropout, double l1, double l2, bool bias) {
             require(dropout >= 0 && dropout < 1, "dropout: in [0, 1)");
-            new (self) LayerSpec{counted("inputs of a layer", inputs, 1, most_columns),
-                                 counted("outputs of a layer", outputs, 1, most_outputs),
+            new (self) LayerSpec{counted("inputs of a layer", inputs, 1, max_columns),
+                                 counted("outputs of a layer", outputs, 1, max_outputs),
                                  activation,
                                  leak,
                                  dropout,
@@ -61,7 +61,7 @@ void bind_network(nb::module_& m) {
             require(!layers.empty(), "a network needs a layer");
             for (std::size_t l = 1; l < layers.size(); ++l)
               require(layers[l].inputs == layers[l - 1].outputs, "layers do not fit together");
-            require(is_external({family, 0}) != custom.is_none(), "a custom head and its function go together");
+            require(is_external({family, 0}) != custom.is_none(), "only a custom head needs a function");
             new (self) Network{layers, {family, parameter}, custom.is_none() ? CustomLoss() : custom_loss(custom)};
           },
           nb::arg("layers"), nb::arg("family"), nb::arg("parameter") = 0.0, nb::arg("custom").none() = nb::none())

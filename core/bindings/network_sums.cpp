@@ -33,14 +33,14 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](PyObjective<T>* self, const Network& net, int threads) {
-            new (self) PyObjective<T>{{net, counted("threads", threads, 1, most_threads)}, {}};
+            new (self) PyObjective<T>{{net, counted("threads", threads, 1, max_threads)}, {}};
           },
           nb::arg("network"), nb::arg("threads"))
       .def(
           "use_threads",
           [](PyObjective<T>& py, int threads) {
             const InUse::Turn turn(py.in_use);
-            py.objective.use(counted("threads", threads, 1, most_threads));
+            py.objective.use(counted("threads", threads, 1, max_threads));
           },
           nb::arg("threads"))
       .def(

@@ -6,7 +6,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Labels or values, one of the two, and weights and offsets if there are any. None arrives as an invalid array.
+// Either labels or values, and optional weights and offsets. None arrives as an invalid array.
 template <class T>
 struct PyTargets {
   Vector<std::int32_t> labels;

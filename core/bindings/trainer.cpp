@@ -9,7 +9,7 @@ namespace linnet::inline LINNET_ISA {
 
 namespace {
 
-// A trainer and the arrays it reads, kept alive as long as it.
+// A trainer and the arrays it reads, which it keeps alive.
 template <class T>
 struct PyTrainer {
   Trainer<T> trainer;
@@ -30,8 +30,8 @@ void bind(nb::module_& m, const char* name) {
           "__init__",
           [](PyTrainer<T>* self, const Network& net, const OptimizerSpec& optimizer, std::int64_t batch_rows,
              std::uint64_t seed, int threads) {
-            require(batch_rows >= 1 && batch_rows <= most_rows, "batch_rows: at least 1");
-            counted("threads", threads, 1, most_threads);
+            require(batch_rows >= 1 && batch_rows <= max_rows, "batch_rows: at least 1");
+            counted("threads", threads, 1, max_threads);
             new (self) PyTrainer<T>{Trainer<T>(net, optimizer, batch_rows, seed, threads), {}, {}, {}, {}};
           },
           nb::arg("network"), nb::arg("optimizer"), nb::arg("batch_rows"), nb::arg("seed"), nb::arg("threads"))
@@ -40,8 +40,8 @@ void bind(nb::module_& m, const char* name) {
           [](PyTrainer<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
              bool shuffle, double scale) {
             const InUse::Turn turn(self.in_use);
-            // What is refused, here or for want of memory, leaves the trainer as it was: nothing is replaced before all
-            // is checked and made.
+            // Data that are refused, here or for lack of memory, leave the trainer unchanged: nothing is replaced
+            // before everything is checked and allocated.
             PyColumns kept = columns;
             PyTargets<T> given{labels, values, weights, offset};
             const Columns& x = kept.x;
@@ -87,7 +87,7 @@ void bind(nb::module_& m, const char* name) {
           [](PyTrainer<T>& self, Vector<double> rates, double seconds, int threads) {
             const InUse::Turn turn(self.in_use);
             require(self.x && std::cmp_greater_equal(rates.size(), self.trainer.steps()), "rates: one per step");
-            counted("threads", threads, 1, most_threads);
+            counted("threads", threads, 1, max_threads);
             Interrupt interrupt(interrupted);
             Progress progress;
             finish([&] {

@@ -1,5 +1,5 @@
-// A batch of rows and how it comes into a network: the one place where the type and the memory layout of the user's
-// data are dealt with.
+// A batch of rows and how it enters a network: the only place that deals with the type and the memory layout of the
+// user's data.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Rows [first, first + rows) of an order (null: as they lie) over the columns.
+// Rows [first, first + rows) of an order (null: as stored) over the columns.
 template <class T>
 struct Batch {
   const Columns* x = nullptr;
@@ -41,7 +41,7 @@ void gather(T* panels, std::ptrdiff_t ld, const Batch<T>& batch, int r0, int r1)
   }
 }
 
-// Calls f(column, value) for what row r has in the tables.
+// Calls f(column, value) for each nonzero value of row r in the tables.
 template <class T, class F>
 void each_dense(const Columns& x, std::int64_t r, F&& f) {
   int begin = 0;
@@ -54,7 +54,7 @@ void each_dense(const Columns& x, std::int64_t r, F&& f) {
   }
 }
 
-// Whether rows lie as T in the user's table, one value after the other.
+// Whether each row of the user's table is contiguous values of type T.
 template <class T>
 bool in_place(const Columns& x) {
   constexpr Design::Kind own = std::is_same_v<T, float> ? Design::Kind::f32 : Design::Kind::f64;
@@ -79,8 +79,8 @@ void point_at_rows(const T** rows, std::vector<T>& space, const Batch<T>& batch,
   }
 }
 
-// Asks for rows [r0..r1) of a batch to be brought into the cache while something else is computed: of each dense table
-// the columns [c0..c1), and the codes. Inlined by force: GCC takes a function that only prefetches for one that does
+// Prefetches rows [r0..r1) of a batch while something else is computed: of each dense table the columns [c0..c1), and
+// the codes. Inlined by force: GCC takes a function that only prefetches for one that does
 // nothing.
 template <class T>
 LINNET_INLINE void prefetch_rows(const Batch<T>& batch, int r0, int r1, int c0, int c1) {

@@ -19,12 +19,12 @@ struct SparseRows {
   Design::Kind kind = Design::Kind::f64;
   const void* value = nullptr;
   int cols = 0;
-  std::int64_t most_of_a_row = 0;  // entries
+  std::int64_t max_row_entries = 0;  // entries
 };
 
-// Whether some row names a column twice.
+// Whether any row has two entries in one column.
 inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
-  std::vector<std::int64_t> last;  // the row that named a column last, of those whose columns do not ascend
+  std::vector<std::int64_t> last;  // by column: the last row with an entry in it, of rows whose columns do not ascend
   auto look = [&](const auto* column) {
     for (std::int64_t r = 0; r < rows; ++r) {
       bool rises = true;
@@ -54,7 +54,7 @@ struct CodeColumn {
   }
 };
 
-// Rows of a block: neighbours from `first` on, or those that an index names.
+// Rows of a block: consecutive from `first` on, or those listed by an index.
 struct BlockRows {
   std::int64_t first = 0;
   const std::int64_t* index = nullptr;
@@ -72,13 +72,13 @@ struct Columns {
 
   int cols() const { return dense_cols + sparse_cols; }
 
-  // No row can have more nonzero values.
-  std::int64_t most_entries() const {
-    return std::int64_t{dense_cols} + sparse.most_of_a_row + static_cast<std::int64_t>(codes.size());
+  // An upper bound on the nonzero values of a row.
+  std::int64_t max_entries() const {
+    return std::int64_t{dense_cols} + sparse.max_row_entries + static_cast<std::int64_t>(codes.size());
   }
 
-  // Counts one for each column of codes, the entries of the sparse matrix, and the nonzero values in some rows of
-  // tables.
+  // Counts one for each column of codes, the entries of the sparse matrix, and the nonzero values in a sample of
+  // the tables' rows.
   void count_entries() {
     constexpr std::int64_t looked_at = 32;
     const std::int64_t some = std::min(rows, looked_at);
@@ -97,7 +97,7 @@ struct Columns {
                       in_matrix / static_cast<double>(std::max<std::int64_t>(1, rows));
   }
 
-  // Calls f(columns, values, count) with what row r has in the sparse matrix, in whatever types.
+  // Calls f(columns, values, count) with the entries of row r in the sparse matrix, in their own types.
   template <class F>
   LINNET_INLINE void with_sparse(std::int64_t r, F&& f) const {
     if (sparse.cols == 0) return;
@@ -125,7 +125,8 @@ struct Columns {
     }
   }
 
-  // Calls f(column, value) for what row r has in the sparse matrix and in the code columns; columns count from 0 here.
+  // Calls f(column, value) for the entries of row r in the sparse matrix and in the code columns, which count
+  // from 0 here.
   template <class F>
   LINNET_INLINE void each_entry(std::int64_t r, F&& f) const {
     with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
@@ -134,7 +135,7 @@ struct Columns {
     each_level(r, [&](int column) { f(column, 1.0); });
   }
 
-  // Σ value theta[column] over the same entries.
+  // Σ value theta[column] over those entries of row r.
   double entries_dot(std::int64_t r, const double* theta) const {
     double sum[4] = {};  // four at a time: an addition waits for the one before it
     with_sparse(r, [&](const auto* column, const auto* value, std::int64_t count) {
@@ -185,7 +186,7 @@ void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, co
         for (int lane = 0; lane < V; ++lane) to[lane] = value_of(from[c + lane], c + lane);
     }
     if (rest == 0) continue;
-    if constexpr (std::is_same_v<T, S> && centered)  // zeros behind, where the next table's columns come
+    if constexpr (std::is_same_v<T, S> && centered)  // zeros beyond, where the next table's columns follow
       store(to, load_some(from + whole, rest) - load_some(center + whole, rest));
     else if constexpr (std::is_same_v<T, S>)
       store(to, load_some(from + whole, rest));
@@ -194,7 +195,7 @@ void pack_table(T* panels, std::ptrdiff_t ld, int begin, const Design& table, co
   }
 }
 
-// The same for all tables, one after the other.
+// Packs all tables as above, one after the other.
 template <class T, class Center, class Row>
 void pack_tables(T* panels, std::ptrdiff_t ld, const Columns& x, Center center, Row row, int r0, int r1) {
   int begin = 0;

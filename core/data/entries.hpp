@@ -1,5 +1,5 @@
-// What rows that are mostly zero have, such as words of a text, levels of categories or the pixels of an image: the
-// entries of each row, and those of many rows sorted by column.
+// Rows that are mostly zero, such as words of a text, levels of categories or the pixels of an image, as lists of
+// entries: those of each row, and those of many rows sorted by column.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@ class RowEntries {
   const Entry<T>* begin() const { return space_.data(); }
   const Entry<T>* end() const { return space_.data() + count_; }
 
-  // How many are in columns before this one.
+  // The number of entries in columns before this one.
   int before(int column) const {
     return static_cast<int>(
         std::lower_bound(begin(), end(), column, [](const Entry<T>& e, int c) { return e.column < c; }) - begin());
   }
 
-  // Those of row r of the batch.
+  // Lists the entries of row r of the batch.
   void list(const Batch<T>& batch, int r) {
     const Columns& x = *batch.x;
     const std::int64_t row = batch.row(r);
@@ -54,7 +54,7 @@ class RowEntries {
     if (!sorted) std::sort(from, to, [](auto& a, auto& b) { return a.column < b.column; });
   }
 
-  // Dropout: those that `dropout` in base/random.hpp would drop from the whole row.
+  // Dropout of the entries that `dropout` in base/random.hpp would drop from the dense row.
   void drop(double rate, std::uint64_t key, std::uint64_t row) {
     const DropRow dropped(rate, key, row);
     const T scale = static_cast<T>(1.0 / (1.0 - rate));
@@ -66,13 +66,13 @@ class RowEntries {
   }
 
  private:
-  // Where so many more can be written.
+  // Room for `more` further entries.
   Entry<T>* room_for(std::size_t more) {
     if (space_.size() < count_ + more) space_.resize(std::max(2 * space_.size(), count_ + more));
     return space_.data() + count_;
   }
 
-  // The nonzero values of a row of a table.
+  // Adds the nonzero values of a row of a table.
   template <class S>
   void list_table(int begin, const Design& table, const S* row) {
     constexpr int group = 64;  // one bit each in a word: one loop over those that are set
@@ -103,7 +103,7 @@ class RowEntries {
   std::size_t count_ = 0;
 };
 
-// The entries of a batch whose columns lie in one part of the inputs, by columns; within a column in the order of rows.
+// The entries of a batch in a range of the inputs, sorted by column and, within a column, by row.
 template <class T>
 class ByColumn {
  public:
@@ -112,11 +112,11 @@ class ByColumn {
     T value;
   };
 
-  // begin[r * step]: where row r's entries of the part begin; null: at its first.
+  // begin[r * step]: where row r's entries of the range begin; null: at its first.
   void sort(const RowEntries<T>* rows, int count, Part inputs, const int* begin, int step) {
     first_ = inputs.first;
     start_.assign(inputs.last - inputs.first + 2, 0);
-    auto each = [&](auto&& f) {  // f(row, column counted from the part's first, value)
+    auto each = [&](auto&& f) {  // f(row, column counted from the range's first, value)
       for (int r = 0; r < count; ++r)
         for (const Entry<T>*e = rows[r].begin() + (begin ? begin[r * step] : 0), *const end = rows[r].end();
              e != end && e->column < inputs.last; ++e)
@@ -134,7 +134,7 @@ class ByColumn {
     return {placed_.data() + start[0], static_cast<std::size_t>(start[1] - start[0])};
   }
 
-  // Whether there are none of columns i to last - 1.
+  // Whether columns i to last - 1 have no entries.
   bool empty(int i, int last) const { return start_[i - first_] == start_[last - first_]; }
 
  private:

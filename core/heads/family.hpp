@@ -38,17 +38,18 @@ inline bool is_joint(Head head) {
   return with_formulas<double>(head, [](const auto& formulas) { return formulas.joint; });
 }
 
-// Whether its loss is a function from outside.
+// Whether a CustomLoss computes the loss.
 inline bool is_external(Head head) {
   return with_formulas<double>(head, [](const auto& formulas) { return formulas.external; });
 }
 
-// A loss from outside: loss (rows) and dz (rows x outputs) from z and t (rows x outputs). Called by one thread.
+// A loss computed outside the core: loss (rows) and dz (rows x outputs) from z and t (rows x outputs). Called by
+// one thread.
 using CustomLoss =
     std::function<void(const double* z, const double* t, int rows, int outputs, double* loss, double* dz)>;
 
-// Calls f(target) with target(k) = t_k of the V rows given: when the targets are labels, 1 for the output that a label
-// names, and for others what the head has for them (0, or -1 for the perceptron). t is room for outputs vectors.
+// Calls f(target) with target(k) = t_k of the V rows given: for labels, 1 for the labelled output and for the others
+// the head's `label_of_others` (0, or -1 for the perceptron). t is scratch for `outputs` vectors.
 template <class Formulas, class T, class F>
 LINNET_INLINE auto with_targets(const Formulas& formulas, const Targets<T>& targets, const std::int64_t* row,
                                 int outputs, T* t, F&& f) {

@@ -13,13 +13,13 @@
 //   negative_binomial  e^z        (t + 1/q) log(1 + q e^z) - t z        (mean - t) / (1 + q mean)
 //   gamma         e^z             t e^-z + z                            1 - t e^-z
 //   tweedie       e^z             e^((2-q) z)/(2-q) - t e^((1-q) z)/(1-q)   e^((2-q) z) - t e^((1-q) z)
-//   tweedie_identity  z > 0       the same with log z for z             z^-q (z - t)
+//   tweedie_identity  z > 0       as tweedie, with log z for z          z^-q (z - t)
 //   perceptron    z, its sign     max(0, -t z), t = +1 or -1            -t where t z <= 0
-//   custom        z               computed by a function from outside: see CustomLoss
+//   custom        z               computed outside the core: see CustomLoss
 //
 // q is the head's parameter: the power of Tweedie's distributions (the variance is mean^q, q not 1 (poisson) or 2
 // (gamma) with the log link), the dispersion of the negative binomial (the variance is mean + q mean^2), where huber
-// turns from squares to absolute values, or the quantile that is sought.
+// turns from squares to absolute values, or the quantile level.
 //
 // A struct is made from q. Most heads take outputs one by one (ByOutput): vectors of V values of z and t. The
 // categorical head's outputs are joint: its functions take all of them for V rows, one row per lane.
@@ -86,8 +86,8 @@ struct Quantile : ByOutput<T> {
 };
 
 // The bernoulli head's loss and its two derivatives, of which those not asked for cost nothing, by one e^-|z|.
-// log(1 + e^z) - t z = max(z, 0) - t z + log(1 + e^-|z|) and p - t = (1 - t) - (1 - p) keep their digits when the
-// prediction is sure and right.
+// log(1 + e^z) - t z = max(z, 0) - t z + log(1 + e^-|z|) and p - t = (1 - t) - (1 - p) keep their digits when p is
+// close to t.
 template <class T>
 struct BernoulliLanes {
   Vec<T> loss, slope, curvature;
@@ -161,7 +161,7 @@ struct NegativeBinomial : LogLink<T> {
   }
   LossAndSlope<T> loss_and_slope(Vec<T> z, Vec<T> t) const {
     const At a = at(z);
-    const Vec<T> more = log1p(a.ratio);  // of log(1 + e^u) than max(u, 0)
+    const Vec<T> more = log1p(a.ratio);  // log(1 + e^u) - max(u, 0)
     return {a.low ? (t + inverse) * more - t * z : inverse * (a.u + more) + t * (log_q + more),
             a.low ? (a.e - t) * a.larger : inverse * a.larger * (T(1) - t * a.e)};
   }
@@ -254,7 +254,7 @@ struct Categorical : ByOutput<T> {
 
   LINNET_INLINE void mean(T* p, const T* z, int outputs) const { softmax_lanes(p, z, outputs); }
 
-  // `all_digits`: those of p - t of a class that is sure and right, for solvers that go to the last digit.
+  // `all_digits`: full precision in p - t where the true class has p near 1, for solvers that go to the last digit.
   template <bool all_digits>
   LINNET_INLINE Vec<T> loss_and_slope(T* dz, const T* z, int outputs, auto&& target, Vec<T> weight) const {
     constexpr int V = lanes<T>;
@@ -294,7 +294,7 @@ struct Categorical : ByOutput<T> {
   }
 
  private:
-  // The sum of all p of V rows but one above 1/2, whose 1 - p it is with all its digits.
+  // The sum of all p of a row except one above 1/2: the 1 - p of that one, in full precision.
   static LINNET_INLINE Vec<T> less_than_half(const T* p, int outputs) {
     Vec<T> others{};
     for (int k = 0; k < outputs; ++k) {

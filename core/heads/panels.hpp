@@ -1,4 +1,4 @@
-// The head on panels: loss and dloss/dz of a chunk of rows, and what is read off the last layer. Panels are
+// The head on panels: loss and dloss/dz of a chunk of rows, and the predictions from the last layer. Panels are
 // transposed V rows at a time into vectors that hold one output of V rows each: one row per lane.
 #pragma once
 
@@ -29,20 +29,20 @@ void for_lanes(const T* panels, std::ptrdiff_t ld, int cols, int r0, int r1, T* 
   }
 }
 
-// A head, and where the last layer's numbers of a chunk of rows are.
+// A head, and the last layer's arrays for a chunk of rows.
 template <class T>
 struct HeadPanels {
   Head head;
   const CustomLoss& custom;  // of a custom head
   int outputs;
-  const T* z;  // what the head takes
-  T* dz;       // takes its gradient, or null
+  const T* z;  // input of the head
+  T* dz;       // output: dloss/dz, or null
   std::ptrdiff_t ld;
-  T* loss;    // takes the loss of each row
-  T* fitted;  // takes the mean of each row, rows of the table x outputs, or null
+  T* loss;    // output: the loss of each row
+  T* fitted;  // output: the mean of each row, rows of the table x outputs, or null
 };
 
-// A loss from outside, for rows [r0, r1) of a batch.
+// A custom loss, for rows [r0, r1) of a batch.
 template <class T>
 void custom_head_rows(const Batch<T>& batch, const HeadPanels<T>& to, int r0, int r1) {
   constexpr int V = lanes<T>;
@@ -69,7 +69,7 @@ void custom_head_rows(const Batch<T>& batch, const HeadPanels<T>& to, int r0, in
   });
 }
 
-// Loss and dz of rows [r0, r1) of a batch, times the row weights. `lanes_of_rows`: room for two blocks.
+// Loss and dz of rows [r0, r1) of a batch, times the row weights. `lanes_of_rows`: scratch for two blocks.
 template <class T>
 void head_rows_of(const Batch<T>& batch, const HeadPanels<T>& to, int r0, int r1, T* lanes_of_rows) {
   constexpr int V = lanes<T>;

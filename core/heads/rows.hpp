@@ -9,7 +9,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// What is asked for; null: not.
+// The requested arrays; null: not requested.
 struct HeadRows {
   double* mean = nullptr;       // rows x outputs
   double* loss = nullptr;       // rows
@@ -28,7 +28,7 @@ void rows_by_formulas(const Formulas& formulas, const double* z, const Targets<d
     const int count = static_cast<int>(std::min<std::int64_t>(V, rows - first));
     std::int64_t row[V];
     for (int lane = 0; lane < V; ++lane) {
-      row[lane] = first + std::min(lane, count - 1);  // the last row again and again
+      row[lane] = first + std::min(lane, count - 1);  // past the end, the last row again
       for (int k = 0; k < outputs; ++k) block[k * V + lane] = z[row[lane] * outputs + k];
     }
     auto put = [&](double* to) {
@@ -49,7 +49,7 @@ void rows_by_formulas(const Formulas& formulas, const double* z, const Targets<d
   }
 }
 
-// z: rows x outputs. Only the mean can do without targets.
+// z: rows x outputs. Only the mean needs no targets.
 inline void head_rows(Head head, const double* z, const Targets<double>& targets, std::int64_t rows, int outputs,
                       const HeadRows& wanted) {
   with_formulas<double>(head,

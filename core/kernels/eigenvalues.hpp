@@ -15,7 +15,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Overwrites a (n x n, of which the lower triangle counts); `values` (n) in ascending order. All NaN if a has
+// Overwrites a (n x n, only the lower triangle is read); `values` (n) in ascending order. All NaN if a has
 // values that are not finite, or the rotations do not converge. False when interrupted.
 inline bool eigenvalues(double* a, std::ptrdiff_t n, double* values, Interrupt& interrupt) {
   double largest = 0;
@@ -66,7 +66,7 @@ inline bool eigenvalues(double* a, std::ptrdiff_t n, double* values, Interrupt& 
   beside[n - 1] = 0;
 
   constexpr double rounding = std::numeric_limits<double>::epsilon();
-  constexpr int most_rounds = 100;
+  constexpr int max_rounds = 100;
   for (std::ptrdiff_t first = 0; first < n; ++first) {
     for (int round = 0;; ++round) {
       std::ptrdiff_t end = first;
@@ -74,7 +74,7 @@ inline bool eigenvalues(double* a, std::ptrdiff_t n, double* values, Interrupt& 
              std::abs(beside[end]) > std::numeric_limits<double>::min())
         ++end;
       if (end == first) break;
-      if (round == most_rounds) {
+      if (round == max_rounds) {
         std::fill_n(values, n, std::numeric_limits<double>::quiet_NaN());
         return true;
       }

@@ -1,6 +1,6 @@
 // One step of an l1-penalised problem: the minimum of its quadratic model,
 //   g'd + d'Hd / 2 + sum_j l1_j |theta_j + d_j|,
-// by going round the coordinates and solving each exactly: what should be zero becomes exactly zero.
+// by cycling through the coordinates and minimising over each exactly: zeros of the minimum are exactly zero.
 #pragma once
 
 #include <cmath>
@@ -53,7 +53,7 @@ inline int lasso_step(double* d, const double* h, const double* g, const double*
     if (interrupt.due()) return 0;
     if (gain <= tolerance) {
       if (all) return round;
-      all = true;  // nothing moves any more among the nonzero ones: look at all once more
+      all = true;  // the nonzero ones no longer move: check all once more
     } else {
       all = false;
     }

@@ -31,7 +31,7 @@ struct Key {
   static S score(Bits key) { return std::bit_cast<S>(key & sign ? key : ~key & ~sign); }
 };
 
-// A key and what travels with it.
+// A sort key and its payload.
 template <class Bits, class Load>
 struct Keyed {
   Bits key;
@@ -43,13 +43,14 @@ Buffer<T> unwritten(std::int64_t n) {
   return Buffer<T>(n, false);
 }
 
-constexpr int digits = 256;                   // of a digit, and parts of a large column
-constexpr std::int64_t few_items = 1 << 8;    // below, comparisons are faster
-constexpr std::int64_t many_items = 1 << 15;  // from here on they are first cut into parts that fit a core's cache
+constexpr int digits = 256;                             // values of a digit, and buckets of a large column
+constexpr std::int64_t comparison_sort_items = 1 << 8;  // below, a comparison sort is faster
+constexpr std::int64_t bucket_sort_items =
+    1 << 15;                                  // from here on they are first split into buckets that fit a core's cache
 constexpr std::int64_t team_items = 1 << 17;  // and more than one thread pays
 using Places = std::array<std::int64_t, digits>;
 
-// Counts by digit become the place of each digit's first item.
+// Turns counts by digit into the position of each digit's first item.
 inline void count_to_places(Places& counts) {
   std::int64_t next = 0;
   for (std::int64_t& count : counts) next += std::exchange(count, next);
@@ -59,7 +60,7 @@ inline void count_to_places(Places& counts) {
 template <class Item>
 void sort_part(Item* items, Item* spare, std::int64_t n) {
   using Bits = decltype(items->key);
-  if (n < few_items) {
+  if (n < comparison_sort_items) {
     std::stable_sort(items, items + n, [](const Item& a, const Item& b) { return a.key < b.key; });
     return;
   }
@@ -78,12 +79,12 @@ void sort_part(Item* items, Item* spare, std::int64_t n) {
   if (from != items) std::copy(from, from + n, items);
 }
 
-// Sorts items by key, stably; returns where they lie. Many are first cut into parts of about the same size, at the keys
-// of a sample; the parts are independent.
+// Sorts items by key, stably; returns the array that holds them. Many are first split at the keys of a sample into
+// buckets of about the same size, which are independent.
 template <class Item>
 Item* sort_by_key(Item* items, Item* spare, std::int64_t n, Team& team, int threads) {
   using Bits = decltype(items->key);
-  if (n < many_items) {
+  if (n < bucket_sort_items) {
     sort_part(items, spare, n);
     return items;
   }
@@ -91,7 +92,7 @@ Item* sort_by_key(Item* items, Item* spare, std::int64_t n, Team& team, int thre
   std::array<Bits, digits * per_part> sample;
   for (std::int64_t i = 0; i < digits * per_part; ++i) sample[i] = items[n * i / (digits * per_part)].key;
   std::sort(sample.begin(), sample.end());
-  std::array<Bits, digits> cuts;  // part b has the keys from cuts[b - 1] up to below cuts[b]
+  std::array<Bits, digits> cuts;  // bucket b has the keys from cuts[b - 1] up to below cuts[b]
   for (int b = 1; b < digits; ++b) cuts[b - 1] = sample[b * per_part];
   auto part_of_key = [&](Bits key) {
     int part = 0;
@@ -257,7 +258,7 @@ void count_pairs(T* counts, const std::int32_t* actual, const std::int32_t* pred
     for (std::int64_t i = 0; i < n; ++i) counts[actual[i] * classes + predicted[i]] += static_cast<T>(weights[i]);
     return;
   }
-  constexpr int lanes = 4;  // the same cell twice in a row would wait for itself
+  constexpr int lanes = 4;  // two increments of one cell in a row would wait for each other
   if (classes * classes > 4096) {
     for (std::int64_t i = 0; i < n; ++i) counts[actual[i] * classes + predicted[i]] += 1;
     return;

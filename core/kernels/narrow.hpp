@@ -30,7 +30,7 @@ template <class T>
 struct Narrow {
   static constexpr int line = cache_line / static_cast<int>(sizeof(T));  // values
   static constexpr int vectors = cache_line / vector_bytes;              // of a line
-  static constexpr int most_outputs = 16, most_outputs_above = 4;        // of a first layer, of a later one
+  static constexpr int max_outputs = 16, max_outputs_above = 4;          // of a first layer, of a later one
   // forward tile: rows x outputs (x vectors) sums in registers; a single row takes more outputs at once
   static constexpr int rows = vectors == 1 ? 4 : vectors == 2 ? 3 : 1;
   static constexpr int outputs = vectors == 1 ? 5 : 2;
@@ -130,7 +130,7 @@ LINNET_INLINE Vec<T> fold_lines(const T* sums, int count) {
   return fold_all<V / 2, V>(folded);
 }
 
-// The sums of one row over `count` inputs of C outputs, V of them or fewer: never out of registers.
+// The sums of one row over `count` inputs of C outputs, V of them or fewer: kept in registers.
 template <class T, int C>
 LINNET_INLINE Vec<T> narrow_forward_row(const T* x, const T* w, std::ptrdiff_t w_ld, int count) {
   constexpr int L = Narrow<T>::line, V = lanes<T>, N = Narrow<T>::vectors;
@@ -184,7 +184,7 @@ void narrow_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* packe
     return;
   }
   const int block = std::max(1, 16384 / (outputs * cache_line)) * L;
-  alignas(cache_line) T sums[row_block * Narrow<T>::most_outputs * L];
+  alignas(cache_line) T sums[row_block * Narrow<T>::max_outputs * L];
   auto tiles = [&](auto n, auto width, int rb, int r, int i, int count) {
     for (int o = 0; o < outputs; o += width.value) {
       with_constant<width.value>(std::min<int>(width.value, outputs - o), [&](auto c) {
@@ -213,7 +213,7 @@ void narrow_forward(T* z, std::ptrdiff_t z_ld, const T* const* x, const T* packe
 }
 
 // g (C outputs, g_ld apart, x `lines` lines) = sum_b d[b][o..] x[b][i..]; `count` inputs of the last line are real.
-// `next`: rows whose same inputs are brought into the cache meanwhile, as many; null: none.
+// `next`: as many rows, whose inputs of the same columns are prefetched meanwhile; null: none.
 template <class T, int C, int Lines>
 LINNET_INLINE void narrow_gradient_tile(T* g, std::ptrdiff_t g_ld, const T* const* x, const T* d, std::ptrdiff_t d_ld,
                                         int batch, int i, int first, int count, const T* const* next) {
@@ -345,7 +345,7 @@ LINNET_INLINE void narrow_panels_backward_tile(T* d, const T* mask, std::ptrdiff
 template <class T>
 void narrow_panels_backward(T* d, const T* mask, std::ptrdiff_t d_ld, const T* dz, const T* w, int inputs, int outputs,
                             int r0, int r1) {
-  with_constant<Narrow<T>::most_outputs_above>(outputs, [&](auto c) {
+  with_constant<Narrow<T>::max_outputs_above>(outputs, [&](auto c) {
     narrow_panels_backward_tile<T, c.value>(d, mask, d_ld, dz, w, Narrow<T>::padded(inputs), panels_of<T>(inputs), r0,
                                             r1);
   });
@@ -378,7 +378,7 @@ LINNET_INLINE void narrow_panels_tile(T* g, std::ptrdiff_t g_ld, const T* x, std
 template <class T>
 void narrow_panels_gradient(T* g, std::ptrdiff_t g_ld, const T* x, std::ptrdiff_t x_ld, const T* d, std::ptrdiff_t d_ld,
                             int rows, int i0, int i1, int outputs) {
-  constexpr int V = lanes<T>, C = std::min(V, Narrow<T>::most_outputs_above), P = Tile<T>::sums / C < 4 ? 2 : 4;
+  constexpr int V = lanes<T>, C = std::min(V, Narrow<T>::max_outputs_above), P = Tile<T>::sums / C < 4 ? 2 : 4;
   for (int i = i0; i < i1; i += P * V)
     with_constant<P>(std::min(P, panels_of<T>(i1 - i)), [&](auto p) {
       for (int o = 0; o < outputs; o += C)

@@ -43,7 +43,7 @@ constexpr int panels_of(int cols) {
   return (cols + lanes<T> - 1) / lanes<T>;
 }
 
-// What is done to finished sums before they leave the registers: the commonest activation and its derivative.
+// Applied to finished sums before they leave the registers: the most common activation, or its derivative.
 template <class T>
 struct Finish {
   bool relu = false;        // max(0, z)

@@ -1,13 +1,13 @@
-// out = X S X' u for a sparse matrix X with few rows and very many columns, S diagonal: the step of a solver that seeks
-// its weights among the combinations of rows.
+// out = X S X' u for a sparse matrix X with few rows and very many columns, S diagonal: the step of a solver whose
+// weights are linear combinations of rows.
 //
-// X is kept once more, by columns, with two bytes for a row's number and four for a value: half the size of the matrix
+// A copy of X is kept by columns, with two bytes for a row index and four for a value: half the size of the matrix
 // itself. So values are rounded to single precision (sums are not), and a solver that wants more digits takes them from
 // the matrix: see fit/solvers/dual_sparse.py. A column is read once: its product with u, and right away its share of
 // the result, so that all random access is to pairs of numbers, one per row. Columns with a single entry, which is most
 // of them in a matrix of words, only add to the diagonal of X S X'.
 //
-// Columns are cut into parts by the shape of the problem alone, each with a partial sum, and these are added in order:
+// Columns are cut into ranges by the shape of the problem alone, each with a partial sum, and these are added in order:
 // the same bytes for any number of threads.
 #pragma once
 
@@ -24,15 +24,15 @@ namespace linnet::inline LINNET_ISA {
 
 class RowProducts {
  public:
-  static constexpr std::int64_t most_rows = 1 << 16, most_entries = (std::int64_t{1} << 31) - 1;
+  static constexpr std::int64_t max_rows = 1 << 16, max_entries = (std::int64_t{1} << 31) - 1;
 
-  // x names no column twice in a row; `penalty`: the diagonal of the inverse of S, one per column. Neither is
+  // No row of x has two entries in one column; `penalty`: the diagonal of the inverse of S, one per column. Neither is
   // needed afterwards.
   RowProducts(const Columns& x, const double* penalty, int threads)
       : rows_(x.rows), threads_(threads), diagonal_(x.rows) {
     const std::int64_t *start = x.sparse.start, cols = x.sparse.cols;
     const std::int64_t all = start[rows_] - start[0];
-    // threads count and place the entries of rows of their own; their counters stay small beside the entries
+    // each thread counts and places the entries of its own rows; their counters stay small beside the entries
     const int parts = static_cast<int>(std::clamp<std::int64_t>(all / (4 * cols + 1), 1, std::min(threads, 8)));
     auto cut = [&](int part) { return std::lower_bound(start, start + rows_, start[0] + all * part / parts) - start; };
     std::vector<std::int32_t> next(parts * cols);  // first the number of entries, then where the next of them goes
@@ -83,7 +83,7 @@ class RowProducts {
   // u, out: rows x outputs. False when interrupted.
   bool apply(const double* u, int outputs, double* out, const Interrupt::Ask& interrupted) {
     const std::ptrdiff_t size = rows_ * outputs;
-    const int partials = static_cast<int>(std::clamp<std::ptrdiff_t>(partial_sum_memory / size, 1, most_partial_sums));
+    const int partials = static_cast<int>(std::clamp<std::ptrdiff_t>(partial_sum_memory / size, 1, max_partial_sums));
     const int threads = members_for(8.0 * start_.back() * outputs, std::min(threads_, partials));
     const std::ptrdiff_t pairs_size = outputs == 1 ? 2 * size * threads : 0;
     if (sums_.size() != pairs_size + size * partials) sums_ = Buffer<double>(pairs_size + size * partials, false);
@@ -129,7 +129,7 @@ class RowProducts {
 
   static constexpr std::int32_t alone = -1;
   static constexpr double largest = 1e30;  // squares of floats up to here are far from infinite
-  static constexpr int most_partial_sums = 8;
+  static constexpr int max_partial_sums = 8;
   static constexpr std::ptrdiff_t partial_sum_memory = 4 << 20;  // numbers in the sums of all partial sums
 
   // z += x (scale x'u) for a column x; u and z of a row lie side by side, in one cache line
@@ -151,7 +151,7 @@ class RowProducts {
     for (; e < count; ++e) z(e) = fused(value(e), t, z(e));
   }
 
-  // the same for several outputs
+  // add_column for several outputs
   static void add_column(const Entry* x, std::int64_t count, double scale, const double* u, int outputs, double* t,
                          double* z) {
     std::fill_n(t, outputs, 0.0);

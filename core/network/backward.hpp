@@ -1,16 +1,16 @@
-// The way back through a network (network/pass.hpp): deltas from layer to layer, and the sums of the gradient.
+// The backward pass through a network (network/pass.hpp): deltas from layer to layer, and the sums of the gradient.
 #pragma once
 
 #include "network/pass.hpp"
 
 namespace linnet::inline LINNET_ISA {
 
-// Of the gradient and the update of a layer's weights, in cycles; a last panel is never quite filled, and a lone one
+// Costs of a layer's gradient and weight update, in cycles; a last panel is never quite filled, and a lone one
 // runs slower.
 template <class T>
 double Pass<T>::work_of(const LayerLayout<T>& layer) const {
-  constexpr int begin = 12;   // in inputs: what other members computed must be fetched first
-  constexpr int update = 30;  // of a vector of weights
+  constexpr int begin = 12;   // to start, in inputs: what other members computed must be fetched first
+  constexpr int update = 30;  // per vector of weights
   const double panels = panels_of<T>(layer.outputs), rows = capacity_;
   if (layer.narrow)
     return static_cast<double>(std::ptrdiff_t{layer.inputs} * layer.outputs / lanes<T>) * (rows + update);
@@ -19,7 +19,7 @@ double Pass<T>::work_of(const LayerLayout<T>& layer) const {
   return (layer.inputs + begin) * (panels + 1) * (rows + update);
 }
 
-// The inputs of each layer, cut into threads_ parts of equal work.
+// The inputs of each layer, cut into threads_ ranges of equal work.
 template <class T>
 void Pass<T>::plan_gradient() {
   owned_.assign(threads_, std::vector<Part>(net_.layers.size()));
@@ -126,7 +126,7 @@ void Pass<T>::transpose(T* wt, const T* packed, int l, Part inputs, Part outputs
   constexpr int V = lanes<T>;
   const LayerLayout<T>& layer = layout_.layers[l];
   const std::ptrdiff_t ld = outputs.last - outputs.first;
-  if (layer.narrow) {  // lies so already, but for the order of its vectors
+  if (layer.narrow) {  // stored that way already, except for the order of its vectors
     for (int p = inputs.first; p < inputs.last; ++p)
       for (int o = 0; o < layer.outputs; ++o)
         store(wt + ((p - inputs.first) * ld * V + o) * V, load(packed + layer.block(0).at(o, p * V)));

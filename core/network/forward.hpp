@@ -1,4 +1,4 @@
-// The way forward through a network (network/pass.hpp): rows into the first layer, from layer to layer, and the head.
+// The forward pass through a network (network/pass.hpp): rows into the first layer, from layer to layer, and the head.
 // `inline`, as if defined in the class: the compiler inlines these small functions for it, which shows in each step of
 // a small network.
 #pragma once
@@ -29,7 +29,7 @@ inline void Pass<T>::enter(const Batch<T>& batch, const PassMode& mode, int r0, 
   drop_inputs(0, x_.get(), mode, {r0, r1}, {0, panels_of<T>(net_.inputs())});
 }
 
-// Dropout on part of the inputs of layer l, by whoever has just computed that part.
+// Dropout on some of the inputs of layer l, by the member that has just computed them.
 template <class T>
 inline void Pass<T>::drop_inputs(std::size_t l, const T* from, const PassMode& mode, Part rows, Part panels) {
   if (!mode.dropout || l >= net_.layers.size() || net_.layers[l].dropout <= 0) return;
@@ -61,13 +61,13 @@ inline void Pass<T>::forward(const T* packed, int l, const PassMode& mode, Part 
                           rows.first, rows.last);
   } else {
     const std::ptrdiff_t w_ld = layer.inputs + 1;
-    // so many panels take some hundredths of a second
-    const int some = std::max(8, 500'000'000 / (product_rows * V) / layer.inputs);
+    // panels between two looks at the interrupt, some hundredths of a second
+    const int panel_step = std::max(8, 500'000'000 / (product_rows * V) / layer.inputs);
     for (int r = rows.first; r < rows.last; r += product_rows) {
       const int r1 = std::min(rows.last, r + product_rows);
-      for (int p = panels.first; p < panels.last; p += some) {
+      for (int p = panels.first; p < panels.last; p += panel_step) {
         if (interrupt && interrupt->in_vain(rank)) return;
-        const int p1 = std::min(panels.last, p + some);
+        const int p1 = std::min(panels.last, p + panel_step);
         if (l == 0 && by_entries_)
           entries_forward(z, ld_, entries_.data(), w, layer.inputs, r, r1, p, p1, relu);
         else
@@ -79,7 +79,7 @@ inline void Pass<T>::forward(const T* packed, int l, const PassMode& mode, Part 
   activate(l, mode, rows, panels, rank);
 }
 
-// What comes after a layer's sums: its activation, and dropout for the layer above.
+// Completes a layer's outputs from its sums: its activation, and dropout for the layer above.
 template <class T>
 inline void Pass<T>::activate(int l, const PassMode& mode, Part rows, Part panels, int rank) {
   constexpr int V = lanes<T>;
@@ -101,7 +101,7 @@ inline void Pass<T>::activate(int l, const PassMode& mode, Part rows, Part panel
   drop_inputs(l + 1, h, mode, rows, panels);
 }
 
-// What comes after the first layer, for some rows and by one member.
+// All layers after the first, for some rows and by one member.
 template <class T>
 inline void Pass<T>::run_above(int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted,
                                Part rows) {

@@ -1,5 +1,5 @@
 // Where the sums of a gradient go as they are computed (Pass::gradient): into the update of the parameters, or into an
-// array of sums. A sink takes pieces of neighbouring parameters; a few members say what else it can use.
+// array of sums. A sink takes pieces of neighbouring parameters; a few members state what else it accepts.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// What a sink does unless it says otherwise: pieces of sums are all it takes.
+// The defaults of a sink: it accepts pieces of sums and nothing else.
 struct PlainSink {
   static constexpr bool in_place = false;
   bool takes_row() const { return false; }

@@ -56,18 +56,18 @@ struct Layout {
   std::vector<LayerLayout<T>> layers;
   std::ptrdiff_t size = 0;
 
-  // Of a network that is trained on batches of so many rows; 0: that is not trained.
+  // For training on batches of `batch_rows` rows; 0: for no training.
   explicit Layout(const Network& net, std::int64_t batch_rows = 0) {
     for (const LayerSpec& spec : net.layers) {
       LayerLayout<T> layer;
       // few outputs over some inputs; of a first layer the user's own rows
       layer.narrow = spec.inputs >= Narrow<T>::line &&
-                     (layers.empty() ? spec.outputs <= Narrow<T>::most_outputs && spec.dropout == 0
-                                     : spec.outputs <= Narrow<T>::most_outputs_above);
+                     (layers.empty() ? spec.outputs <= Narrow<T>::max_outputs && spec.dropout == 0
+                                     : spec.outputs <= Narrow<T>::max_outputs_above);
       layer.inputs = spec.inputs;
       layer.outputs = spec.outputs;
       layer.start = size;
-      if (layer.narrow && layers.empty() && batch_rows >= least_split_rows && batch_rows <= most_split_rows)
+      if (layer.narrow && layers.empty() && batch_rows >= min_split_rows && batch_rows <= max_split_rows)
         layer.cut = middle(net);
       if (layer.narrow)
         layer.size = layer.biases() - layer.start + Narrow<T>::padded(spec.outputs);
@@ -79,11 +79,11 @@ struct Layout {
   }
 
   // Batches of fewer rows are too small to share, and larger ones are cut into blocks of rows.
-  static constexpr int least_split_rows = 16, most_split_rows = 127;
+  static constexpr int min_split_rows = 16, max_split_rows = 127;
 
   // Where the inputs of a narrow first layer are cut in two, if it has many and does nearly all the work: two members
-  // of a team can then take one part each, forward and backward (Pass::run_split). Sums over the inputs are made part
-  // by part, whoever makes them.
+  // of a team can then take one half each, forward and backward (Pass::run_split). Sums over the inputs are formed
+  // half by half, whoever forms them.
   static int middle(const Network& net) {
     const LayerSpec& first = net.layers.front();
     const int lines = Narrow<T>::padded(first.inputs) / Narrow<T>::line;

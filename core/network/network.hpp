@@ -25,9 +25,9 @@ struct Network {
   Head head;
   CustomLoss custom;  // of a custom head
 
-  // How many of `wanted` threads may work on it: what a custom head calls knows nothing of other threads, and may
+  // How many of `wanted` threads may work on it: one for a custom head, whose function may not be thread-safe and may
   // throw.
-  int most_threads(int wanted) const { return is_external(head) ? 1 : wanted; }
+  int max_threads(int wanted) const { return is_external(head) ? 1 : wanted; }
 
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }

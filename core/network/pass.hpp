@@ -42,11 +42,11 @@ class Pass {
         filled_(x.entries_per_row / std::max(1, x.cols())),
         sums_apart_(net.parameters() <= 16384 && !is_external(net.head)),
         copy_rows_(reads_split(x)
-                       ? (std::min(capacity, Layout<T>::most_split_rows) + row_grain - 1) / row_grain * row_grain
+                       ? (std::min(capacity, Layout<T>::max_split_rows) + row_grain - 1) / row_grain * row_grain
                        : 0),
         rows_by_thread_(true) {
     constexpr int V = lanes<T>;
-    threads = net.most_threads(threads);
+    threads = net.max_threads(threads);
     const int places = std::max(capacity, 2 * copy_rows_);  // for rows
     // an odd number of cache lines per panel, so that panels do not fall on the same cache sets
     ld_ = (places + V - 1) / V * V + cache_line / vector_bytes;
@@ -86,20 +86,20 @@ class Pass {
       transposed_.emplace_back(transposed);
       lanes_.emplace_back(std::ptrdiff_t{2} * panels_of<T>(widest) * V * V);
       tile_.emplace_back(
-          std::max<int>(entry_panels * gradient_rows * V, Narrow<T>::most_outputs * narrow_gradient_inputs));
+          std::max<int>(entry_panels * gradient_rows * V, Narrow<T>::max_outputs * narrow_gradient_inputs));
     }
     use(threads);
   }
 
   // From now on teams have `threads` members, at most as many as the pass was made for.
   void use(int threads) {
-    threads = net_.most_threads(threads);
+    threads = net_.max_threads(threads);
     if (threads == threads_) return;
     threads_ = threads;
     plan_gradient();
   }
 
-  // Whether it can take chunks of so many rows of x.
+  // Whether it can process chunks of `rows` rows of x.
   bool takes(const Columns& x, int rows) const {
     return rows <= capacity_ && lists_entries(x) == by_entries_ && reads_split(x) == (copy_rows_ > 0);
   }
@@ -126,10 +126,10 @@ class Pass {
   static Part block(int rows, int b, int blocks) { return part_of(rows, 16, b, blocks); }
 
   // Whether two members split the inputs of a narrow first layer between them, for all rows of the chunk: neither ever
-  // reads the other's weights, and each reads its part of a row only. A matter of speed alone: most members of a larger
-  // team would get no part.
+  // reads the other's weights, and each reads its half of a row only. A matter of speed alone: most members of a larger
+  // team would get no share.
   bool splits_inputs(int rows) const {
-    return copy_rows_ > 0 && threads_ <= 2 && rows >= Layout<T>::least_split_rows && rows <= Layout<T>::most_split_rows;
+    return copy_rows_ > 0 && threads_ <= 2 && rows >= Layout<T>::min_split_rows && rows <= Layout<T>::max_split_rows;
   }
 
   // Before the first block of a step: what a member needs of the parameters.
@@ -150,7 +150,7 @@ class Pass {
 
   // Forward and backward for a chunk whose inputs are split: each member does all that comes after the sums of the
   // first layer for itself, on its own copy of the rows' values, which takes less time than waiting for the other.
-  // Afterwards each may update its part of the first layer at once; other layers only behind a barrier.
+  // Afterwards each may update its half of the first layer at once; other layers only behind a barrier.
   void run_split(Team& team, int rank, const T* packed, const Batch<T>& batch, PassMode mode, T* fitted);
 
   // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
@@ -210,19 +210,19 @@ class Pass {
     prefetch_rows(next, mine.last, next.rows, inputs.first, inputs.last);
   }
 
-  // The gradient sums of this member's part of the parameters, to a sink (network/gradient_sink.hpp).
+  // The gradient sums of this member's share of the parameters, to a sink (network/gradient_sink.hpp).
   template <GradientSink<T> Sink>
   void gradient(int rank, int rows, const PassMode& mode, const Sink& sink) {
     gradient(rank, {0, rows}, owned_[rank], mode, sink);
   }
 
-  // The same after run_split.
+  // The gradient sums of this member's parameters after run_split, to a sink.
   template <GradientSink<T> Sink>
   void gradient_of_split(int rank, int rows, const PassMode& mode, const Sink& sink) {
     gradient(rank, copy_of(rank, rows), owned_split_[rank], mode, sink, next_.data() + rank * copy_rows_);
   }
 
-  // The same of some rows, for all parameters.
+  // The gradient sums of some rows, for all parameters, to a sink.
   template <GradientSink<T> Sink>
   void gradient_of_block(int rank, Part rows, const PassMode& mode, const Sink& sink) {
     gradient(rank, rows, all_inputs_, mode, sink);
@@ -248,8 +248,8 @@ class Pass {
     return x.entries_per_row * (4.6 * panels + 15) < x.cols() * (2.0 * panels - 0.5);
   }
 
-  // Whether it does so; entries of a chunk are counted in an int.
-  bool lists_entries(const Columns& x) const { return mostly_zero(x) && x.most_entries() <= INT32_MAX / capacity_; }
+  // Whether the first layer takes entries one by one; those of a chunk are counted in an int.
+  bool lists_entries(const Columns& x) const { return mostly_zero(x) && x.max_entries() <= INT32_MAX / capacity_; }
 
   bool reads_split(const Columns& x) const {
     return layout_.layers[0].cut > 0 && !by_entries_ && in_place<T>(x) && !is_external(net_.head);
@@ -319,14 +319,14 @@ class Pass {
   std::vector<const T*> rows_;                        // of a narrow first layer: where each row of the chunk lies
   std::vector<T> converted_;                          // ... when the user's table has another type
   std::vector<const T*> next_;                        // ... of the next chunk: see run_split
-  Buffer<T> split_sums_[2];                           // sums over the parts of the input split
+  Buffer<T> split_sums_[2];                           // sums over the halves of the input split
   std::vector<RowEntries<T>> entries_;                // of rows that are mostly zero: one per row
   std::vector<ByColumn<T>> by_column_;                // one per thread
   std::vector<int> begins_;                           // [row][thread] how many entries lie before owned_
   std::vector<Buffer<T>> z_, h_, d_, dropped_;        // one per layer
   std::vector<Buffer<T>> transposed_, lanes_, tile_;  // one per thread
   std::vector<std::vector<Part>> owned_;              // [thread][layer] inputs whose weights the thread updates
-  std::vector<std::vector<Part>> owned_split_;        // the same for the input split
+  std::vector<std::vector<Part>> owned_split_;        // as owned_, for the input split
   std::vector<Part> all_inputs_;                      // one per layer
 };
 

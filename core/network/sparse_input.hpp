@@ -1,5 +1,5 @@
 // A first layer over rows that are mostly zero, such as words of a text, levels of categories or the pixels of an
-// image: what a row has is listed, and only the weights it meets are read.
+// image: the entries of a row are listed, and only the weights they meet are read.
 //
 //   entries_forward         z[b][o] = bias[o] + sum over entries of value w[column][o]
 //   narrow_entries_forward    the same for a narrow layer (kernels/narrow.hpp)
@@ -49,10 +49,10 @@ void narrow_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows
   const T* bias = packed + place.biases();
   for (int r = r0; r < r1; ++r) {
     const Entry<T>* e = rows[r].begin();
-    T z_of_row[Narrow<T>::most_outputs] = {};
+    T z_of_row[Narrow<T>::max_outputs] = {};
     for (int b = 0; b < place.blocks(); ++b) {
       const NarrowBlock block = place.block(b);
-      T sums[Narrow<T>::most_outputs * L] = {};
+      T sums[Narrow<T>::max_outputs * L] = {};
       for (; e != rows[r].end() && e->column < block.inputs.last; ++e) {
         T* sum = sums + e->column % L;
         const T* w = packed + block.at(0, e->column);
@@ -70,7 +70,7 @@ void narrow_entries_forward(T* z, std::ptrdiff_t z_ld, const RowEntries<T>* rows
 
 constexpr int entry_panels = 4;  // of d, read at a time: those of a batch stay in L1 and L2
 
-// g (C panels, g_ld rows apart; one row of each) = those of a column.
+// g (C panels, g_ld rows apart; one row of each) = the gradient sums of one column.
 template <class T, int C>
 LINNET_INLINE void entries_gradient(T* g, std::ptrdiff_t g_ld, std::span<const typename ByColumn<T>::Placed> entries,
                                     const T* d, std::ptrdiff_t d_ld) {

@@ -9,7 +9,7 @@ namespace linnet::inline LINNET_ISA {
 namespace {
 
 constexpr int V = lanes<double>;
-constexpr int parts = std::max(1, 8 / V);    // of sums over vectors, for any V eight sums in all
+constexpr int parts = std::max(1, 8 / V);    // vectors of partial sums: eight sums in all for any V
 constexpr int group = Tile<double>::panels;  // panels that are summed together
 
 // Rows [first, last) of a block, all on one side of a problem: their target t.
@@ -22,12 +22,12 @@ struct Run {
 
 struct alignas(cache_line) Binaries::Scratch {
   Buffer<double> x;                    // panels: rows x (columns + 1)
-  Buffer<double> curved, scaled;       // the rows that count for second derivatives, and the same weighted
+  Buffer<double> curved, scaled;       // the rows that count for second derivatives, plain and weighted
   Buffer<double> z, t, w, factor;      // of a block's rows
   std::vector<int> kept;               // which rows count
   Buffer<double> theta, total;         // of the thread's problems: in panels; sums, panels x (columns + 1) rows
   std::vector<std::vector<Run>> runs;  // of the thread's problems in a block
-  std::vector<int> touched;            // those that have any
+  std::vector<int> touched;            // problems that have any
 };
 
 Binaries::~Binaries() = default;
@@ -164,7 +164,7 @@ void Binaries::pass(Scratch& s, const double* theta, const CodeMatrix& codes, co
 
 bool Binaries::sums(const double* theta, const CodeMatrix& codes, const BinaryWeights& weights, double* loss,
                     double* gradient, double* curvature, const Interrupt::Ask& interrupted) {
-  std::vector<std::int64_t> work(codes.problems + 1);  // rows of the problems before
+  std::vector<std::int64_t> work(codes.problems + 1);  // rows of all problems before
   for (int h = 0; h < codes.groups; ++h)
     for (std::int64_t e = codes.starts[h]; e < codes.starts[h + 1]; ++e)
       work[codes.problem[e] + 1] += codes.group_starts[h + 1] - codes.group_starts[h];

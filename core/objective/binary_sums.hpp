@@ -1,10 +1,10 @@
 // Many binary logistic regressions over the same columns: sums of loss, gradient and second derivatives of all of them
-// in one pass over the rows. The rows are of groups (classes), and a problem says of each group whether its rows count
-// as positive, as negative, or not at all: the columns of a code matrix. Rows are visited group by group, so that a
+// in one pass over the rows. Each row belongs to a group (class), and a problem counts the rows of a group as positive,
+// as negative, or not at all: the columns of a code matrix. Rows are visited group by group, so that a
 // problem of two groups touches the rows of these two alone.
 //
-// A thread has some of the problems and goes over the rows for them, block by block: every sum is one thread's, in the
-// order of the rows, and the same for any number of threads.
+// Each thread takes some of the problems and passes over the rows for them, block by block: every sum is one
+// thread's, in the order of the rows, and the same for any number of threads.
 #pragma once
 
 #include "base/buffer.hpp"
@@ -20,7 +20,7 @@ struct CodeMatrix {
   const std::int64_t* row_order;     // rows, group by group
   const std::int64_t* group_starts;  // first place of each group in the row order, and one more: the end
   const std::int64_t* starts;        // first entry of each group in the two arrays that follow, and one more
-  const std::int32_t* problem;       // rising within a group
+  const std::int32_t* problem;       // ascending within a group
   const std::int8_t* sign;           // +1 or -1
   int groups, problems;
 };

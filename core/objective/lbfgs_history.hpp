@@ -1,13 +1,13 @@
-// The memory of L-BFGS: the last changes of theta (s) and of the gradient (y), and the two loops over them that make a
-// gradient into a step. The loops' inner products follow from few passes over the changes: with what is known of s'y,
-// the first loop's are solved for from S'g, and the second's from Y'r.
+// The memory of L-BFGS: the last changes of theta (s) and of the gradient (y), and the two-loop recursion that turns
+// a gradient into a step. Its inner products take few passes over the changes: those of the first loop follow from S'g
+// and the stored s'y, those of the second from Y'r.
 //
 // The inner product of two vectors is the usual one, or that of vectors in row space (see fit/solvers/dual_sparse.py):
 // the first `dual_size` entries are coordinates, the next `dual_size` their images under a matrix K, and a'K b is the
 // product of a's coordinates with b's images. What follows them counts as usual.
 //
-// T: the type that the history is kept in. Steps are as good in float, since a gradient itself is never rounded, but
-// for vectors whose entries differ by more than its range.
+// T: the type in which the history is stored. Steps are as good in float, since the gradient itself is never rounded,
+// unless the entries of a vector span more than its range.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class LbfgsHistory {
     dots(s_, y, &sy_[static_cast<std::size_t>(newest_) * memory_]);  // [j]: s_j'y of the newest
   }
 
-  // The first loop: q, which holds the gradient, less the part that the changes know about.
+  // The first loop of the recursion, in place; on entry q holds the gradient.
   void forward(double* q) {
     dots(s_, q, factor_.data());
     for (int i = 0; i < count_; ++i) {  // from the newest to the oldest
@@ -78,7 +78,7 @@ class LbfgsHistory {
     add(y_, factor_.data(), q);
   }
 
-  // The second loop: adds that part's step to r, the step of the rest.
+  // The second loop of the recursion, in place; on entry r holds the initial inverse Hessian times q.
   void backward(double* r) {
     std::vector<double> back(memory_);
     dots(y_, r, back.data());
@@ -97,7 +97,7 @@ class LbfgsHistory {
   int slot_of(int age) const { return (newest_ - age + memory_) % memory_; }
   double product(int s, int y) const { return sy_[static_cast<std::size_t>(y) * memory_ + s]; }
 
-  // Calls work(first, last) for chunks of so many entries.
+  // Calls work(first, last) for chunks of the entries.
   template <class Work>
   void by_chunks(std::ptrdiff_t size, Work&& work) {
     const std::ptrdiff_t chunks = (size + chunk - 1) / chunk, together = 8;

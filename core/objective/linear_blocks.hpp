@@ -6,7 +6,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-constexpr int most_partial_sums = 16;
+constexpr int max_partial_sums = 16;
 
 // Threads write to partial sums and scratch row by row: no two of them share a cache line.
 struct alignas(cache_line) Linear::PartialSum {
@@ -46,8 +46,8 @@ inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, const doub
   for (int r = 0; r < rows; ++r) panels[(x.dense_cols / V * ld + r) * V + x.dense_cols % V] = 1;
 }
 
-// z (one a row) = x theta, for rows in panels. The sums over every eighth column are added last, so that the width of a
-// vector does not matter.
+// z (one per row) = x theta, for rows in panels. The sums over every eighth column are added last, so that the width of
+// a vector does not matter.
 inline void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double* theta, int panels, int rows) {
   constexpr int V = lanes<double>, parts = std::max(1, 8 / V);
   static_assert(V <= 8);

@@ -1,4 +1,4 @@
-// What a linear model sums besides its objective: products of its columns with other things.
+// Sums of a linear model besides its objective: products of its columns with vectors and matrices.
 #include <algorithm>
 
 #include "objective/linear_blocks.hpp"
@@ -11,7 +11,7 @@ constexpr int V = lanes<double>;
 
 }  // namespace
 
-// Sparse columns in parts of about as many entries, one a member, by what some of the rows have.
+// Cuts the sparse columns into ranges of about equally many entries, one per member, judged by a sample of the rows.
 void Linear::cut_columns() {
   constexpr std::int64_t enough = 1000;
   const std::int64_t row_stride = std::max<std::int64_t>(1, columns_.rows / enough);

@@ -8,8 +8,9 @@ namespace linnet::inline LINNET_ISA {
 namespace {
 
 constexpr int V = lanes<double>;
-constexpr int group = Tile<double>::panels;    // panels that are summed together
-constexpr std::ptrdiff_t many_sparse = 32768;  // parameters of sparse columns that no longer fit in a fast cache
+constexpr int group = Tile<double>::panels;  // panels that are summed together
+constexpr std::ptrdiff_t cached_sparse_parameters =
+    32768;  // parameters of sparse columns that no longer fit in a fast cache
 
 }  // namespace
 
@@ -22,7 +23,7 @@ Linear::Linear(Columns columns, std::vector<double> center, Head head, int outpu
       outputs_(outputs),
       threads_(threads),
       sparse_step_(outputs == 1 ? 1 : std::ptrdiff_t{panels_of<double>(outputs)} * V),
-      scattered_(std::ptrdiff_t{columns_.sparse_cols} * outputs > many_sparse) {
+      scattered_(std::ptrdiff_t{columns_.sparse_cols} * outputs > cached_sparse_parameters) {
   const int dense = columns_.dense_cols + 1;
   block_rows_ = std::clamp(24576 / dense / 8 * 8, 32, 256);  // a block of x and its weighted twin in L2
   block_rows_ = static_cast<int>(std::min<std::int64_t>(block_rows_, (columns_.rows + 7) / 8 * 8));
@@ -49,7 +50,7 @@ void Linear::set_theta(const double* theta) {
   for (int k = 0; k < outputs_; ++k) bias_[k] = theta[std::ptrdiff_t{columns_.cols()} * outputs_ + k];
 }
 
-// Makes room for what is to be summed over so many rows, and sets it to zero. `more`: multiply-adds of a row besides.
+// Allocates the partial sums of a plan over `rows` rows and zeroes them. `more`: further multiply-adds per row.
 void Linear::prepare(const Plan& plan, std::int64_t rows, double more) {
   const std::ptrdiff_t dense = columns_.dense_cols + 1, sparse = columns_.sparse_cols;
   const std::ptrdiff_t in_gradient = plan.gradient && !scattered_ ? sparse * outputs_ : 0;
@@ -67,12 +68,12 @@ void Linear::prepare(const Plan& plan, std::int64_t rows, double more) {
   const std::int64_t least = pairs ? std::max(block_rows_, 512) : block_rows_;
   // threads share a power of two evenly
   const std::int64_t most =
-      limit < most_partial_sums ? std::bit_floor(static_cast<std::uint64_t>(limit)) : most_partial_sums;
+      limit < max_partial_sums ? std::bit_floor(static_cast<std::uint64_t>(limit)) : max_partial_sums;
   const auto partials = std::clamp<std::int64_t>(most, 1, (rows + least - 1) / least);
   plan_ = plan;
   const auto wide = static_cast<double>(dense);
   more += (wide + 4 * columns_.entries_per_row) * outputs_ + static_cast<double>(pairs) * wide * wide / 2;
-  members_ = members_for(static_cast<double>(rows) * more, std::min(threads_, most_partial_sums));
+  members_ = members_for(static_cast<double>(rows) * more, std::min(threads_, max_partial_sums));
   const bool fits = !partial_sums_.empty() && static_cast<std::int64_t>(partial_sums_.size()) == partials &&
                     partial_sums_[0].dense.size() == in_dense &&
                     partial_sums_[0].sparse_curvature.size() == in_curvature &&
@@ -94,7 +95,7 @@ void Linear::prepare(const Plan& plan, std::int64_t rows, double more) {
   }
   if (plan.gradient && scattered_ && slopes_.size() == 0) slopes_ = Buffer<double>(columns_.rows * outputs_);
   if (scratch_.empty()) {
-    scratch_.resize(std::min(threads_, most_partial_sums));
+    scratch_.resize(std::min(threads_, max_partial_sums));
     const int outputs = panels_of<double>(outputs_) * V;
     for (Scratch& s : scratch_) {
       s.x = Buffer<double>(width * ld_);
@@ -111,7 +112,7 @@ void Linear::prepare(const Plan& plan, std::int64_t rows, double more) {
   }
 }
 
-// sums (one a column) = x' d for rows in panels: the same chains of sums as those of outer_product, but a panel of
+// sums (one per column) = x' d for rows in panels: the same chains of sums as those of outer_product, but a panel of
 // columns at a time.
 static void weighted_sums(double* sums, const double* d, const double* x, std::ptrdiff_t ld, int rows, int panels) {
   constexpr int most = 8;  // panels whose sums stay in registers
@@ -129,7 +130,7 @@ static void weighted_sums(double* sums, const double* d, const double* x, std::p
   }
 }
 
-// z = x theta for a block of rows: one a row, or in panels if there are several outputs.
+// z = x theta for a block of rows: one per row, or in panels if there are several outputs.
 void Linear::linear_output(Scratch& s, std::int64_t first, int rows) const {
   if (outputs_ == 1) {
     row_dots(s.z.get(), s.x.get(), ld_, dense_theta_.get(), panels_of<double>(columns_.dense_cols + 1), rows);
@@ -170,14 +171,14 @@ void Linear::head(Scratch& s, PartialSum& partial, const LinearTargets& targets,
   });
 }
 
-// The same for one output, whose z, targets, weights and offsets lie one after the other.
+// `head` for one output, whose z, targets, weights and offsets are contiguous.
 template <class Formulas>
 void Linear::head_of_one(const Formulas& formulas, Scratch& s, PartialSum& partial, const LinearTargets& targets,
                          std::int64_t first, int rows, bool curved, bool expected) const {
   Vec<double> low = broadcast(partial.sums.low), high = broadcast(partial.sums.high);
   for (int r = 0; r < rows; r += V) {
     const int count = std::min(V, rows - r);
-    const auto from = [&](const double* of_rows, double none) {  // the last row again and again
+    const auto from = [&](const double* of_rows, double none) {  // past the end, the last row again
       if (!of_rows) return broadcast(none);
       if (count == V) return load(of_rows + first + r);
       Vec<double> v{};
@@ -218,7 +219,7 @@ void Linear::head_of_many(const Formulas& formulas, Scratch& s, PartialSum& part
     Vec<double> weight{};
     std::int64_t row[V];
     for (int lane = 0; lane < V; ++lane) {
-      row[lane] = first + std::min(r + lane, rows - 1);  // the last row again and again, with no weight
+      row[lane] = first + std::min(r + lane, rows - 1);  // past the end, the last row again, with no weight
       weight[lane] = r + lane < rows ? (targets.weights ? targets.weights[row[lane]] : 1.0) : 0.0;
       for (int k = 0; k < K; ++k) {
         double& at = z[k * V + lane];
@@ -251,7 +252,7 @@ void Linear::head_of_many(const Formulas& formulas, Scratch& s, PartialSum& part
 }
 
 // Adds a block's x' dz, and x' diag(c) x for every pair of outputs, to a partial sum. The weights c are the curvature
-// times the row's factor; of outputs that belong together, c_kl = p_k (k = l) - p_k p_l.
+// times the row's factor; of joint outputs, c_kl = p_k (k = l) - p_k p_l.
 void Linear::add(Scratch& s, PartialSum& partial, BlockRows row, int rows) const {
   const int K = outputs_, dense = columns_.dense_cols + 1, width = panels_of<double>(dense);
   const std::ptrdiff_t sparse = columns_.sparse_cols;
@@ -281,7 +282,7 @@ void Linear::add(Scratch& s, PartialSum& partial, BlockRows row, int rows) const
   }
   double* sparse_total = partial.sparse_curvature.get();
   bool is_first = true;
-  double* others = s.z.get();  // of outputs that belong together: 1 - p of the one above 1/2, with all its digits
+  double* others = s.z.get();  // of joint outputs: 1 - p of the one above 1/2, in full precision
   for (int r = 0; plan_.together && r < rows; ++r) {
     others[r] = 0;
     for (int k = 0; k < K; ++k) others[r] += s.curved[k * ld_ + r] > 0.5 ? 0.0 : s.curved[k * ld_ + r];

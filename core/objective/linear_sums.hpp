@@ -2,7 +2,7 @@
 // solvers that go to the last digit. theta is the network's: the weights (columns x outputs, in row order), then the
 // biases. Dense columns count from their centers.
 //
-// Rows are cut into parts, as many as the shape of the problem says and whatever the number of threads; each has a
+// Rows are cut into ranges, whose number depends on the shape of the problem and not on the threads; each has a
 // partial sum, to which its blocks of rows are added in order, and the partial sums are added in order: the same bytes
 // for any number of threads.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// What rows have besides their columns.
+// Targets, weights and offsets of the rows.
 struct LinearTargets {
   Targets<double> t;                // labels only if there are several outputs
   const double* weights = nullptr;  // null: all one
@@ -28,7 +28,7 @@ struct LinearTargets {
 
 class Linear {
  public:
-  // center, one a dense column, is taken off them
+  // center, one per dense column, is subtracted from them
   Linear(Columns columns, std::vector<double> center, Head head, int outputs, int threads);
   ~Linear();
 
@@ -44,7 +44,7 @@ class Linear {
     double* gradient = nullptr;   // as long as theta, or null
     double* curvature = nullptr;  // size x size, or null
     bool expected = false;        // the curvature's mean over the distribution of t
-    int row_stride = 1;           // look at one block of rows in so many
+    int row_stride = 1;           // use one block of rows in `row_stride`
   };
 
   struct Sums {
@@ -61,7 +61,7 @@ class Linear {
   // out (size of theta) = sum over rows of x_i d_ik: the transposed product; d is rows x outputs.
   bool gradient(const double* d, double* out, const Interrupted& interrupted);
 
-  // out (groups x size of theta) = the same sum for the rows of each group; group[r] in 0 .. groups - 1.
+  // out (groups x size of theta) = that sum over the rows of each group; group[r] in 0 .. groups - 1.
   bool gradient_by_group(const double* d, const std::int64_t* group, double* out, const Interrupted& interrupted);
 
   // out (size of theta) = sum over rows of x_ij^2 d_ik.
@@ -74,7 +74,7 @@ class Linear {
   bool quadratic(const double* m, double* out, const Interrupted& interrupted);
 
  private:
-  struct PartialSum;  // sums over part of the rows
+  struct PartialSum;  // sums over a range of rows
   struct Scratch;     // of a thread
 
   // What is summed: the gradient, and the second derivatives for these pairs of outputs.
@@ -118,7 +118,7 @@ class Linear {
   // round each thread adds up the columns between two cuts, rows in order: no sum depends on where the cuts are.
   const bool scattered_;
   Buffer<double> slopes_;  // rows x outputs
-  std::vector<int> cuts_;  // one more than the members that do so
+  std::vector<int> cuts_;  // bounds of the members' columns in that round
   bool sorted_ = true;     // the entries of every row
   Plan plan_;
   int members_ = 1;  // that go over the rows

@@ -27,7 +27,7 @@ void Objective<T>::set_theta(const T* theta) {
 template <class T>
 Pass<T>& Objective<T>::pass(const Columns& x, std::int64_t rows) {
   const int wanted = static_cast<int>(std::min<std::int64_t>(rows, Pass<T>::chunk_rows));
-  if (!pass_ || !pass_->takes(x, wanted)) pass_ = std::make_unique<Pass<T>>(net_, layout_, x, wanted, most_threads_);
+  if (!pass_ || !pass_->takes(x, wanted)) pass_ = std::make_unique<Pass<T>>(net_, layout_, x, wanted, max_threads_);
   pass_->use(threads_);
   return *pass_;
 }

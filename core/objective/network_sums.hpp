@@ -19,14 +19,14 @@ class Objective {
   Objective(const Network& net, int threads)
       : net_(net),
         layout_(net),
-        most_threads_(net.most_threads(threads)),
-        threads_(most_threads_),
+        max_threads_(net.max_threads(threads)),
+        threads_(max_threads_),
         packed_(layout_.size) {}
 
   const Network& network() const { return net_; }
 
-  // From now on so many threads, of those it was made for; any number gives the same result.
-  void use(int threads) { threads_ = std::min(threads, most_threads_); }
+  // Uses `threads` threads from now on, at most as many as it was made for; any number gives the same result.
+  void use(int threads) { threads_ = std::min(threads, max_threads_); }
   void set_theta(const T* theta);
 
   // Sums over the batch; grad (as long as theta, in double) is overwritten with the gradient sum when not null.
@@ -40,7 +40,7 @@ class Objective {
 
   const Network net_;
   const Layout<T> layout_;
-  const int most_threads_;
+  const int max_threads_;
   int threads_;
   Buffer<T> packed_;
   std::unique_ptr<Pass<T>> pass_;

@@ -45,7 +45,7 @@ class Crowd {
     return met_.load(std::memory_order_relaxed) || members_.load(std::memory_order_relaxed) > cores_;
   }
 
-  // The same, and what was met is forgotten after a while.
+  // As above, but what was met is forgotten after a while.
   bool still_here() {
     if (met_.load(std::memory_order_relaxed) && now() >= until_.load(std::memory_order_relaxed))
       met_.store(false, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ class Crowd {
     return now() - before >= 500;
   }
 
-  // Notes that others were met. If soon after they were forgotten, for longer: to look for them costs a turn each time.
+  // Notes that others were met: for longer if they were forgotten only just now, as looking for them costs a turn.
   void note() {
     const std::int64_t last = length_.load(std::memory_order_relaxed);
     const bool soon = now() - until_.load(std::memory_order_relaxed) < last;
@@ -69,7 +69,7 @@ class Crowd {
     met_.store(true, std::memory_order_relaxed);
   }
 
-  // A team of so many begins, or ends with less than none.
+  // Called with the size of a team when it starts work, and with minus its size when it ends.
   void add(int members) { members_.fetch_add(members, std::memory_order_relaxed); }
 
  private:
@@ -111,12 +111,12 @@ class alignas(cache_line) Awaited {
 
   template <class Enough>
   void wait_until(Enough&& enough) {
-    static thread_local int crowded_spins = most_spins;  // fewer where they were in vain
+    static thread_local int crowded_spins = max_spins;  // fewer where they were in vain
     const bool crowded = crowd.here();
-    const int spins = crowded ? crowded_spins : most_spins;
+    const int spins = crowded ? crowded_spins : max_spins;
     for (int spin = 0; spin < spins; ++spin) {
       if (enough(load())) {
-        if (crowded && spin > 0) crowded_spins = std::min(2 * spins, most_spins);
+        if (crowded && spin > 0) crowded_spins = std::min(2 * spins, max_spins);
         return;
       }
       spin_pause();
@@ -144,7 +144,7 @@ class alignas(cache_line) Awaited {
 
  private:
 #if defined(__linux__)
-  // The half that counts, as the system compares 32 bits.
+  // The low half, as the system call compares 32 bits.
   const void* word() const {
     constexpr bool high_first = std::endian::native == std::endian::big && sizeof(Number) == 8;
     return reinterpret_cast<const char*>(&value_) + (high_first ? 4 : 0);
@@ -152,7 +152,7 @@ class alignas(cache_line) Awaited {
   static_assert(sizeof(std::atomic<Number>) == sizeof(Number) && (sizeof(Number) == 4 || sizeof(Number) == 8));
 #endif
 
-  static constexpr int most_spins = 500;
+  static constexpr int max_spins = 500;
   std::atomic<Number> value_{0};
   std::atomic<std::uint32_t> sleepers_{0};
 };
@@ -305,14 +305,14 @@ class Team {
 // For tests: teams are as large as asked for, however little there is to do.
 inline std::atomic<bool> teams_of_any_size{false};
 
-// How many of `most` members pay off for so many multiply-adds, or work that takes as long. Calling a member and
-// waiting for it takes as long as some ten thousand.
+// How many of `most` members pay off for `work` multiply-adds, or work that takes as long. Calling a member and
+// waiting for it costs as much as some ten thousand.
 inline int members_for(double work, int most) {
   if (teams_of_any_size.load(std::memory_order_relaxed)) return most;
   return static_cast<int>(std::clamp(work / 150000, 1.0, static_cast<double>(std::max(1, most))));
 }
 
-// The part [first, last) of `count` things that member `rank` of `size` takes, cut at multiples of `grain`.
+// The range [first, last) of `count` items that member `rank` of `size` takes, cut at multiples of `grain`.
 struct Part {
   int first, last;
 };

@@ -44,7 +44,7 @@ constexpr RuleTraits traits_of(Rule rule) {
   __builtin_unreachable();
 }
 
-constexpr int most_states = std::max({
+constexpr int max_states = std::max({
 #define LINNET_RULE(name, states, corrected, decays) states,
 #include "train/rules.def"
 #undef LINNET_RULE
@@ -61,7 +61,7 @@ struct OptimizerSpec {
 
   int states() const { return traits_of(rule).states; }
 
-  // What array k of the rule's begins with.
+  // The initial value of the rule's array k.
   double initial_state(int k) const { return rule == Rule::adagrad && k == 0 ? initial_accumulator : 0; }
 };
 
@@ -69,7 +69,7 @@ struct OptimizerSpec {
 template <class T>
 struct States {
   int count = 0;
-  T* array[most_states] = {};
+  T* array[max_states] = {};
 };
 
 // b^n by repeated squaring: the same bits on every machine, unlike pow.

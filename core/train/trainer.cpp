@@ -44,7 +44,7 @@ struct Apply : PlainSink {
     };
     for (int o = 0; o < outputs; ++o) {
       const T of_output = factor(o);
-      if (of_output == T(0)) continue;  // a unit that was off leaves its weights alone
+      if (of_output == T(0)) continue;  // an inactive unit leaves its weights unchanged
       rows[n] = w + block.at(o, first);
       factors[n++] = of_output;
       if (n == group) flush();
@@ -93,7 +93,7 @@ double seconds_now() {
 }  // namespace
 
 int useful_threads(const Network& net, std::int64_t rows, int limit) {
-  return rows == 1 ? 1 : members_for(step_work(net, rows), net.most_threads(limit));
+  return rows == 1 ? 1 : members_for(step_work(net, rows), net.max_threads(limit));
 }
 
 template <class T>
@@ -104,7 +104,7 @@ Trainer<T>::Trainer(const Network& net, const OptimizerSpec& optimizer, std::int
       optimizer_(optimizer),
       batch_rows_(batch_rows),
       seed_(seed),
-      most_threads_(net.most_threads(threads)),
+      max_threads_(net.max_threads(threads)),
       segments_(layout_.segments()) {
   for (int array = 0; array <= optimizer.states(); ++array) packed_[array] = Buffer<T>(layout_.size);
   for (int k = 0; k < optimizer.states(); ++k)
@@ -140,7 +140,7 @@ void Trainer<T>::set_data(const Columns& x, const Targets<T>& t, const T* weight
                           double scale) {
   const int rows = static_cast<int>(std::min<std::int64_t>(batch_rows_, Pass<T>::chunk_rows));
   std::unique_ptr<Pass<T>> pass;
-  if (!pass_ || !pass_->takes(x, rows)) pass = std::make_unique<Pass<T>>(net_, layout_, x, rows, most_threads_);
+  if (!pass_ || !pass_->takes(x, rows)) pass = std::make_unique<Pass<T>>(net_, layout_, x, rows, max_threads_);
   const int blocks = (pass ? *pass : *pass_).blocks(rows);
   std::vector<std::uint32_t> order(shuffle ? static_cast<std::size_t>(x.rows) : 0);
   std::vector<double> block_losses(static_cast<std::size_t>(blocks));
@@ -192,7 +192,7 @@ void Trainer<T>::begin_epoch(std::int64_t epoch) {
 template <class T>
 Progress Trainer<T>::run(const double* rates, double seconds, int threads, Interrupt& interrupt) {
   stop_ = false;
-  threads = std::min(threads, most_threads_);
+  threads = std::min(threads, max_threads_);
   pass_->use(threads);
   team_.run(threads, [&](int rank) { member(team_, rank, rates, seconds, interrupt); });
   return progress_;

@@ -11,7 +11,7 @@
 namespace linnet::inline LINNET_ISA {
 
 struct Progress {
-  std::int64_t step = 0, steps = 0;  // done in this epoch, and in all
+  std::int64_t step = 0, steps = 0;  // done in this epoch, and those it has
   std::int64_t rows = 0;             // seen in this epoch
   double loss_sum = 0;               // of the rows seen in this epoch, at the parameters each was seen with
   double penalty_sum = 0;            // rows x penalty, likewise
@@ -58,9 +58,9 @@ class Trainer {
   const OptimizerSpec optimizer_;
   const std::int64_t batch_rows_;
   const std::uint64_t seed_;
-  const int most_threads_;
-  Buffer<T> packed_[1 + most_states];  // theta and the rule's arrays
-  Buffer<T> sums_;                     // gradient sums of a batch that cannot be applied tile by tile
+  const int max_threads_;
+  Buffer<T> packed_[1 + max_states];  // theta and the rule's arrays
+  Buffer<T> sums_;                    // gradient sums of a batch that cannot be applied tile by tile
   std::vector<Segment> segments_;
   std::vector<double> partial_;  // by output of each segment: penalties or squared norms, summed in order
   std::vector<double> block_losses_;

@@ -68,9 +68,9 @@ DOORS: list[tuple[dict[str, Any], str, tuple[object, ...], str]] = [
     ),
     (
         {"model": "mlp", "hidden_layer_sizes": (0,)},
-        "hidden_layer_sizes must be > 0 and whole",
+        "hidden_layer_sizes must be positive integers",
         ("--model", "mlp", "--hidden", "0"),
-        "--hidden must be > 0 and whole",
+        "--hidden must be positive integers",
     ),
     (
         {"class_weight": {"yes": -5}},

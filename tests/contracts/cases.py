@@ -169,7 +169,7 @@ def row_weights(rows: Rows) -> Array:
 
 
 def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "", scale: float | None = None) -> None:
-    """Every element within tolerance x scale; scale is the largest expected number unless told."""
+    """Every element within tolerance x scale; scale defaults to the largest expected number."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, what
     scale = float(np.abs(expected).max()) if scale is None else scale

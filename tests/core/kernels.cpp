@@ -314,7 +314,7 @@ void test_entries(int dense, int sparse, int levels, int outputs, int rows) {
   const int cut = inputs / 2 / Narrow<T>::line * Narrow<T>::line;
   for (const bool skips : {false, true}) {
     const Buffer<T> packed(w.layout.size),
-        tile(std::max<int>(entry_panels * gradient_rows * lanes<T>, Narrow<T>::most_outputs * narrow_gradient_inputs));
+        tile(std::max<int>(entry_panels * gradient_rows * lanes<T>, Narrow<T>::max_outputs * narrow_gradient_inputs));
     for (const Part part : {Part{0, cut}, Part{cut, inputs}}) {
       std::vector<int> begin(rows);
       for (int r = 0; r < rows; ++r) begin[r] = entries[r].before(part.first);

@@ -169,15 +169,15 @@ TOO_MUCH: dict[str, tuple[Callable[[], object], str]] = {
         "got 1073741831",
     ),
     "rows": (lambda: columns(repeated(2**50, 1)), "too many"),
-    "rows that end before they start": (lambda: core.Columns(2, [], sparse([0, 2, 1]), 1, [], []), "must rise"),
-    "rows that start before the first": (lambda: core.Columns(1, [], sparse([-1, 2]), 1, [], []), "must rise"),
+    "rows that end before they start": (lambda: core.Columns(2, [], sparse([0, 2, 1]), 1, [], []), "must ascend"),
+    "rows that start before the first": (lambda: core.Columns(1, [], sparse([-1, 2]), 1, [], []), "must ascend"),
     "rows that end after the last entry": (
         lambda: core.Columns(1, [], sparse([0, 4]), 1, [], []),
         "end within the entries",
     ),
     "fewer values than columns": (
         lambda: core.Columns(1, [], (*sparse([0, 3])[:2], np.ones(2)), 1, [], []),
-        "a value for each column",
+        "one value per column index",
     ),
     "no rows of products": (lambda: core.RowProducts(sparse([0], 0), np.ones(1), 1), "rows: from 1 to 65536, got 0"),
     "inputs": (

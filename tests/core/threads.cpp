@@ -84,7 +84,7 @@ struct Data {
         for (int c = 0; c < width; ++c)
           if (uniform(draw) < filled) column.push_back(c), entry.push_back(static_cast<float>(normal(draw)));
         start.push_back(static_cast<std::int64_t>(column.size()));
-        x.sparse.most_of_a_row = std::max(x.sparse.most_of_a_row, start.end()[-1] - start.end()[-2]);
+        x.sparse.max_row_entries = std::max(x.sparse.max_row_entries, start.end()[-1] - start.end()[-2]);
       }
       x.sparse.start = start.data(), x.sparse.column = column.data(), x.sparse.value = entry.data();
       x.sparse.kind = Design::Kind::f32;

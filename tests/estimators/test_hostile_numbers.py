@@ -1,5 +1,5 @@
-"""Numbers of any size in targets, weights, rows without weight and sparse columns: the right answer, a warning that
-names the column, or an error that says what to scale. Never a silent wrong answer, and never another error.
+"""Numbers of any size in targets, weights, rows without weight and sparse columns: the right result, a warning that
+names the column, or an error that says what to scale. Never a silently wrong result, and never another error.
 """
 
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def test_weights_without_sums(form: str) -> None:
         ):
             make().fit(FORMS[form](X), y, sample_weight=np.full(N, 1e308))
     with pytest.raises(
-        DataError, match=r"column 'x1' of X has numbers of about .* and weights of up to 1e.100, too large"
+        DataError, match=r"column 'x1' of X has values of about .* and row weights of up to 1e.100, too large"
     ):
         linnet.LogisticRegression().fit(FORMS[form](X * [1, 1e148, 1]), YES, np.where(YES, 1e100, 1.0))
 
@@ -105,7 +105,7 @@ def test_sparse_columns_far_from_zero(kind: str) -> None:
     """They are not centered, so that what their numbers differ by is lost: a dense table has the same coefficients."""
     make, y = MODELS[kind]
     x = X + np.array([0, 1e14, 0])
-    with pytest.warns(FitWarning, match=r"^x1: large numbers that hardly differ, in a sparse matrix"):
+    with pytest.warns(FitWarning, match=r"^x1: large values that hardly vary, in a sparse matrix"):
         make().fit(scipy.sparse.csr_array(x), y)
     some = scipy.sparse.csr_array(x * (np.arange(N) % 2 == 0)[:, None])  # half of the numbers are 0
     columns = Columns(N, sparse=(some.indptr, some.indices, some.data), sparse_columns=3)
@@ -114,11 +114,11 @@ def test_sparse_columns_far_from_zero(kind: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_counts_beyond_all_means() -> None:
-    """The dispersion is looked for among means of any size, and what is wrong with a column is said."""
+    """The dispersion is estimated for means of any size, and an error names what is wrong with a column."""
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(10, 8)), rng.poisson(1.0, 10).astype(float)
     x[:, 4] *= 1e214
-    with pytest.raises(DataError, match=r"column 'x4' of X has numbers of about .*, too large"):
+    with pytest.raises(DataError, match=r"column 'x4' of X has values of about .*, too large"):
         linnet.NegativeBinomialRegressor(alpha=100.0).fit(x, y)
     means = np.array([[0.0], [1e-320], [1.0], [1e200], [np.inf]])
     alpha = NegativeBinomial.of_dispersion("estimate").with_estimate(means, np.ones((5, 1)), None).alpha

@@ -220,7 +220,7 @@ def test_draws_of_code_matrices_have_an_end() -> None:
         for draws in (10_000, 2**70)
     ]
     assert np.array_equal(found[0], found[1])
-    with pytest.raises(ConfigError, match=r"code_size=1e[+]308 asks for more than 1,000,000 binary classifiers"):
+    with pytest.raises(ConfigError, match=r"code_size=1e[+]308 requires more than 1,000,000 binary classifiers"):
         linnet.OutputCodeClassifier(linnet.LogisticRegression(), code_size=1e308).fit(X, FEW)
 
 

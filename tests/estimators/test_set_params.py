@@ -113,8 +113,8 @@ def shown(found: Any) -> Any:
     return array.tolist() if array.dtype == object else array.tobytes()
 
 
-def answers(model: Any, y: Any) -> dict[str, Any]:
-    """Everything that a fitted model says, by method; the kind of error where it refuses."""
+def outputs_of(model: Any, y: Any) -> dict[str, Any]:
+    """All outputs of a fitted model, by method; the type of the error where it raises one."""
     asks: dict[str, Any] = {
         method: lambda method=method: getattr(model, method)(X)
         for method in ("predict", "predict_proba", "predict_log_proba", "decision_function", "activations")
@@ -138,7 +138,7 @@ def answers(model: Any, y: Any) -> dict[str, Any]:
 
 
 def saved(model: Any, y: Any) -> Any:
-    """What the model says that is read from its file."""
+    """The outputs of the model as read from its file."""
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "a.linnet")
         read = linnet.load(Path(folder) / "a.linnet")
@@ -151,7 +151,7 @@ def saved(model: Any, y: Any) -> Any:
 def test_parameters_set_after_a_fit_change_nothing_of_it(name: str) -> None:
     model, y = MODELS[name]
     model.fit(X, y)
-    before, given = answers(model, y), model.get_params()
+    before, given = outputs_of(model, y), model.get_params()
     assert sum(isinstance(found, bytes) for found in before.values()) >= 3
     assert isinstance(before["saved"], dict), before["saved"]
     changed = {}
@@ -160,7 +160,7 @@ def test_parameters_set_after_a_fit_change_nothing_of_it(name: str) -> None:
             continue
         for other in others(parameter.split("__")[-1], value):
             model.set_params(**{parameter: other})
-            after = answers(model, y)
+            after = outputs_of(model, y)
             if wrong := [what for what in before if after[what] != before[what]]:
                 changed[f"{parameter}={other!r}"] = wrong
             model.set_params(**{parameter: value})

@@ -1,4 +1,4 @@
-"""A fitted model may be used by any number of threads at once: predicting writes nothing, and every answer has the
+"""A fitted model may be used by any number of threads at once: predicting writes nothing, and every result has the
 bytes that a single thread gets.
 """
 
@@ -51,13 +51,13 @@ SIZES = (1, 5, ROWS)
 
 @dataclass(frozen=True)
 class Case:
-    """A fitted model and what it is asked: each call with the bytes of its answer."""
+    """A fitted model and its calls: each call with the bytes of its result."""
 
     model: Any
     calls: list[tuple[str, Any, dict[str, Any], list[bytes]]]
 
 
-def answer(model: Any, method: str, table: Any, options: dict[str, Any]) -> list[bytes]:
+def result_bytes(model: Any, method: str, table: Any, options: dict[str, Any]) -> list[bytes]:
     found = getattr(model, method)(table, **options)
     return [np.asarray(part).tobytes() for part in (found if isinstance(found, list | tuple) else [found])]
 
@@ -69,10 +69,10 @@ def asked(model: Any, tables: list[Any]) -> Case:
             continue
         options = {"random_state": 7} if method == "sample" else {}
         try:
-            answer(model, method, tables[0], options)
+            result_bytes(model, method, tables[0], options)
         except linnet.errors.ConfigError:  # a threshold's estimator has no scores, a loss no intervals
             continue
-        calls += [(method, table, options, answer(model, method, table, options)) for table in tables]
+        calls += [(method, table, options, result_bytes(model, method, table, options)) for table in tables]
     assert calls
     return Case(model, calls)
 
@@ -200,13 +200,13 @@ def fitting() -> Iterator[None]:
         thread.join()
 
 
-def wrong_answers(one: Case, seed: int, calls: int) -> list[str]:
+def wrong_results(one: Case, seed: int, calls: int) -> list[str]:
     """The calls, among some drawn, that gave other bytes than those known."""
     order = random.Random(seed)
     wrong = []
     for method, table, options, known in order.choices(one.calls, k=calls):
         try:
-            found = answer(one.model, method, table, options)
+            found = result_bytes(one.model, method, table, options)
         except Exception as error:
             wrong.append(f"{method}: {error!r}")
             continue
@@ -221,7 +221,7 @@ def in_threads(one: Case) -> list[str]:
 
     def work(seed: int) -> None:
         start.wait()
-        wrong.extend(wrong_answers(one, seed, CALLS))
+        wrong.extend(wrong_results(one, seed, CALLS))
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
     for thread in threads:
@@ -243,7 +243,7 @@ def test_predicting_writes_nothing(name: str) -> None:
     one = case(name)
     before = state(one.model)
     for method, table, options, _ in one.calls:
-        answer(one.model, method, table, options)
+        result_bytes(one.model, method, table, options)
         assert state(one.model) == before, method
 
 
@@ -274,7 +274,7 @@ def test_forked_children_get_the_answers_of_one(name: str) -> None:
         in_threads(one)  # so that there are threads, and objectives that were used before
         child = os.fork()
         if child == 0:
-            os._exit(1 if wrong_answers(one, 0, 20) or in_threads(one) else 0)
+            os._exit(1 if wrong_results(one, 0, 20) or in_threads(one) else 0)
         assert os.waitpid(child, 0)[1] == 0
 
 

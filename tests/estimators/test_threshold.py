@@ -121,9 +121,9 @@ def test_a_negative_class_is_said_where_nothing_is_reached() -> None:
     tuned = ThresholdClassifier(MODEL, "precision>=0.9", negative_class="O").fit(IRIS_X, names)
     p = tuned.predict_proba(IRIS_X)
     reached = (p >= tuned.threshold_)[:, :2]
-    said = tuned.predict(IRIS_X)
-    assert (said[~reached.any(axis=1)] == "O").all()
-    assert (said[reached[:, 0] & ~reached[:, 1]] == "A").all()
+    predicted = tuned.predict(IRIS_X)
+    assert (predicted[~reached.any(axis=1)] == "O").all()
+    assert (predicted[reached[:, 0] & ~reached[:, 1]] == "A").all()
     two = ThresholdClassifier(MODEL, negative_class=1).fit(X, Y)
     assert two.threshold_ == ThresholdClassifier(MODEL, pos_label=0).fit(X, Y).threshold_
 
@@ -260,7 +260,7 @@ def test_rows_of_weight_two_are_rows_twice() -> None:
         (ThresholdClassifier(MODEL, pos_label=7), (X, Y), ConfigError, "pos_label=7 is not a label"),
         (ThresholdClassifier(MODEL, negative_class=7), (X, Y), ConfigError, "negative_class=7 is not among"),
         (ThresholdClassifier(MODEL, response_method="predict"), (X, Y), ConfigError, "unknown response_method"),
-        (ThresholdClassifier(linnet.LinearRegression()), (X, Y), ConfigError, "LinearRegression is no classifier"),
+        (ThresholdClassifier(linnet.LinearRegression()), (X, Y), ConfigError, "LinearRegression is not a classifier"),
         (
             ThresholdClassifier(KNeighborsClassifier()),
             (X, Y, np.ones(400)),
@@ -278,22 +278,22 @@ def test_what_is_refused(model: Any, fit: Any, error: type[Exception], message: 
 
 
 def test_a_bad_development_set_is_refused() -> None:
-    with pytest.raises(ConfigError, match="eval_set: with cv='prefit' all rows are to tune on"):
+    with pytest.raises(ConfigError, match="cv='prefit' tunes on all rows of X and y"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X, Y, eval_set=(X, Y))
     with pytest.raises(ConfigError, match="eval_set must be"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=X)
-    with pytest.raises(DataError, match="eval_set has the class 5 in row 0, which y has not"):
+    with pytest.raises(DataError, match="eval_set has the class 5 in row 0, which y does not have"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:1], [5]))
-    with pytest.raises(DataError, match="rows to tune on have one class only"):
+    with pytest.raises(DataError, match="rows for tuning have one class only"):
         ThresholdClassifier(MODEL).fit(X, Y, eval_set=(X[:2], [0, 0]))
-    with pytest.raises(DataError, match="the estimator knows the classes"):
+    with pytest.raises(DataError, match="the estimator has the classes"):
         ThresholdClassifier(linnet.LogisticRegression().fit(X, Y), cv="prefit").fit(X[:2], [1, 2])
 
 
 def test_a_tuned_decision_does_not_change_with_the_parameter(tmp_path: Any) -> None:
     tuned = ThresholdClassifier(MODEL, cv=2).fit(X, Y)
-    said = tuned.predict(X)
+    predicted = tuned.predict(X)
     tuned.set_params(response_method="decision_function")
-    np.testing.assert_array_equal(tuned.predict(X), said)
+    np.testing.assert_array_equal(tuned.predict(X), predicted)
     tuned.save(tmp_path / "model")
-    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), said)
+    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), predicted)

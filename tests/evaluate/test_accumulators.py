@@ -50,11 +50,11 @@ def test_scores_in_chunks_are_the_whole(places: list[int], random: Any, weighted
 @given(st.lists(st.integers(0, N), max_size=8))
 def test_labels_and_probabilities_in_chunks_are_the_whole(places: list[int]) -> None:
     labels, guesses = ev.ConfusionAccumulator(), ev.ProbabilityAccumulator()
-    said = (P > 0.5).astype(int)
+    y_pred = (P > 0.5).astype(int)
     for chunk in cut(places):
-        labels += ev.ConfusionAccumulator().update(Y[chunk], said[chunk], W[chunk])
+        labels += ev.ConfusionAccumulator().update(Y[chunk], y_pred[chunk], W[chunk])
         guesses += ev.ProbabilityAccumulator().update(Y[chunk], P[chunk], W[chunk])
-    np.testing.assert_allclose(labels.result().counts, ev.Confusion.of(Y, said, sample_weight=W).counts, rtol=1e-12)
+    np.testing.assert_allclose(labels.result().counts, ev.Confusion.of(Y, y_pred, sample_weight=W).counts, rtol=1e-12)
     assert guesses.log_loss == pytest.approx(ev.log_loss(Y, P, sample_weight=W), rel=1e-12)
     assert guesses.brier == pytest.approx(ev.brier_score_loss(Y, P, sample_weight=W), rel=1e-12)
     whole = ev.calibration(Y, P, sample_weight=W)

@@ -12,7 +12,7 @@ def test_rare_positives() -> None:
     advice = ev.advise(y)
     text = str(advice)
     assert "10 of 1000 rows are positive: 1.0%." in text
-    assert advice.misleads["accuracy"] == "always predicting negative already has 0.99, and separates nothing"
+    assert advice.misleads["accuracy"] == "always predicting negative already has 0.99, without distinguishing any rows"
     assert "50 false alarms against 10 positives" in advice.misleads["ROC AUC"]
     assert "precision, recall and F1" in advice.suits
     assert "random scores have 0.01," in advice.suits["average precision"]
@@ -65,7 +65,7 @@ def test_costs() -> None:
     assert "mean cost" in advice.suits
     balanced = ev.advise([0, 1] * 50, costs=[[0, 1], [2, 0]])
     assert "accuracy" not in balanced.suits
-    assert balanced.misleads["accuracy"].startswith("it counts a miss and a false alarm as equally bad")
+    assert balanced.misleads["accuracy"].startswith("it counts misses and false alarms as equally bad")
     turned = ev.advise(["a"] * 10 + ["b"] * 90, costs=[[0, 9], [1, 0]])  # "a" is positive
     assert turned.numbers["cost_threshold"] == pytest.approx(0.1)
     with pytest.raises(DataError, match="costs are 3 x 3, but y has 2 classes"):

@@ -30,11 +30,11 @@ def labelled(draw: Any) -> tuple[Any, Any, Any]:
 @settings(max_examples=60, deadline=None)
 @given(labelled(), st.sampled_from([0.5, 1.0, 2.0, 0.0, float("inf")]), st.sampled_from([0.0, 1.0, float("nan")]))
 def test_scores_are_scikit_learns(data: Any, beta: float, zero: float) -> None:
-    truth, said, w = data
+    truth, y_pred, w = data
     for average in (None, "micro", "macro", "weighted"):
         options = {"average": average, "sample_weight": w, "zero_division": zero, "beta": beta}
-        theirs = sk.precision_recall_fscore_support(truth, said, **options)
-        ours = ev.precision_recall_fscore_support(truth, said, **options)
+        theirs = sk.precision_recall_fscore_support(truth, y_pred, **options)
+        ours = ev.precision_recall_fscore_support(truth, y_pred, **options)
         for a, b in zip(ours, theirs, strict=True):
             if b is not None:
                 np.testing.assert_allclose(a, b, **CLOSE)
@@ -43,30 +43,32 @@ def test_scores_are_scikit_learns(data: Any, beta: float, zero: float) -> None:
 @settings(max_examples=60, deadline=None)
 @given(labelled())
 def test_matrices_and_single_numbers_are_scikit_learns(data: Any) -> None:
-    truth, said, w = data
+    truth, y_pred, w = data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for by in (None, "true", "pred", "all"):
-            theirs = sk.confusion_matrix(truth, said, sample_weight=w, normalize=by)
-            np.testing.assert_allclose(ev.confusion_matrix(truth, said, sample_weight=w, normalize=by), theirs, **CLOSE)
+            theirs = sk.confusion_matrix(truth, y_pred, sample_weight=w, normalize=by)
+            np.testing.assert_allclose(
+                ev.confusion_matrix(truth, y_pred, sample_weight=w, normalize=by), theirs, **CLOSE
+            )
         for name in ("accuracy_score", "balanced_accuracy_score", "matthews_corrcoef"):
-            theirs = getattr(sk, name)(truth, said, sample_weight=w)
-            np.testing.assert_allclose(getattr(ev, name)(truth, said, sample_weight=w), theirs, **CLOSE, err_msg=name)
-        adjusted = sk.balanced_accuracy_score(truth, said, adjusted=True)
+            theirs = getattr(sk, name)(truth, y_pred, sample_weight=w)
+            np.testing.assert_allclose(getattr(ev, name)(truth, y_pred, sample_weight=w), theirs, **CLOSE, err_msg=name)
+        adjusted = sk.balanced_accuracy_score(truth, y_pred, adjusted=True)
         if math.isfinite(adjusted):  # of one class alone theirs is not
-            assert ev.balanced_accuracy_score(truth, said, adjusted=True) == pytest.approx(adjusted, abs=1e-12)
+            assert ev.balanced_accuracy_score(truth, y_pred, adjusted=True) == pytest.approx(adjusted, abs=1e-12)
 
 
 @settings(max_examples=40, deadline=None)
 @given(labelled())
 def test_weights_are_repetition(data: Any) -> None:
-    truth, said, w = data
+    truth, y_pred, w = data
     if w is None:
         return
     times = w.astype(int)
     weighted, repeated = (
-        ev.Confusion.of(truth, said, sample_weight=w),
-        ev.Confusion.of(np.repeat(truth, times), np.repeat(said, times), labels=np.unique([*truth, *said])),
+        ev.Confusion.of(truth, y_pred, sample_weight=w),
+        ev.Confusion.of(np.repeat(truth, times), np.repeat(y_pred, times), labels=np.unique([*truth, *y_pred])),
     )
     np.testing.assert_array_equal(weighted.counts, repeated.counts)
 
@@ -74,11 +76,11 @@ def test_weights_are_repetition(data: Any) -> None:
 @settings(max_examples=40, deadline=None)
 @given(labelled(), st.integers(0, 40))
 def test_parts_add_up_to_the_whole(data: Any, cut: int) -> None:
-    truth, said, _ = data
-    whole = ev.Confusion.of(truth, said)
+    truth, y_pred, _ = data
+    whole = ev.Confusion.of(truth, y_pred)
     cut %= len(truth)
     if cut:
-        parts = ev.Confusion.of(truth[:cut], said[:cut]) + ev.Confusion.of(truth[cut:], said[cut:])
+        parts = ev.Confusion.of(truth[:cut], y_pred[:cut]) + ev.Confusion.of(truth[cut:], y_pred[cut:])
         np.testing.assert_array_equal(parts.classes, whole.classes)
         np.testing.assert_array_equal(parts.counts, whole.counts)
 
@@ -117,56 +119,57 @@ def test_binary_rates_of_rows() -> None:
 
 def test_entity_tagging_scores_only_the_kinds_of_positive() -> None:
     truth = ["O", "O", "O", "PER", "PER", "LOC", "LOC", "O"]
-    said = ["O", "PER", "O", "PER", "O", "LOC", "PER", "LOC"]
-    scores = ev.Confusion.of(truth, said).scores(negative_class="O")
+    y_pred = ["O", "PER", "O", "PER", "O", "LOC", "PER", "LOC"]
+    scores = ev.Confusion.of(truth, y_pred).scores(negative_class="O")
     assert scores.classes.tolist() == ["LOC", "PER"]
     # LOC: TP 1, FP 1, FN 1; PER: TP 1, FP 2, FN 1
     assert scores.precision.tolist() == [1 / 2, 1 / 3]
     assert scores.recall.tolist() == [1 / 2, 1 / 2]
     assert scores.average("micro") == pytest.approx((2 / 5, 2 / 4, 4 / 9))
     assert scores.average("macro")[2] == pytest.approx((1 / 2 + 2 / 5) / 2)
-    assert ev.f1_score(truth, said, average="micro", negative_class="O") == pytest.approx(4 / 9)
-    assert ev.accuracy_score(truth, said) == 4 / 8
+    assert ev.f1_score(truth, y_pred, average="micro", negative_class="O") == pytest.approx(4 / 9)
+    assert ev.accuracy_score(truth, y_pred) == 4 / 8
 
 
 @pytest.mark.parametrize("name", ["precision_score", "recall_score", "f1_score"])
 def test_binary_scores_of_a_named_class(name: str) -> None:
-    truth, said = np.array(list("xyxxy")), np.array(list("xxyxy"))
-    assert getattr(ev, name)(truth, said, pos_label="y") == getattr(sk, name)(truth, said, pos_label="y")
-    assert ev.fbeta_score(truth, said, beta=2, pos_label="x") == pytest.approx(
-        sk.fbeta_score(truth, said, beta=2, pos_label="x")
+    truth, y_pred = np.array(list("xyxxy")), np.array(list("xxyxy"))
+    assert getattr(ev, name)(truth, y_pred, pos_label="y") == getattr(sk, name)(truth, y_pred, pos_label="y")
+    assert ev.fbeta_score(truth, y_pred, beta=2, pos_label="x") == pytest.approx(
+        sk.fbeta_score(truth, y_pred, beta=2, pos_label="x")
     )
     np.testing.assert_allclose(
-        getattr(ev, name)(truth, said, average=None), getattr(sk, name)(truth, said, average=None)
+        getattr(ev, name)(truth, y_pred, average=None), getattr(sk, name)(truth, y_pred, average=None)
     )
 
 
 def test_a_part_of_the_labels_in_another_order() -> None:
-    truth, said = [0, 1, 2, 2, 1, 0], [0, 2, 2, 1, 1, 1]
+    truth, y_pred = [0, 1, 2, 2, 1, 0], [0, 2, 2, 1, 1, 1]
     np.testing.assert_array_equal(
-        ev.confusion_matrix(truth, said, labels=[2, 0]), sk.confusion_matrix(truth, said, labels=[2, 0])
+        ev.confusion_matrix(truth, y_pred, labels=[2, 0]), sk.confusion_matrix(truth, y_pred, labels=[2, 0])
     )
     np.testing.assert_allclose(
-        ev.f1_score(truth, said, labels=[2, 0], average=None), sk.f1_score(truth, said, labels=[2, 0], average=None)
+        ev.f1_score(truth, y_pred, labels=[2, 0], average=None),
+        sk.f1_score(truth, y_pred, labels=[2, 0], average=None),
     )
-    assert ev.confusion_matrix(truth, said, labels=[0, 1, 2, 3]).shape == (4, 4)
+    assert ev.confusion_matrix(truth, y_pred, labels=[0, 1, 2, 3]).shape == (4, 4)
     with pytest.raises(ConfigError, match="at least one must occur"):
-        ev.confusion_matrix(truth, said, labels=[7, 8])
+        ev.confusion_matrix(truth, y_pred, labels=[7, 8])
 
 
 def test_zero_by_zero_is_a_policy() -> None:
-    truth, said = [1, 1, 0], [0, 0, 0]
+    truth, y_pred = [1, 1, 0], [0, 0, 0]
     with pytest.warns(DataWarning, match=r"precision of 1 is 0 / 0, and set to 0: zero_division=0"):
-        assert ev.precision_score(truth, said) == 0
+        assert ev.precision_score(truth, y_pred) == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert ev.recall_score(truth, said) == 0  # 0 / 2 is no 0 / 0
-        assert ev.precision_score(truth, said, zero_division=1) == 1
-        assert math.isnan(ev.precision_score(truth, said, zero_division=float("nan")))
+        assert ev.recall_score(truth, y_pred) == 0  # 0 / 2 is no 0 / 0
+        assert ev.precision_score(truth, y_pred, zero_division=1) == 1
+        assert math.isnan(ev.precision_score(truth, y_pred, zero_division=float("nan")))
     with pytest.raises(DataError, match="precision of 1 is 0 / 0: set zero_division"):
-        ev.precision_score(truth, said, zero_division="raise")
+        ev.precision_score(truth, y_pred, zero_division="raise")
     with pytest.raises(ConfigError, match=r"zero_division must be 0, 1, NaN, 'warn' or 'raise', got 0\.5"):
-        ev.precision_score(truth, said, zero_division=0.5)
+        ev.precision_score(truth, y_pred, zero_division=0.5)
     assert ev.Rates(0, 0, 0, 5, 0.0).f1 == 0
     with pytest.warns(DataWarning, match="recall is 0 / 0"):
         ev.Rates(0, 1, 0, 5).recall  # noqa: B018
@@ -174,7 +177,7 @@ def test_zero_by_zero_is_a_policy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "said", "options", "error", "message"),
+    ("truth", "y_pred", "options", "error", "message"),
     [
         ([0, 1], [0], {}, DataError, "y_pred has 1 rows, but y_true has 2"),
         ([], [], {}, DataError, "y_true is empty"),
@@ -199,19 +202,21 @@ def test_zero_by_zero_is_a_policy() -> None:
         ([0, 1], [0, 1], {"beta": -1}, ConfigError, "beta must be at least 0"),
     ],
 )
-def test_what_is_refused(truth: Any, said: Any, options: Any, error: type[Exception], message: str) -> None:
+def test_what_is_refused(truth: Any, y_pred: Any, options: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        ev.precision_recall_fscore_support(truth, said, **{"average": "binary", **options})
+        ev.precision_recall_fscore_support(truth, y_pred, **{"average": "binary", **options})
 
 
 def test_many_rows_and_classes() -> None:
     rng = np.random.default_rng(0)
     for classes in (2, 60, 100):  # tables counted in lanes, and one too large for that
-        truth, said = rng.integers(0, classes, (2, 30_000))
-        np.testing.assert_array_equal(ev.confusion_matrix(truth, said), sk.confusion_matrix(truth, said))
+        truth, y_pred = rng.integers(0, classes, (2, 30_000))
+        np.testing.assert_array_equal(ev.confusion_matrix(truth, y_pred), sk.confusion_matrix(truth, y_pred))
     w = rng.random(30_000)
     np.testing.assert_allclose(
-        ev.confusion_matrix(truth, said, sample_weight=w), sk.confusion_matrix(truth, said, sample_weight=w), **CLOSE
+        ev.confusion_matrix(truth, y_pred, sample_weight=w),
+        sk.confusion_matrix(truth, y_pred, sample_weight=w),
+        **CLOSE,
     )
 
 

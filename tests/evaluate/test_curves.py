@@ -186,7 +186,7 @@ def test_names_are_checked() -> None:
         ev.roc_auc_score([0, 1, 2], s, multi_class="ovo", average="micro")
     with pytest.raises(ConfigError, match="unknown average"):
         ev.roc_auc_score([0, 1, 2], s, average="mean")
-    with pytest.raises(DataError, match="must rise or fall"):
+    with pytest.raises(DataError, match="must be monotonic"):
         ev.auc([0, 2, 1], [1, 1, 1])
     with pytest.raises(DataError, match="rows of at least two classes"):
         ev.roc_auc_score([0, 0, 0], np.eye(3), multi_class="ovo", labels=[0, 1, 2])

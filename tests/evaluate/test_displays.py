@@ -54,9 +54,9 @@ def test_precision_recall_has_iso_f_lines_and_the_best_point() -> None:
     assert [text.get_text() for text in display.ax_.texts] == ["F2=0.5"]
     threshold, best = ev.Cutoffs.of(Y, P).best_f(2)
     assert display.ax_.get_lines()[-1].get_label() == f"F2 {best:.3f} at {threshold:.3g}"
-    said = (threshold <= P).astype(int)
+    predicted = (threshold <= P).astype(int)
     x, y = display.ax_.get_lines()[-1].get_xydata()[0]
-    assert (x, y) == pytest.approx((ev.recall_score(Y, said), ev.precision_score(Y, said)))
+    assert (x, y) == pytest.approx((ev.recall_score(Y, predicted), ev.precision_score(Y, predicted)))
     assert not ev.PrecisionRecallDisplay.from_predictions(Y, P, iso_f=()).ax_.texts
 
 
@@ -88,16 +88,16 @@ def test_long_curves_are_thinned() -> None:
 
 
 def test_confusion_shows_counts_and_parts() -> None:
-    said = MODEL.predict(X)
+    predicted = MODEL.predict(X)
     display = ev.ConfusionMatrixDisplay.from_estimator(MODEL, X, Y)
-    counts = ev.confusion_matrix(Y, said)
+    counts = ev.confusion_matrix(Y, predicted)
     shown = [text.get_text() for text in display.ax_.texts]
     assert shown[0] == str(counts[0, 0])
     assert shown[1] == f"{counts[0, 0] / counts[0].sum():.1%}"
     assert len(shown) == 8
-    parts = ev.ConfusionMatrixDisplay.from_predictions(Y, said, normalize="pred", colorbar=True)
+    parts = ev.ConfusionMatrixDisplay.from_predictions(Y, predicted, normalize="pred", colorbar=True)
     assert parts.ax_.texts[0].get_text() == f"{counts[0, 0] / counts[:, 0].sum():.2f}"
-    turned = ev.ConfusionMatrixDisplay.from_predictions(Y, said, labels=[1, 0])
+    turned = ev.ConfusionMatrixDisplay.from_predictions(Y, predicted, labels=[1, 0])
     assert turned.ax_.texts[0].get_text() == str(counts[1, 1])
     assert [tick.get_text() for tick in turned.ax_.get_xticklabels()] == ["1", "0"]
 

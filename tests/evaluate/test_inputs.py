@@ -14,7 +14,7 @@ from scipy import sparse
 from linnet import evaluate as ev
 from linnet.errors import ConfigError, DataError, DataWarning
 
-Y, SAID = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 0, 1])
+Y, Y_PRED = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 0, 1])
 P = np.array([0.12, 0.93, 0.43, 0.47, 0.82])
 KINDS = (np.array, np.ndarray.tolist, pd.DataFrame, pl.DataFrame, lambda t: t.astype("f4"))
 
@@ -39,13 +39,13 @@ KINDS = (np.array, np.ndarray.tolist, pd.DataFrame, pl.DataFrame, lambda t: t.as
     ids=range(13),
 )
 def test_labels_of_any_kind(kind: Any) -> None:
-    assert ev.f1_score(kind(Y), kind(SAID)) == pytest.approx(0.8)
-    assert ev.roc_auc_score(kind(Y), kind(SAID).tolist() if hasattr(kind(SAID), "tolist") else kind(SAID)) > 0.5
-    np.testing.assert_array_equal(ev.confusion_matrix(kind(Y), kind(SAID)), [[2, 0], [1, 2]])
+    assert ev.f1_score(kind(Y), kind(Y_PRED)) == pytest.approx(0.8)
+    assert ev.roc_auc_score(kind(Y), kind(Y_PRED).tolist() if hasattr(kind(Y_PRED), "tolist") else kind(Y_PRED)) > 0.5
+    np.testing.assert_array_equal(ev.confusion_matrix(kind(Y), kind(Y_PRED)), [[2, 0], [1, 2]])
 
 
 @pytest.mark.parametrize(
-    ("truth", "said"),
+    ("truth", "y_pred"),
     [
         (np.array([-128, 127, 5], np.int8), np.array([-128, 127, 127], np.int8)),
         (np.array([2**63, 2**63 + 1], np.uint64), np.array([2**63, 2**63], np.uint64)),
@@ -53,8 +53,8 @@ def test_labels_of_any_kind(kind: Any) -> None:
         (np.array([-(2**62), 0, 2**62]), np.array([0, 0, 2**62])),
     ],
 )
-def test_whole_numbers_at_the_ends_of_their_type(truth: Any, said: Any) -> None:
-    np.testing.assert_array_equal(ev.confusion_matrix(truth, said), sk.confusion_matrix(truth, said))
+def test_whole_numbers_at_the_ends_of_their_type(truth: Any, y_pred: Any) -> None:
+    np.testing.assert_array_equal(ev.confusion_matrix(truth, y_pred), sk.confusion_matrix(truth, y_pred))
 
 
 def test_a_label_that_was_not_named_is_never_taken_for_another() -> None:
@@ -65,7 +65,7 @@ def test_a_label_that_was_not_named_is_never_taken_for_another() -> None:
 def test_masked_entries_are_refused() -> None:
     part = np.arange(5) < 2
     macro = partial(ev.f1_score, average="macro")
-    for metric, first, second in ((macro, Y, SAID), (ev.roc_auc_score, Y, P), (macro, [Y, Y], [SAID, Y])):
+    for metric, first, second in ((macro, Y, Y_PRED), (ev.roc_auc_score, Y, P), (macro, [Y, Y], [Y_PRED, Y])):
         mask = np.broadcast_to(part, np.shape(first))
         for name, pair in (
             ("y_true", (np.ma.masked_array(first, mask), second)),
@@ -74,7 +74,7 @@ def test_masked_entries_are_refused() -> None:
             with pytest.raises(DataError, match=f"{name} is masked"):
                 metric(*pair)
     with pytest.raises(DataError, match="sample_weight is masked"):
-        ev.f1_score(Y, SAID, sample_weight=np.ma.masked_array(np.ones(5), part))
+        ev.f1_score(Y, Y_PRED, sample_weight=np.ma.masked_array(np.ones(5), part))
 
 
 @pytest.mark.parametrize("gap", [None, pd.NA, np.nan, pd.NaT])
@@ -154,18 +154,18 @@ def rows_of_labels(seed: int) -> tuple[Any, Any, Any, Any]:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("average", [None, "micro", "macro", "weighted", "samples"])
 def test_several_labels_a_row(seed: int, average: Any) -> None:
-    y, said, s, w = rows_of_labels(seed)
-    assert ev.accuracy_score(y, said, sample_weight=w) == pytest.approx(sk.accuracy_score(y, said, sample_weight=w))
+    y, y_pred, s, w = rows_of_labels(seed)
+    assert ev.accuracy_score(y, y_pred, sample_weight=w) == pytest.approx(sk.accuracy_score(y, y_pred, sample_weight=w))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for zero in (0, 1, np.nan):
             options: Any = {"average": average, "sample_weight": w, "zero_division": zero, "beta": 2}
-            ours, theirs = (m.precision_recall_fscore_support(y, said, **options) for m in (ev, sk))
+            ours, theirs = (m.precision_recall_fscore_support(y, y_pred, **options) for m in (ev, sk))
             for a, b in zip(ours, theirs, strict=True):
                 np.testing.assert_allclose(np.array(a, float), np.array(b, float), rtol=1e-12)
         matrix: Any = sparse.csr_matrix
-        found = ev.f1_score(matrix(y), matrix(said), average=average, sample_weight=w)
-        np.testing.assert_allclose(found, sk.f1_score(y, said, average=average, sample_weight=w), rtol=1e-12)
+        found = ev.f1_score(matrix(y), matrix(y_pred), average=average, sample_weight=w)
+        np.testing.assert_allclose(found, sk.f1_score(y, y_pred, average=average, sample_weight=w), rtol=1e-12)
         for area in ("average_precision_score", "roc_auc_score"):
             if area == "roc_auc_score" and ((y.min(axis=0) == 1) | (y.max(axis=0) == 0)).any():
                 continue
@@ -174,9 +174,9 @@ def test_several_labels_a_row(seed: int, average: Any) -> None:
 
 
 def test_some_of_several_labels() -> None:
-    y, said, _, _ = rows_of_labels(6)
+    y, y_pred, _, _ = rows_of_labels(6)
     for average in (None, "micro", "samples"):
-        ours, theirs = (m.recall_score(y, said, labels=[1, 0], average=average, zero_division=0) for m in (ev, sk))
+        ours, theirs = (m.recall_score(y, y_pred, labels=[1, 0], average=average, zero_division=0) for m in (ev, sk))
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
@@ -200,11 +200,15 @@ def test_what_several_labels_cannot_be() -> None:
             "y_pred has 2 in row 0, column 0",
         ),
         (lambda: ev.f1_score(y, y, average="micro", negative_class=0), ConfigError, "negative_class: rows x labels"),
-        (lambda: ev.f1_score(Y, SAID, average="samples"), ConfigError, "average='samples' needs rows x labels"),
+        (
+            lambda: ev.f1_score(Y, Y_PRED, average="samples"),
+            ConfigError,
+            "average='samples' needs rows with several labels",
+        ),
         (
             lambda: ev.roc_auc_score([0, 1, 2], y, average="samples"),
             ConfigError,
-            "average='samples' needs rows x labels",
+            "average='samples' needs rows with several labels",
         ),
         (lambda: ev.roc_auc_score(y, y[:, :2]), DataError, r"y_score has shape \(3, 2\), but y_true has \(3, 3\)"),
         (lambda: ev.matthews_corrcoef(y, y), DataError, r"for one-hot rows use y_true\.argmax\(axis=1\)"),
@@ -215,8 +219,8 @@ def test_what_several_labels_cannot_be() -> None:
 
 
 def test_the_other_class_of_two_is_positive() -> None:
-    truth, said = ["O", "A", "A", "O"], ["O", "A", "O", "O"]
-    assert ev.recall_score(truth, said, negative_class="O") == ev.recall_score(truth, said, pos_label="A") == 0.5
+    truth, y_pred = ["O", "A", "A", "O"], ["O", "A", "O", "O"]
+    assert ev.recall_score(truth, y_pred, negative_class="O") == ev.recall_score(truth, y_pred, pos_label="A") == 0.5
     with pytest.raises(DataError, match="there are no positives"):
         ev.recall_score(["O"], ["O"], negative_class="O")
 
@@ -241,32 +245,32 @@ def test_warnings_point_at_the_callers_line_and_printing_gives_none() -> None:
         assert "0 / 0" in str(ev.binary_rates([0, 0], [0, 0]))
         assert str(confusion).splitlines()[0].split() == ["actual", "\\", "predicted", "0", "1", "2"]
         assert "maximum" in str(ev.calibration(Y, P))
-        assert "Type II errors" in str(ev.binary_rates(Y, SAID))
-    assert "p = 1" in str(ev.mcnemar(Y, SAID, SAID))
+        assert "Type II errors" in str(ev.binary_rates(Y, Y_PRED))
+    assert "p = 1" in str(ev.mcnemar(Y, Y_PRED, Y_PRED))
 
 
 def test_any_beta() -> None:
     for beta in (0, 0.5, 3, 1e200, float("inf")):
-        expected = sk.fbeta_score(Y, SAID, beta=min(beta, 1e100))
-        assert ev.fbeta_score(Y, SAID, beta=beta) == pytest.approx(expected)
-        assert ev.binary_rates(Y, SAID).f_beta(beta) == pytest.approx(expected)
+        expected = sk.fbeta_score(Y, Y_PRED, beta=min(beta, 1e100))
+        assert ev.fbeta_score(Y, Y_PRED, beta=beta) == pytest.approx(expected)
+        assert ev.binary_rates(Y, Y_PRED).f_beta(beta) == pytest.approx(expected)
     with pytest.raises(ConfigError, match="beta must be at least 0"):
-        ev.binary_rates(Y, SAID).f_beta(-1)
+        ev.binary_rates(Y, Y_PRED).f_beta(-1)
 
 
 def test_a_chunk_may_weigh_nothing() -> None:
     nothing = np.zeros(5)
     scores = ev.ScoreAccumulator().update(Y, P, nothing).update(Y, P).update(Y, P, nothing)
     assert scores.result().roc_auc == ev.roc_auc_score(Y, P)
-    counts = ev.ConfusionAccumulator().update(Y, SAID, nothing).update(Y, SAID)
+    counts = ev.ConfusionAccumulator().update(Y, Y_PRED, nothing).update(Y, Y_PRED)
     assert counts.result().accuracy == 0.8
     losses = ev.ProbabilityAccumulator().update(Y, P, nothing).update(Y, P)
     assert losses.log_loss == pytest.approx(ev.log_loss(Y, P))
-    for empty in (ev.ScoreAccumulator().update(Y, P, nothing), ev.ConfusionAccumulator().update(Y, SAID, nothing)):
+    for empty in (ev.ScoreAccumulator().update(Y, P, nothing), ev.ConfusionAccumulator().update(Y, Y_PRED, nothing)):
         with pytest.raises(DataError, match="no rows with weight yet"):
             empty.result()
     with pytest.raises(DataError, match="sample_weight is zero for every row"):
-        ev.accuracy_score(Y, SAID, sample_weight=nothing)
+        ev.accuracy_score(Y, Y_PRED, sample_weight=nothing)
 
 
 def test_one_class_has_a_report() -> None:

@@ -29,7 +29,7 @@ def drawn(rng: np.random.Generator, n: int, a: float = 1.0, b: float = 2.0) -> t
     return y, p, (p >= 0.4).astype(int)
 
 
-def direct(name: str, y: Any, p: Any, said: Any) -> float:
+def direct(name: str, y: Any, p: Any, y_pred: Any) -> float:
     """The metric by its own function."""
     if name in AREAS:
         return float(getattr(ev.Cutoffs.of(y, p), name))
@@ -37,13 +37,13 @@ def direct(name: str, y: Any, p: Any, said: Any) -> float:
         losses: Any = {"log_loss": ev.log_loss, "brier": ev.brier_score_loss, "ece": ev.expected_calibration_error}
         return float(losses[name](y, p))
     if name == "mean_cost":
-        return ev.mean_cost(y, said, COSTS)
+        return ev.mean_cost(y, y_pred, COSTS)
     if name in AVERAGED:
         how, what = name.split("_", 1)
         if what in ("f1", "f_beta"):
-            return float(ev.fbeta_score(y, said, average=how, beta=2 if what == "f_beta" else 1))
-        return float(getattr(ev, f"{what}_score")(y, said, average=how))
-    rates = ev.binary_rates(y, said)
+            return float(ev.fbeta_score(y, y_pred, average=how, beta=2 if what == "f_beta" else 1))
+        return float(getattr(ev, f"{what}_score")(y, y_pred, average=how))
+    rates = ev.binary_rates(y, y_pred)
     name = ALIASES.get(name, name)
     name = "accuracy" if name in ("categorical_accuracy", "binary_accuracy") else name  # as Keras calls it
     return rates.f_beta(2) if name == "f_beta" else float(getattr(rates, name))
@@ -55,11 +55,11 @@ def options_of(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_metric_has_both_intervals_and_they_agree(name: str) -> None:
-    y, p, said = drawn(np.random.default_rng(1), 600)
-    predictions, options = p if name in SCORES else said, options_of(name)
+    y, p, y_pred = drawn(np.random.default_rng(1), 600)
+    predictions, options = p if name in SCORES else y_pred, options_of(name)
     analytic = ev.interval(name, y, predictions, **options)
     by_draws = ev.interval(name, y, predictions, method="bootstrap", n_resamples=600, **options)
-    assert analytic.value == by_draws.value == pytest.approx(direct(name, y, p, said), rel=1e-12)
+    assert analytic.value == by_draws.value == pytest.approx(direct(name, y, p, y_pred), rel=1e-12)
     assert by_draws.low < analytic.value < by_draws.high
     assert analytic.low < analytic.value < analytic.high
     if name != "ece":  # its draws are biased upwards
@@ -73,18 +73,18 @@ def test_coverage(name: str, a: float, b: float) -> None:
     truth = direct(name, *drawn(rng, 1_000_000, a, b))
     hits = 0
     for _ in range(400):
-        y, p, said = drawn(rng, 200, a, b)
-        found = ev.interval(name, y, p if name in SCORES else said)
+        y, p, y_pred = drawn(rng, 200, a, b)
+        found = ev.interval(name, y, p if name in SCORES else y_pred)
         hits += found.low <= truth <= found.high
     assert 0.915 <= hits / 400 <= 0.985
 
 
 def test_wilson_is_the_reference() -> None:
-    y, said = [1] * 20 + [0] * 5, [1] * 13 + [0] * 10 + [1] * 2
-    found = ev.interval("accuracy", y, said, level=0.9)
+    y, y_pred = [1] * 20 + [0] * 5, [1] * 13 + [0] * 10 + [1] * 2
+    found = ev.interval("accuracy", y, y_pred, level=0.9)
     low, high = proportion_confint(16, 25, alpha=0.1, method="wilson")
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
-    assert ev.interval("recall", y, said).low == pytest.approx(proportion_confint(13, 20, method="wilson")[0])
+    assert ev.interval("recall", y, y_pred).low == pytest.approx(proportion_confint(13, 20, method="wilson")[0])
     assert str(found).startswith("accuracy 0.6400 (90%: 0.4")
 
 
@@ -160,8 +160,8 @@ def test_areas_of_several_classes(name: str, options: Any) -> None:
 
 
 def test_the_delta_method_by_its_definition() -> None:
-    y, said = [1] * 30 + [0] * 70, [1] * 20 + [0] * 10 + [1] * 15 + [0] * 55
-    found = ev.interval("f1", y, said)
+    y, y_pred = [1] * 30 + [0] * 70, [1] * 20 + [0] * 10 + [1] * 15 + [0] * 55
+    found = ev.interval("f1", y, y_pred)
     tp, fp, fn = 20.5, 15.5, 10.5  # two rows are added, half a row a cell
     under = 2 * tp + fp + fn
     slopes = {tp: 2 * (fp + fn) / under**2, fp: -2 * tp / under**2, fn: -2 * tp / under**2}
@@ -175,9 +175,9 @@ def test_the_delta_method_by_its_definition() -> None:
 def test_many_classes(name: str) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 100, 10_000)
-    said = np.where(rng.random(10_000) < 0.7, y, rng.integers(0, 100, 10_000))
-    analytic = ev.interval(name, y, said)
-    by_draws = ev.interval(name, y, said, method="bootstrap", n_resamples=500)
+    y_pred = np.where(rng.random(10_000) < 0.7, y, rng.integers(0, 100, 10_000))
+    analytic = ev.interval(name, y, y_pred)
+    by_draws = ev.interval(name, y, y_pred, method="bootstrap", n_resamples=500)
     width = by_draws.high - by_draws.low
     assert analytic.high - analytic.low == pytest.approx(width, rel=0.2)
     assert (analytic.low + analytic.high) / 2 == pytest.approx(analytic.value, abs=0.1 * width)
@@ -186,24 +186,24 @@ def test_many_classes(name: str) -> None:
 def test_only_some_classes_are_averaged() -> None:
     rng = np.random.default_rng(0)
     y = np.array(["A", "B", "O"])[rng.choice(3, 400, p=[0.1, 0.2, 0.7])]
-    said = np.where(rng.random(400) < 0.8, y, rng.permutation(y))
+    y_pred = np.where(rng.random(400) < 0.8, y, rng.permutation(y))
     for name in AVERAGED:
         how, what = name.split("_", 1)
         if what == "f_beta":
             continue
         options: dict[str, Any] = {"negative_class": "O"}
-        found = ev.interval(name, y, said, **options)
-        assert found.value == pytest.approx(getattr(ev, f"{what}_score")(y, said, average=how, **options), rel=1e-12)
-        by_draws = ev.interval(name, y, said, method="bootstrap", n_resamples=500, **options)
+        found = ev.interval(name, y, y_pred, **options)
+        assert found.value == pytest.approx(getattr(ev, f"{what}_score")(y, y_pred, average=how, **options), rel=1e-12)
+        by_draws = ev.interval(name, y, y_pred, method="bootstrap", n_resamples=500, **options)
         assert found.high - found.low == pytest.approx(by_draws.high - by_draws.low, rel=0.2)
 
 
 def test_weights_count_rows() -> None:
     rng = np.random.default_rng(0)
-    y, p, said = drawn(rng, 80)
+    y, p, y_pred = drawn(rng, 80)
     w = rng.integers(0, 4, 80)
     for name in NAMES:
-        predictions, options = p if name in SCORES else said, options_of(name)
+        predictions, options = p if name in SCORES else y_pred, options_of(name)
         weighted = ev.interval(name, y, predictions, sample_weight=w, **options)
         repeated = ev.interval(name, np.repeat(y, w), np.repeat(predictions, w), **options)
         assert (weighted.low, weighted.high) == pytest.approx((repeated.low, repeated.high), rel=1e-9), name
@@ -212,7 +212,7 @@ def test_weights_count_rows() -> None:
         repeated = ev.interval(name, np.repeat(y, w), np.repeat(predictions, w), **draws)
         assert weighted.high - weighted.low == pytest.approx(repeated.high - repeated.low, rel=0.15), name
     with pytest.raises(DataError, match="sample_weight sums to 1, but a row of weight w counts as w rows"):
-        ev.interval("f1", y, said, sample_weight=w / w.sum())
+        ev.interval("f1", y, y_pred, sample_weight=w / w.sum())
 
 
 def test_perfect_and_hopeless_models_have_intervals() -> None:
@@ -230,8 +230,8 @@ def test_perfect_and_hopeless_models_have_intervals() -> None:
 
 
 def test_the_same_draws_for_the_same_seed_whatever_the_threads() -> None:
-    y, p, said = drawn(np.random.default_rng(0), 200)
-    for name, predictions in (("f1", said), ("roc_auc", p), ("log_loss", p)):
+    y, p, y_pred = drawn(np.random.default_rng(0), 200)
+    for name, predictions in (("f1", y_pred), ("roc_auc", p), ("log_loss", p)):
         found = []
         for threads in (1, 3):
             with linnet.threads(threads):
@@ -240,24 +240,24 @@ def test_the_same_draws_for_the_same_seed_whatever_the_threads() -> None:
         other = ev.interval(name, y, predictions, method="bootstrap", n_resamples=50, random_state=5)
         assert other != found[0]
     for made in (np.random.default_rng, np.random.RandomState):
-        one, same = (ev.interval("f1", y, said, method="bootstrap", random_state=made(4)) for _ in range(2))
+        one, same = (ev.interval("f1", y, y_pred, method="bootstrap", random_state=made(4)) for _ in range(2))
         assert one == same
     with pytest.raises(ConfigError, match="random_state must be an integer of at least 0"):
-        ev.interval("f1", y, said, method="bootstrap", random_state="a")
+        ev.interval("f1", y, y_pred, method="bootstrap", random_state="a")
 
 
 def test_other_names_of_a_rate() -> None:
-    y, _, said = drawn(np.random.default_rng(0), 100)
+    y, _, y_pred = drawn(np.random.default_rng(0), 100)
     for other, name in ((other, name) for other, name in ALIASES.items() if other in NAMES):
-        a, b = ev.interval(other, y, said), ev.interval(name, y, said)
+        a, b = ev.interval(other, y, y_pred), ev.interval(name, y, y_pred)
         assert (a.metric, a.low, a.high) == (other, b.low, b.high)
 
 
 def test_any_function_by_the_bootstrap() -> None:
     y, p, _ = drawn(np.random.default_rng(0), 100)
 
-    def error(truth: Any, said: Any) -> float:
-        return float(np.abs(truth - said).mean())
+    def error(truth: Any, y_pred: Any) -> float:
+        return float(np.abs(truth - y_pred).mean())
 
     found = ev.interval(error, y, p, method="bootstrap", n_resamples=100)
     assert found.metric == "error"
@@ -292,8 +292,8 @@ def test_mcnemar_is_the_reference(right_a: int, right_b: int, exact: bool) -> No
 
 
 def test_equal_models_differ_by_nothing() -> None:
-    y, p, said = drawn(np.random.default_rng(0), 100)
-    assert ev.mcnemar(y, said, said).p_value == 1
+    y, p, y_pred = drawn(np.random.default_rng(0), 100)
+    assert ev.mcnemar(y, y_pred, y_pred).p_value == 1
     same = ev.compare("roc_auc", y, p, p, n_resamples=100)
     assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
 

@@ -72,12 +72,12 @@ def test_wins_of_pairs_of_classes(n: int, dtype: Any) -> None:
 @pytest.mark.parametrize("classes", [1, 3, 64, 65])  # up to 64 counted in lanes
 def test_pairs_are_counted(classes: int) -> None:
     rng = np.random.default_rng(classes)
-    truth, said = rng.integers(0, classes, (2, 5001)).astype(np.int32)
+    truth, predicted = rng.integers(0, classes, (2, 5001)).astype(np.int32)
     w = rng.integers(0, 5, 5001).astype(float)
     for weights in (None, w):
         counts = np.ones((classes, classes))
-        core.count_pairs(truth, said, weights, counts)
-        expected = np.bincount(truth * classes + said, weights, classes**2).reshape(classes, classes) + 1
+        core.count_pairs(truth, predicted, weights, counts)
+        expected = np.bincount(truth * classes + predicted, weights, classes**2).reshape(classes, classes) + 1
         np.testing.assert_array_equal(counts, expected)
 
 

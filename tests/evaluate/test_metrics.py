@@ -23,7 +23,7 @@ P = RNG.dirichlet(np.ones(4), 200)
 CLASS = np.array([RNG.choice(4, p=p) for p in P])
 YES = (RNG.uniform(size=(200, 3)) < P[:, :3]).astype(np.float64)
 NONE = np.empty((200, 0))
-SAID: dict[str, Callable[..., Any]] = {
+OF_LABELS: dict[str, Callable[..., Any]] = {
     "f1": metrics.f1_score,
     "f2": lambda t, y, **how: metrics.fbeta_score(t, y, beta=2, **how),
     "f0.5": lambda t, y, **how: metrics.fbeta_score(t, y, beta=0.5, **how),
@@ -34,40 +34,40 @@ SCORED = {"roc_auc": metrics.roc_auc_score, "average_precision": metrics.average
 LOSSES = {"log_loss": metrics.log_loss, "brier": metrics.brier_score_loss}
 
 
-@pytest.mark.parametrize("name", [*SAID, *SCORED, *LOSSES, "balanced_accuracy"])
+@pytest.mark.parametrize("name", [*OF_LABELS, *SCORED, *LOSSES, "balanced_accuracy"])
 def test_two_classes(name: str) -> None:
     t, p = YES[:, 0], P[:, 0]
     metric = as_metric(name, Bernoulli(), 1)
     value = metric(p[:, None].astype(np.float32), Rows(NONE, values=t[:, None], weights=W))
-    if name in SAID or name == "balanced_accuracy":
-        expected = SAID.get(name, metrics.balanced_accuracy_score)(t, p > 0.5, sample_weight=W)
+    if name in OF_LABELS or name == "balanced_accuracy":
+        expected = OF_LABELS.get(name, metrics.balanced_accuracy_score)(t, p > 0.5, sample_weight=W)
     else:
         expected = {**SCORED, **LOSSES}[name](t, p, sample_weight=W)
     assert value == pytest.approx(expected, rel=1e-6)
     assert metric.greater_is_better == (name not in LOSSES)
 
 
-@pytest.mark.parametrize("name", [*SAID, "log_loss", "balanced_accuracy", "roc_auc"])
+@pytest.mark.parametrize("name", [*OF_LABELS, "log_loss", "balanced_accuracy", "roc_auc"])
 def test_many_classes(name: str) -> None:
     rows = Rows(NONE, labels=CLASS.astype(np.int32), weights=W)
     value = as_metric(name, Categorical(), 4)(P, rows)
-    said = P.argmax(axis=1)
-    if name in SAID:
-        expected = SAID[name](CLASS, said, average="macro", sample_weight=W)
+    y_pred = P.argmax(axis=1)
+    if name in OF_LABELS:
+        expected = OF_LABELS[name](CLASS, y_pred, average="macro", sample_weight=W)
     elif name == "roc_auc":
         expected = np.mean([metrics.roc_auc_score(k == CLASS, P[:, k], sample_weight=W) for k in range(4)])
     elif name == "log_loss":
         expected = metrics.log_loss(CLASS, P, sample_weight=W)
     else:
-        expected = metrics.balanced_accuracy_score(CLASS, said, sample_weight=W)
+        expected = metrics.balanced_accuracy_score(CLASS, y_pred, sample_weight=W)
     assert value == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", [*SAID, *SCORED])
+@pytest.mark.parametrize("name", [*OF_LABELS, *SCORED])
 def test_labels_of_yes_and_no(name: str) -> None:
     value = as_metric(name, Bernoulli(), 3)(P[:, :3], Rows(NONE, values=YES, weights=W))
-    said = P[:, :3] if name in SCORED else P[:, :3] > 0.5
-    assert value == pytest.approx({**SAID, **SCORED}[name](YES, said, average="macro", sample_weight=W))
+    y_pred = P[:, :3] if name in SCORED else P[:, :3] > 0.5
+    assert value == pytest.approx({**OF_LABELS, **SCORED}[name](YES, y_pred, average="macro", sample_weight=W))
 
 
 def test_a_validation_part_without_one_of_the_classes() -> None:

@@ -16,11 +16,11 @@ RNG = np.random.default_rng(0)
 ROWS = 40
 ACTUAL, W = (RNG.random(ROWS) < 0.5).astype(int), RNG.random(ROWS) + 0.1
 P = np.clip(RNG.random(ROWS) * 0.6 + 0.3 * ACTUAL, 0, 1)
-SAID = (P > 0.5).astype(int)
+Y_PRED = (P > 0.5).astype(int)
 THREE, TABLE = RNG.integers(0, 3, ROWS), RNG.dirichlet([1, 1, 1], ROWS)
 X = RNG.normal(size=(ROWS, 3))
 
-LABELS: dict[str, Any] = {"y_true": ACTUAL, "y_pred": SAID}
+LABELS: dict[str, Any] = {"y_true": ACTUAL, "y_pred": Y_PRED}
 SCORES: dict[str, Any] = {"y_true": ACTUAL, "y_score": P, "pos_label": 1}
 PROBABILITIES: dict[str, Any] = {"y_true": ACTUAL, "y_proba": P}
 SEVERAL: dict[str, Any] = {"y_true": THREE, "y_score": TABLE, "average": "macro", "labels": [0, 1, 2]}
@@ -58,15 +58,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "calibration error": (ev.expected_calibration_error, {**PROBABILITIES, **BINS}),
     "interval": (
         ev.interval,
-        {"metric": "accuracy", "y_true": ACTUAL, "predictions": SAID, "method": "bootstrap", **BOOTSTRAP},
+        {"metric": "accuracy", "y_true": ACTUAL, "predictions": Y_PRED, "method": "bootstrap", **BOOTSTRAP},
     ),
     "compare": (
         ev.compare,
-        {"metric": "accuracy", "y_true": ACTUAL, "predictions_a": SAID, "predictions_b": 1 - SAID, **BOOTSTRAP},
+        {
+            "metric": "accuracy",
+            "y_true": ACTUAL,
+            "predictions_a": Y_PRED,
+            "predictions_b": 1 - Y_PRED,
+            **BOOTSTRAP,
+        },
     ),
     "mcnemar": (
         ev.mcnemar,
-        {"y_true": ACTUAL, "pred_a": SAID, "pred_b": 1 - SAID, "exact": None, "correction": True},
+        {"y_true": ACTUAL, "pred_a": Y_PRED, "pred_b": 1 - Y_PRED, "exact": None, "correction": True},
     ),
     "advice": (ev.advise, {"y": ACTUAL, "costs": [[0, 1], [5, 0]], "pos_label": 1}),
     "least cost": (ev.least_cost, {"y_proba": TABLE, "costs": 1 - np.eye(3), "labels": [0, 1, 2]}),
@@ -148,8 +154,8 @@ def test_an_argument_of_any_type_is_taken_or_refused_by_its_name(name: str) -> N
 @pytest.mark.parametrize(
     ("call", "what"),
     [
-        (lambda: ev.interval("accuracy", ACTUAL, SAID, method="bootstrap", n_resamples=2**70), "n_resamples"),
-        (lambda: ev.compare("accuracy", ACTUAL, SAID, SAID, n_resamples=2**31), "n_resamples"),
+        (lambda: ev.interval("accuracy", ACTUAL, Y_PRED, method="bootstrap", n_resamples=2**70), "n_resamples"),
+        (lambda: ev.compare("accuracy", ACTUAL, Y_PRED, Y_PRED, n_resamples=2**31), "n_resamples"),
         (lambda: ev.calibration(ACTUAL, P, n_bins=2**31), "n_bins"),
         (lambda: ev.ProbabilityAccumulator((0, 1), 2**40).update(ACTUAL, P), "n_bins"),
     ],
@@ -162,7 +168,7 @@ def test_numbers_that_cannot_be_meant_are_refused_before_any_work(call: Callable
 
 def test_predictions_of_another_kind_than_the_classes_are_not_simply_wrong() -> None:
     with pytest.raises(DataError, match="mix text and numbers"):
-        ev.mcnemar(ACTUAL, SAID.astype(str), SAID)
+        ev.mcnemar(ACTUAL, Y_PRED.astype(str), Y_PRED)
 
 
 FITTED: dict[str, Any] = {

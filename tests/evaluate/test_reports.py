@@ -19,8 +19,8 @@ P = 1 / (1 + np.exp(-RNG.normal(2 * Y - 1)))
 def test_two_classes(weights: Any, names: Any) -> None:
     y = names[Y]
     found = ev.report(y, P, pos_label=names[1], beta=2, sample_weight=weights, threshold=0.3)
-    said = names[(P >= 0.3).astype(int)]
-    expected = ev.Confusion.of(y, said, sample_weight=weights)
+    predicted = names[(P >= 0.3).astype(int)]
+    expected = ev.Confusion.of(y, predicted, sample_weight=weights)
     np.testing.assert_array_equal(found.confusion.classes, expected.classes)
     np.testing.assert_array_equal(found.confusion.counts, expected.counts)
     assert found.scores.average("macro") == expected.scores(2).average("macro")
@@ -42,9 +42,9 @@ def test_several_classes() -> None:
     y = RNG.choice(["a", "b", "O"], 200)
     s = RNG.random((200, 3))
     found = ev.report(y, s, negative_class="O")
-    said = np.array(["O", "a", "b"])[s.argmax(axis=1)]
-    np.testing.assert_array_equal(found.confusion.counts, ev.confusion_matrix(y, said))
-    assert found.scores.average("micro")[2] == ev.f1_score(y, said, average="micro", negative_class="O")
+    predicted = np.array(["O", "a", "b"])[s.argmax(axis=1)]
+    np.testing.assert_array_equal(found.confusion.counts, ev.confusion_matrix(y, predicted))
+    assert found.scores.average("micro")[2] == ev.f1_score(y, predicted, average="micro", negative_class="O")
     np.testing.assert_array_equal(found.roc_auc, ev.roc_auc_score(y, s, average=None))
     np.testing.assert_array_equal(found.average_precision, ev.average_precision_score(y, s, average=None))
     assert found.best_threshold[1] == ev.best_threshold(y == "a", s[:, 1]).threshold

@@ -74,8 +74,8 @@ def test_the_lowest_cost(data: Any, costs: list[int]) -> None:
     best = min(value for value, _ in every)
     assert found.value == pytest.approx(best, abs=1e-12)
     assert found.threshold == max(t for value, t in every if value < best + 1e-9)
-    said = (s >= found.threshold).astype(int)
-    assert ev.mean_cost(y, said, matrix, labels=[0, 1], sample_weight=w) == pytest.approx(best, abs=1e-12)
+    predicted = (s >= found.threshold).astype(int)
+    assert ev.mean_cost(y, predicted, matrix, labels=[0, 1], sample_weight=w) == pytest.approx(best, abs=1e-12)
 
 
 def test_a_condition_that_cannot_be_met_is_said() -> None:

@@ -62,12 +62,12 @@ NETWORKS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def tell(name: str, *parts: Any) -> None:
+def show(name: str, *parts: Any) -> None:
     digest = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
     sys.stdout.write(f"{name} {digest.hexdigest()[:16]}\n")
 
 
-def said(model: Any, table: Any) -> Any:
+def predictions(model: Any, table: Any) -> Any:
     return (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(table)
 
 
@@ -77,22 +77,22 @@ def main() -> None:
         for name, (model, y) in MODELS.items():
             for weights in (None, WEIGHTS):
                 model.fit(table, y, weights)
-                tell(f"{name}, {kind}, {weights is not None}", model.coef_, model.intercept_, said(model, table))
+                show(f"{name}, {kind}, {weights is not None}", model.coef_, model.intercept_, predictions(model, table))
     for name, (model, y) in NETWORKS.items():
-        tell(name, said(model.fit(X, y), X))
+        show(name, predictions(model.fit(X, y), X))
     free = L.PoissonRegressor(alpha=0).fit(X, COUNTS, WEIGHTS, offset=OFFSET)
-    tell("offset", free.coef_, free.intercept_, free.predict(X, offset=OFFSET))
+    show("offset", free.coef_, free.intercept_, free.predict(X, offset=OFFSET))
     for name in ("least squares", "softmax"):
         model, y = MODELS[name]
         found = model.fit(TABLES["dependent"], y).inference(TABLES["dependent"], y)
-        tell(f"inference of {name}", found.standard_error, found.covariance, found.deviance)
+        show(f"inference of {name}", found.standard_error, found.covariance, found.deviance)
         for kind, groups in (("HC2", None), ("HC3", None), ("cluster", CLASSES)):
             found = model.fit(X, y).inference(X, y, covariance=kind, groups=groups)
-            tell(f"{kind} of {name}", found.standard_error, found.covariance)
-        tell(f"model file of {name}", np.frombuffer(pickle.dumps(model), np.uint8))
+            show(f"{kind} of {name}", found.standard_error, found.covariance)
+        show(f"model file of {name}", np.frombuffer(pickle.dumps(model), np.uint8))
     labels, guesses = np.column_stack([YES, COUNTS > 1, CLASSES > 1]).astype(int), np.column_stack([YES] * 3)
-    tell("labels", *evaluate.precision_recall_fscore_support(labels, guesses, average=None, sample_weight=WEIGHTS))
-    tell("loss", evaluate.log_loss(YES, expit(ETA), normalize=False, sample_weight=WEIGHTS))
+    show("labels", *evaluate.precision_recall_fscore_support(labels, guesses, average=None, sample_weight=WEIGHTS))
+    show("loss", evaluate.log_loss(YES, expit(ETA), normalize=False, sample_weight=WEIGHTS))
 
 
 if __name__ == "__main__":

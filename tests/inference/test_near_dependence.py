@@ -76,14 +76,14 @@ def test_a_raw_cubic_is_the_centered_one(name: str, kind: str, shift: bool) -> N
     for x in (RAW, CENTERED):
         table = KINDS[kind](x)
         model.fit(table, y, **given)
-        said = model.predict_proba(table) if hasattr(model, "predict_proba") else model.predict(table)
-        found.append((said, model.inference(table, y, **given)))
-    (raw, told), (centered, should) = found
+        predicted = model.predict_proba(table) if hasattr(model, "predict_proba") else model.predict(table)
+        found.append((predicted, model.inference(table, y, **given)))
+    (raw, reported), (centered, should) = found
     np.testing.assert_allclose(raw, centered, rtol=1e-6, atol=1e-7)
-    assert told.deviance == pytest.approx(should.deviance, rel=1e-8)
-    cubes = [i for i, name in enumerate(told.names) if name.endswith(("x2", "cube"))]
-    np.testing.assert_allclose(told.coef[cubes], should.coef[cubes], rtol=1e-6)
-    np.testing.assert_allclose(told.standard_error[cubes], should.standard_error[cubes], rtol=1e-6)
+    assert reported.deviance == pytest.approx(should.deviance, rel=1e-8)
+    cubes = [i for i, name in enumerate(reported.names) if name.endswith(("x2", "cube"))]
+    np.testing.assert_allclose(reported.coef[cubes], should.coef[cubes], rtol=1e-6)
+    np.testing.assert_allclose(reported.standard_error[cubes], should.standard_error[cubes], rtol=1e-6)
 
 
 @pytest.mark.parametrize("covariance", ["HC0", "HC3", "cluster"])
@@ -113,10 +113,10 @@ def test_what_the_digits_do_not_tell_is_named(name: str) -> None:
 
 
 def test_predictions_that_lose_digits_are_said_to() -> None:
-    """The powers up to the fifth are told apart, but their coefficients cancel each other."""
+    """The powers up to the fifth are distinguished, but their coefficients cancel each other."""
     year = np.arange(1980.0, 2021.0)
     y = 3 * np.sin(year / 5) + 0.1 * np.random.default_rng(1).normal(size=41)
-    with pytest.warns(FitWarning, match="x4.*predictions lose digits"):
+    with pytest.warns(FitWarning, match="x4.*predictions lose precision"):
         linnet.LinearRegression().fit(year[:, None] ** np.arange(1, 6), y)
 
 

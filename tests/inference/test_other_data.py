@@ -1,4 +1,4 @@
-"""Inference on other data than those of the fit, which it says; and on those of the fit, where it says nothing."""
+"""Inference on other data than those of the fit warns that they differ; on those of the fit it does not."""
 
 import warnings
 from typing import Any
@@ -19,7 +19,7 @@ CLASSES = (np.outer(TABLE["x"], [0, 1, 2]) + RNG.gumbel(size=(N, 3))).argmax(axi
 AMOUNTS = RNG.gamma(2, np.exp(0.2 * TABLE["x"]))
 
 
-def says(found: Inference) -> bool:
+def warns_of_other_data(found: Inference) -> bool:
     return any("not optimal for these data" in note for note in found.notes)
 
 
@@ -46,35 +46,35 @@ def test_the_data_of_the_fit_are_told_from_others(model: Any, target: Any) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model.fit(TABLE, target, WEIGHTS)
-    assert not says(model.inference(TABLE, target, WEIGHTS))
-    assert not says(model.inference(TABLE, target, WEIGHTS, covariance="HC0"))
-    assert says(model.inference(TABLE, target))
-    assert says(model.inference(TABLE[:700], target[:700], WEIGHTS[:700]))
+    assert not warns_of_other_data(model.inference(TABLE, target, WEIGHTS))
+    assert not warns_of_other_data(model.inference(TABLE, target, WEIGHTS, covariance="HC0"))
+    assert warns_of_other_data(model.inference(TABLE, target))
+    assert warns_of_other_data(model.inference(TABLE[:700], target[:700], WEIGHTS[:700]))
 
 
 def test_an_exposure_that_was_left_out_is_missed() -> None:
     model = linnet.PoissonRegressor(alpha=0).fit(TABLE, COUNTS, exposure=TIME)
-    assert not says(model.inference(TABLE, COUNTS, exposure=TIME))
-    assert not says(model.inference(TABLE, COUNTS, offset=np.log(TIME)))
+    assert not warns_of_other_data(model.inference(TABLE, COUNTS, exposure=TIME))
+    assert not warns_of_other_data(model.inference(TABLE, COUNTS, offset=np.log(TIME)))
     found = model.inference(TABLE, COUNTS)
-    assert says(found)
+    assert warns_of_other_data(found)
     assert "exposure" in str(found)
 
 
 def test_a_fit_that_ended_early_is_told() -> None:
     with pytest.warns(linnet.errors.FitWarning):
         model = linnet.PoissonRegressor(alpha=0, max_iter=1).fit(TABLE, COUNTS, exposure=TIME)
-    assert says(model.inference(TABLE, COUNTS, exposure=TIME))
+    assert warns_of_other_data(model.inference(TABLE, COUNTS, exposure=TIME))
 
 
 def test_rounding_is_no_other_data() -> None:
     exact = 3 + 2 * TABLE["x"]
-    assert not says(linnet.LinearRegression().fit(TABLE, exact).inference(TABLE, exact))
+    assert not warns_of_other_data(linnet.LinearRegression().fit(TABLE, exact).inference(TABLE, exact))
     x = TABLE["x"].to_numpy()
     far = np.column_stack([x + 1e12, x, x, 1e-9 * x**2, np.ones(N)])
-    assert not says(linnet.LinearRegression().fit(far, AMOUNTS).inference(far, AMOUNTS))
+    assert not warns_of_other_data(linnet.LinearRegression().fit(far, AMOUNTS).inference(far, AMOUNTS))
     told = TABLE.assign(told=CLASSES == 2)
     for solver in ("newton-cholesky", "lbfgs"):
         with pytest.warns(linnet.errors.SeparationWarning):
             model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(told, CLASSES)
-        assert not says(model.inference(told, CLASSES))
+        assert not warns_of_other_data(model.inference(told, CLASSES))

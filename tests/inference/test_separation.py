@@ -87,8 +87,8 @@ def test_levels_of_one_kind_are_counted_where_there_are_too_many_for_second_deri
     counts = rng.poisson(0.4, 12_000)
     empty = pd.Series(counts == 0).groupby(table["cell"]).all()
     rows = int(table["cell"].isin(empty[empty].index).sum())
-    said = rf"{empty.sum()} levels of cell \(such as cell=\d+ and cell=\d+\) separate rows of 0 .* on {rows} rows"
-    with pytest.warns(SeparationWarning, match=said):
+    message = rf"{empty.sum()} levels of cell \(such as cell=\d+ and cell=\d+\) separate rows of 0 .* on {rows} rows"
+    with pytest.warns(SeparationWarning, match=message):
         linnet.PoissonRegressor(alpha=0).fit(table, counts)
     yes = counts > 0
     one_class = pd.Series(yes).groupby(table["cell"]).nunique() == 1
@@ -263,10 +263,10 @@ def test_columns_that_are_not_needed_are_not_named(classes: int) -> None:
     above = x[:, 0] + x[:, 1] > 2
     x[:, 0] += 0.2 * above
     y = np.where(above, classes - 1, rng.integers(0, classes - 1, 150))
-    said = "separation: x0, x1 separate " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
+    message = "separation: x0, x1 separate " + (f"class {classes - 1}" if classes > 2 else "classes 0 and 1")
     for solver in ("lbfgs", "newton-cholesky"):
         for table in (x, scipy.sparse.csr_array(x)):
-            with pytest.warns(SeparationWarning, match=said):
+            with pytest.warns(SeparationWarning, match=message):
                 linnet.LogisticRegression(C=np.inf, solver=solver).fit(table, y)
 
 

@@ -59,10 +59,10 @@ def test_a_model_of_ones_own_by_hand() -> None:
     assert np.bincount(y[test]).tolist() == [12] * 4  # a quarter of 50, rounded
     train = np.setdiff1d(np.arange(200), test)
     model = linnet.OneVsOneClassifier(linnet.LogisticRegression()).fit(X[train], y[train], sample_weight=w[train])
-    said, p = model.predict(X[test]), model.predict_proba(X[test])
+    predicted, p = model.predict(X[test]), model.predict_proba(X[test])
     row = found["mine"]
-    assert np.isclose(row.accuracy, metrics.accuracy_score(y[test], said, sample_weight=w[test]))
-    assert np.isclose(row.macro_f1, metrics.f1_score(y[test], said, average="macro", sample_weight=w[test]))
+    assert np.isclose(row.accuracy, metrics.accuracy_score(y[test], predicted, sample_weight=w[test]))
+    assert np.isclose(row.macro_f1, metrics.f1_score(y[test], predicted, average="macro", sample_weight=w[test]))
     assert np.isclose(row.log_loss, metrics.log_loss(y[test], p, sample_weight=w[test]))
 
 

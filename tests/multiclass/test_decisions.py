@@ -1,4 +1,4 @@
-"""What the reductions make of binary answers, against the textbook and brute force."""
+"""Decisions of the reductions from binary predictions, against the textbook and brute force."""
 
 import signal
 from functools import partial
@@ -88,7 +88,7 @@ def test_one_vs_rest_errs_as_soon_as_one_of_its_classifiers_does() -> None:
     model = linnet.OneVsRestClassifier(linnet.LogisticRegression(C=100)).fit(X, y)
     assert model.score(X, y) == 1
     learners: Any = model.learners_
-    learners.biases[2] += 100  # the classifier of class 2 says yes to everything
+    learners.biases[2] += 100  # the classifier of class 2 accepts every row
     assert model.score(X, y) == 0.25
     learners.biases[2] -= 200  # and now no
     assert model.score(X, y) == 0.75
@@ -99,29 +99,29 @@ def test_random_ties_are_uniform_among_those_who_say_yes_and_reproducible() -> N
     y = np.arange(4).repeat(1000)
     model = linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random", random_state=0).fit(X, y)
     learners: Any = model.learners_
-    learners.biases[[1, 3]] += 100  # they say yes to everything, and class 0 to its own
-    said = model.predict(X)
-    assert (said == model.predict(X)).all()
-    assert (said[::-1] == model.predict(X[::-1])).all()
-    assert [model.predict(X[i : i + 1])[0] for i in range(0, 4000, 100)] == said[::100].tolist()
-    counts = np.bincount(said[:1000], minlength=4)
+    learners.biases[[1, 3]] += 100  # they accept every row, and class 0 its own
+    predicted = model.predict(X)
+    assert (predicted == model.predict(X)).all()
+    assert (predicted[::-1] == model.predict(X[::-1])).all()
+    assert [model.predict(X[i : i + 1])[0] for i in range(0, 4000, 100)] == predicted[::100].tolist()
+    counts = np.bincount(predicted[:1000], minlength=4)
     assert counts[2] == 0
     assert (np.abs(counts[[0, 1, 3]] - 1000 / 3) < 60).all()
-    assert (np.abs(np.bincount(said[1000:2000], minlength=4)[[1, 3]] - 500) < 70).all()
-    assert (model.predict_proba(X).argmax(axis=1) == said).all()
+    assert (np.abs(np.bincount(predicted[1000:2000], minlength=4)[[1, 3]] - 500) < 70).all()
+    assert (model.predict_proba(X).argmax(axis=1) == predicted).all()
     scores, own = model.decision_function(X), learners.outputs(model._read(X))[1]
-    assert (scores.argmax(axis=1) == said).all()
+    assert (scores.argmax(axis=1) == predicted).all()
     assert (np.sign(scores) == np.sign(own)).all()
     assert np.allclose(scores.sum(axis=1), own.sum(axis=1))
-    led = own.argmax(axis=1) == said
+    led = own.argmax(axis=1) == predicted
     assert 0 < led.sum() < 4000
     assert (scores[led] == own[led]).all()
-    learners.biases[:] -= 5000  # nobody says yes: the highest score
+    learners.biases[:] -= 5000  # no classifier accepts: the highest score
     assert (model.predict(X) == model.decision_function(X).argmax(axis=1)).all()
     other = linnet.OneVsRestClassifier(linnet.LogisticRegression(), tie_break="random", random_state=1).fit(X, y)
     other.learners_ = model.learners_
     learners.biases[:] += 5000
-    assert (other.predict(X) != said).any()
+    assert (other.predict(X) != predicted).any()
 
 
 WITH_ZEROS = np.array(
@@ -157,8 +157,8 @@ def test_codes_correct_half_their_distance(code: Any) -> None:
                 ]
                 seen = np.flatnonzero(own)
                 row[rng.choice(seen, min(count, len(seen)), replace=False)] *= -1
-            said = model._winners(3 * wrong, 3 * wrong)
-            assert (said == y).all() == stands
+            predicted = model._winners(3 * wrong, 3 * wrong)
+            assert (predicted == y).all() == stands
 
 
 def test_the_distance_is_the_largest_for_which_that_holds() -> None:

@@ -1,4 +1,4 @@
-"""Reductions as ONNX files give the answers that they give here."""
+"""Reductions as ONNX files predict the same as in linnet."""
 
 from pathlib import Path
 from typing import Any

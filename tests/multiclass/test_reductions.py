@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 class OnlyPredict(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that says yes or no and nothing else."""
+    """A classifier that predicts classes only, without scores."""
 
     def fit(self, X: Array, y: Array) -> "OnlyPredict":
         self.classes_ = np.unique(y)
@@ -82,7 +82,7 @@ def noisy(rows: int = 300, classes: int = 5, columns: int = 4, seed: int = 0) ->
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_predict_is_the_arg_max_of_probabilities_that_sum_to_one(name: str, learner: str) -> None:
     X, y = noisy()
-    far = np.vstack([X, 1e3 * X[:50], -1e3 * X[:50]])  # saturated answers, and rows to which all say no
+    far = np.vstack([X, 1e3 * X[:50], -1e3 * X[:50]])  # saturated scores, and rows that all classifiers reject
     names = np.array(["e", "a", "d", "b", "c"])[y]
     model = REDUCTIONS[name](LEARNERS[learner]).fit(X, names)
     p = model.predict_proba(far)
@@ -207,10 +207,10 @@ def test_classifiers_whose_answers_are_no_numbers(name: str) -> None:
     for X, y in tables:
         with np.errstate(all="ignore"):
             model = REDUCTIONS[name](GaussianNB()).fit(X, y)
-            p, said = model.predict_proba(X), model.predict(X)
+            p, predicted = model.predict_proba(X), model.predict(X)
         assert np.isfinite(p).all()
         assert np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-12)
-        assert (p.argmax(axis=1) == said).all()
+        assert (p.argmax(axis=1) == predicted).all()
 
 
 class Unbounded(OnlyPredict):
@@ -342,19 +342,19 @@ def test_a_model_of_gigabytes_is_announced(monkeypatch: pytest.MonkeyPatch) -> N
 def test_verbose_is_heard(capfd: pytest.CaptureFixture[str]) -> None:
     X, y = noisy(60, 3)
     linnet.OneVsRestClassifier(TheirLogistic(), verbose=10).fit(X, y)
-    said = capfd.readouterr()
-    assert "3 out of   3" in said.out + said.err
+    predicted = capfd.readouterr()
+    assert "3 out of   3" in predicted.out + predicted.err
 
 
 @pytest.mark.parametrize("learner", ["linnet", "theirs", "only-predict"])
 def test_some_pairs_at_a_time_vote_as_all_do(learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noisy(200, 6)
     model = linnet.OneVsOneClassifier(LEARNERS[learner]).fit(X, y)
-    whole, said = model.decision_function(X), model.predict(X)
+    whole, predicted = model.decision_function(X), model.predict(X)
     monkeypatch.setattr("linnet.multiclass.one_vs_one._PAIRS_PER_BLOCK", 4)  # of 15
     assert np.allclose(model.decision_function(X), whole, rtol=0, atol=1e-12)
-    assert (model.predict(X) == said).all()
-    assert (model.predict_proba(X).argmax(axis=1) == said).all()
+    assert (model.predict(X) == predicted).all()
+    assert (model.predict_proba(X).argmax(axis=1) == predicted).all()
 
 
 @pytest.mark.parametrize("name", ["rest", "one", "codes", "tree"])

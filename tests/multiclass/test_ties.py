@@ -28,21 +28,23 @@ class _YesNo(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return (np.abs(first) % 1 < self.share).astype(int)
 
 
-@pytest.mark.parametrize("share", [1.0, 0.0], ids=["all say yes", "none says yes"])
+@pytest.mark.parametrize("share", [1.0, 0.0], ids=["all accept", "none accepts"])
 def test_random_ties_of_classifiers_that_only_say_yes_or_no(share: float) -> None:
     X = np.random.default_rng(0).normal(size=(4000, 3)).round(3)
     y = np.arange(4000) % 5
     model = linnet.OneVsRestClassifier(_YesNo(share), tie_break="random", random_state=0).fit(X[:50], y[:50])
-    said = model.predict(X)
-    assert (np.abs(np.bincount(said, minlength=5) - 800) < 4 * np.sqrt(4000 * 0.2 * 0.8)).all()
-    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), said)
-    np.testing.assert_array_equal(model.decision_function(X).argmax(axis=1), said)
+    predicted = model.predict(X)
+    assert (np.abs(np.bincount(predicted, minlength=5) - 800) < 4 * np.sqrt(4000 * 0.2 * 0.8)).all()
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), predicted)
+    np.testing.assert_array_equal(model.decision_function(X).argmax(axis=1), predicted)
     assert ((model.decision_function(X) > 0) == (share > 0)).all()
     later = np.random.default_rng(1).permutation(4000)
-    np.testing.assert_array_equal(model.predict(X[later]), said[later])
-    np.testing.assert_array_equal(np.concatenate([model.predict(X[i : i + 7]) for i in range(0, 700, 7)]), said[:700])
+    np.testing.assert_array_equal(model.predict(X[later]), predicted[later])
+    np.testing.assert_array_equal(
+        np.concatenate([model.predict(X[i : i + 7]) for i in range(0, 700, 7)]), predicted[:700]
+    )
     other = linnet.OneVsRestClassifier(_YesNo(share), tie_break="random", random_state=1).fit(X[:50], y[:50])
-    assert 0.1 < (other.predict(X) == said).mean() < 0.3, "another seed, another draw"
+    assert 0.1 < (other.predict(X) == predicted).mean() < 0.3, "another seed, another draw"
 
 
 def test_random_ties_are_the_same_in_every_form_of_a_table() -> None:
@@ -50,8 +52,8 @@ def test_random_ties_are_the_same_in_every_form_of_a_table() -> None:
     X = rng.integers(-2, 3, (400, 4)) * 0.5
     y = np.arange(400) % 3
     model = linnet.OneVsRestClassifier(_YesNo(), tie_break="random", random_state=0).fit(X, y)
-    said = model.predict(X)
-    assert len(set(said)) == 3
+    predicted = model.predict(X)
+    assert len(set(predicted)) == 3
     halves = np.tile(X.ravel()[::-1] / 2, 2), np.tile(np.indices(X.shape).reshape(2, -1)[:, ::-1], 2)
     order = np.argsort(halves[1][0], kind="stable")
     starts = np.arange(401) * 8
@@ -69,7 +71,7 @@ def test_random_ties_are_the_same_in_every_form_of_a_table() -> None:
     for name, table in forms.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # columns have names, or have none
-            np.testing.assert_array_equal(model.predict(table), said, err_msg=name)
+            np.testing.assert_array_equal(model.predict(table), predicted, err_msg=name)
 
 
 def test_random_ties_go_by_texts_dates_and_gaps_too() -> None:
@@ -86,8 +88,8 @@ def test_random_ties_go_by_texts_dates_and_gaps_too() -> None:
     for column in frame.columns[1:]:
         table = frame.assign(**{other: frame[other].iloc[0] for other in frame.columns if other != column})
         model = linnet.OneVsRestClassifier(_YesNo(), tie_break="random", random_state=5).fit(table, np.arange(600) % 4)
-        said = pd.Series(model.predict(table))
-        assert said.nunique() > 1
-        assert (said.groupby(frame[column].astype(str)).nunique() == 1).all()
+        predicted = pd.Series(model.predict(table))
+        assert predicted.nunique() > 1
+        assert (predicted.groupby(frame[column].astype(str)).nunique() == 1).all()
     model.fit(frame, np.arange(600) % 4)
     np.testing.assert_array_equal(model.predict(frame.iloc[::-1])[::-1], model.predict(frame))

@@ -16,7 +16,7 @@ import pytest
 
 import linnet
 from linnet.data.encoder import Encoder
-from linnet.data.tabular_encoder import most_columns
+from linnet.data.tabular_encoder import max_columns
 from linnet.errors import ConfigError, DataError, DataWarning, hearing
 from linnet.estimators.linear import NegativeBinomialRegressor, PoissonRegressor, Ridge
 from linnet.estimators.logistic import LogisticRegression
@@ -346,7 +346,7 @@ def test_a_network_with_far_more_parameters_than_rows_is_tried_only_when_asked_f
     monkeypatch.setattr(select, "_MOST_PARAMETERS", 70_000)
     assert linnet.train(wide, "ill").tried[-1].name == "mlp"  # not so many
     flags = {f"f{place}": RNG.integers(0, 2, 300) for place in range(400)}
-    assert parameter_count(most_columns(240, 400, ()), 2) > 500 * 240
+    assert parameter_count(max_columns(240, 400, ()), 2) > 500 * 240
     assert (
         linnet.train({**flags, "ill": RNG.integers(0, 2, 300)}, "ill").tried[-1].name == "mlp"
     )  # two values have no bins
@@ -363,6 +363,6 @@ def test_the_limit_is_beyond_the_tables_that_people_have() -> None:
         (80, 54_675),
         (20, 5120),
     ):
-        count = parameter_count(most_columns(rows, columns, ()), 2)
+        count = parameter_count(max_columns(rows, columns, ()), 2)
         assert count <= max(select._MOST_PARAMETERS, select._MOST_PER_ROW * rows), (rows, columns)
-    assert parameter_count(most_columns(16, 100_000, ()), 2) > max(select._MOST_PARAMETERS, select._MOST_PER_ROW * 16)
+    assert parameter_count(max_columns(16, 100_000, ()), 2) > max(select._MOST_PARAMETERS, select._MOST_PER_ROW * 16)

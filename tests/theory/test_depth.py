@@ -44,7 +44,7 @@ def test_of_another_function_only_one_layer_is_built() -> None:
     table = shallow_vs_deep(lambda x: abs(x - 1), 0, 3, units=(2,), depths=(1, 2), starts=1)
     assert [(row.made, row.depth) for row in table.rows] == [("built", 1), ("trained", 1), ("trained", 2)]
     assert table.rows[0].error < 1e-6
-    with pytest.raises(ConfigError, match="give f"):
+    with pytest.raises(ConfigError, match="pass f for the interval"):
         shallow_vs_deep(a=0.0, b=2.0)
 
 

@@ -63,7 +63,7 @@ def test_what_has_no_largest_entropy_is_said() -> None:
         softmax_by_entropy([[1.0, -2.0], [1.0, -1.0], [1.0, 1.0], [1.0, 2.0]], [0, 0, 1, 1])
     with pytest.raises(DataError, match="classes 0, 1"):
         softmax_by_entropy([[1.0], [2.0]], [0, 2])
-    with pytest.raises(DataError, match="more than 400"):
+    with pytest.raises(DataError, match="the limit of 400"):
         softmax_by_entropy(np.ones((300, 1)), np.arange(300) % 2)
     with pytest.raises(DataError, match="one class per row"):
         softmax_by_entropy([[1.0], [2.0]], [0])

@@ -1,4 +1,4 @@
-"""What cannot be differentiated says so, and what to write in its place."""
+"""Errors for what cannot be differentiated, which name what to write instead."""
 
 import math
 from collections.abc import Callable

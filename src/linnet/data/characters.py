@@ -16,7 +16,7 @@ _ADVICE = "fix the decoding where the text was read, or use text.encode('utf-8',
 
 
 def is_whole(text: object) -> bool:
-    """Return whether a value is free of lone surrogates; values other than text are."""
+    """Return whether a value has no lone surrogates; values other than text have none."""
     return not isinstance(text, str) or text.isascii() or _LONE_SURROGATE.search(text) is None
 
 
@@ -31,7 +31,7 @@ def first_broken(values: Sequence[Any]) -> int:
 
 def broken(text: str, where: str) -> DataError:
     """Return the error for a text with a lone surrogate; `where` ends in a verb: "column 'a' has in row 3"."""
-    return DataError(f"{where} the text {text[:60]!a}, which has half a character (a lone surrogate): {_ADVICE}")
+    return DataError(f"{where} the text {text[:60]!a}, which contains a lone surrogate (half a character): {_ADVICE}")
 
 
 def check_names(names: Sequence[Any], table: str) -> None:

@@ -26,7 +26,7 @@ _MAX_MEAN_DISTANCE = 1000.0  # of mean from median, in units of the interquartil
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Dense tables, a sparse matrix in CSR format and columns of codes, in this order, over the same rows."""
+    """The columns of a model: dense tables, a sparse matrix in CSR format and columns of codes, over the same rows."""
 
     rows: int
     tables: tuple[Array, ...] = ()
@@ -88,10 +88,10 @@ class Columns:
             starts, indices, values = self.sparse
             parts.append(scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns)))
         for column, count in zip(self.codes, self.levels, strict=True):
-            known = column >= 0
-            starts = np.concatenate([[0], np.cumsum(known)])
-            ones = np.ones(int(known.sum()))
-            parts.append(scipy.sparse.csr_array((ones, column[known], starts), shape=(self.rows, count)))
+            has_level = column >= 0
+            starts = np.concatenate([[0], np.cumsum(has_level)])
+            ones = np.ones(int(has_level.sum()))
+            parts.append(scipy.sparse.csr_array((ones, column[has_level], starts), shape=(self.rows, count)))
         return scipy.sparse.csr_array(scipy.sparse.hstack(parts, format="csr"))
 
     def largest(self) -> NDArray[np.float64]:
@@ -143,12 +143,12 @@ class Columns:
             first = columns.stop
         sizes = np.array([[len(rows)] for rows in rows_of])
         for column, count in zip(self.codes, self.levels, strict=True):
-            known = (group >= 0) & (column >= 0)
-            cells = group[known] * count + column[known]
-            found = np.bincount(cells, minlength=groups * count).reshape(groups, count)
+            is_counted = (group >= 0) & (column >= 0)
+            cells = group[is_counted] * count + column[is_counted]
+            counts = np.bincount(cells, minlength=groups * count).reshape(groups, count)
             columns = slice(first, first + count)
-            low[:, columns] = np.where(sizes > 0, found == sizes, np.inf)
-            high[:, columns] = np.where(sizes > 0, found > 0, -np.inf)
+            low[:, columns] = np.where(sizes > 0, counts == sizes, np.inf)
+            high[:, columns] = np.where(sizes > 0, counts > 0, -np.inf)
             first = columns.stop
         return low, high
 
@@ -156,27 +156,28 @@ class Columns:
         """Return a subset of the columns, given by indices in ascending order."""
         tables, start = [], 0
         for table in self.tables:
-            mine = chosen[(chosen >= start) & (chosen < start + table.shape[1])] - start
-            if len(mine) == table.shape[1]:
+            inside = chosen[(chosen >= start) & (chosen < start + table.shape[1])] - start
+            if len(inside) == table.shape[1]:
                 tables.append(table)
-            elif len(mine):
-                tables.append(table[:, mine])
+            elif len(inside):
+                tables.append(table[:, inside])
             start += table.shape[1]
         sparse, width = None, 0
         if self.sparse is not None:
-            mine = chosen[(chosen >= start) & (chosen < start + self.sparse_columns)] - start
+            inside = chosen[(chosen >= start) & (chosen < start + self.sparse_columns)] - start
             starts, indices, values = self.sparse
-            matrix = scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns))[:, mine]
-            sparse, width = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data), len(mine)
+            matrix = scipy.sparse.csr_array((values, indices, starts), shape=(self.rows, self.sparse_columns))
+            matrix = matrix[:, inside]
+            sparse, width = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data), len(inside)
             start += self.sparse_columns
         codes, levels = [], []
         for column, count in zip(self.codes, self.levels, strict=True):
-            mine = chosen[(chosen >= start) & (chosen < start + count)] - start
-            if len(mine):
-                new_code = np.full(count + 1, -1, code_type(len(mine)))  # the last entry: for rows without a level
-                new_code[mine] = np.arange(len(mine))
+            inside = chosen[(chosen >= start) & (chosen < start + count)] - start
+            if len(inside):
+                new_code = np.full(count + 1, -1, code_type(len(inside)))  # the last entry: for rows without a level
+                new_code[inside] = np.arange(len(inside))
                 codes.append(new_code[column])
-                levels.append(len(mine))
+                levels.append(len(inside))
             start += count
         return Columns(self.rows, tuple(tables), sparse, width, tuple(codes), tuple(levels))
 
@@ -184,7 +185,7 @@ class Columns:
         """Return an approximate centre of each dense column, from a sample of rows.
 
         It is the mean, or the median where a few values are so large that the mean is far from all others, which would
-        lose their digits. Rows of weight 0 may hold anything.
+        lose precision. Rows of weight 0 may hold any values.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             samples = self._weighted(weights, _SAMPLE_ROWS)._sampled(_SAMPLE_ROWS)
@@ -199,20 +200,20 @@ class Columns:
         return np.concatenate([*spreads, np.empty(0)])
 
     def _weighted(self, weights: NDArray[np.float64] | None, count: int) -> "Columns":
-        """About `count` of the rows of weight above 0; all rows if every weight is above 0, or none is."""
+        """Return about `count` of the rows with a weight above 0; all rows if every weight is above 0, or none is."""
         if weights is None or weights.all() or not weights.any():
             return self
-        kept = np.flatnonzero(weights)
-        return replace(self, sparse=None, codes=())[kept[:: max(1, len(kept) // count)]]
+        weighted_rows = np.flatnonzero(weights)
+        return replace(self, sparse=None, codes=())[weighted_rows[:: max(1, len(weighted_rows) // count)]]
 
     def _sampled(self, count: int) -> Iterator[Array]:
-        """Yield about `count` rows of the dense columns; the columns of a data frame in blocks, as calls take time."""
+        """Yield about `count` rows of the dense columns; those of a data frame in blocks, as each call takes time."""
         rows = max(32, min(count, 4_000_000 // max(1, self.dense)))
         step = max(1, self.rows // rows)
         for single, tables in groupby(self.tables, lambda table: table.shape[1] == 1):
             while block := [table[::step] for table in islice(tables, _COLUMNS_PER_BLOCK if single else 1)]:
                 # each column contiguous, so that it is summed in the same order as alone
-                yield block[0] if len(block) == 1 else np.concatenate([one.T for one in block], dtype=np.float64).T
+                yield block[0] if len(block) == 1 else np.concatenate([each.T for each in block], dtype=np.float64).T
 
 
 def _centre(sample: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -223,12 +224,12 @@ def _centre(sample: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _far_from_zero(columns: Array, indices: Array, values: Array, rows: int, ratio: float) -> NDArray[np.intp]:
-    """The subset of the columns without zeros and far from 0: see `Columns.far_from_zero`."""
+    """Return the subset of the columns without zeros and far from 0: see `Columns.far_from_zero`."""
     if not len(columns):
         return np.empty(0, np.intp)
     at = np.minimum(np.searchsorted(columns, indices), len(columns) - 1)
-    found = columns[at] == indices
-    at, values = at[found], values[found].astype(np.float64)
+    is_stored = columns[at] == indices
+    at, values = at[is_stored], values[is_stored].astype(np.float64)
     low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
     np.minimum.at(low, at, values)
     np.maximum.at(high, at, values)

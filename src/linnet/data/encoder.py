@@ -42,18 +42,19 @@ Form = Literal["", "array", "sparse", "frame"]
 @saved
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Encodes users' tables as Columns, by what it has learned from one table.
+    """Encodes users' tables as Columns, with levels, medians and names learned from one table.
 
-    It is immutable: `learn` returns a new encoder, and `encode_table` returns the columns with what it noticed in them.
+    It is immutable: `learn` returns a new encoder, and `encode_table` returns the columns with counts of unseen levels
+    and filled values.
 
     Parameters
     ----------
     gaps : {"refuse", "fill", "keep"}, default="refuse"
-        What happens to missing values: an error; in data frames, numbers are filled with the median and marked in a
-        column of zeros and ones, text and categories get a level of their own; or numbers stay NaN and rows have no
-        level.
+        What happens to missing values. "refuse": an error. "fill", for data frames: numbers are filled with the median
+        and get an indicator column; text and categories get a level of their own. "keep": numbers stay NaN, and rows
+        have no level.
     narrow : bool, default=False
-        Whether integers become bytes or float32 where these hold all values (so other rows may have another type).
+        Whether integers become bytes or float32 where these hold all values; the type may then differ between tables.
     kind : {"array", "sparse", "frame"}
         The kind of the table.
     width : int
@@ -65,7 +66,7 @@ class Encoder:
     medians : dict of float by name
         The medians of the numeric columns, for gaps="fill".
     marked : tuple of str
-        The numeric columns that had missing values when learned.
+        The numeric columns with an indicator column, as they had missing values in training.
     """
 
     gaps: Missing = "refuse"
@@ -107,14 +108,17 @@ class Encoder:
         return cls(gaps, narrow, "array", table.shape[1]), Columns(len(table), tables=(table,))
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Return the columns of another table; warn of levels and missing values that training did not have."""
+        """Return the columns of another table; warn of unseen levels and of missing values where training had none."""
         encoded = self.encode_table(x, name)
         if encoded is not x:
             encoded.warn(name)
         return encoded.columns
 
     def encode_table(self, x: object, name: str = "X") -> "Encoded":
-        """Return the columns of another table with what was noticed in it; an encoded table is returned as it is."""
+        """Return the columns of another table with its counts of unseen levels and filled values.
+
+        An encoded table is returned as it is.
+        """
         if isinstance(x, Encoded):
             if x.encoder is not self and x.encoder != self:
                 raise DataError(f"{name} was encoded by another model: pass the original table")
@@ -134,22 +138,22 @@ class Encoder:
         if self.kind != "frame":
             return self.encode(np.stack([_one_row(row) for row in rows]))
         assert self.names is not None
-        of_rows = [self._by_name(row) for row in rows]
+        by_row = [self._by_name(row) for row in rows]
         by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         tables, marks, codes = [], [], []
         for column in self.names:
-            found = np.empty(len(rows), object)
-            found[:] = [row[column] for row in of_rows]
-            gaps = missing(found)
+            entries = np.empty(len(rows), object)
+            entries[:] = [row[column] for row in by_row]
+            gaps = missing(entries)
             if gaps.any() and self.gaps == "refuse":
                 raise DataError(f"a row has no value in column {column!r}: fill it in first")
-            found[gaps] = None
+            entries[gaps] = None
             if column in by_column:
                 level = by_column[column]
-                code_of = level.codes_of(found)
-                codes.append(np.array([code_of.get(value, -1) for value in found], code_type(len(level.values))))
+                code_of = level.codes_of(entries)
+                codes.append(np.array([code_of.get(value, -1) for value in entries], code_type(len(level.values))))
                 continue
-            values = found.astype(np.float64)  # None becomes NaN
+            values = entries.astype(np.float64)  # None becomes NaN
             if self.gaps == "fill":
                 values[gaps] = self.medians[column]
                 marks += [gaps.view(np.uint8)[:, None]] if column in marked else []
@@ -159,23 +163,23 @@ class Encoder:
         return Columns(len(rows), tables=(*tables, *marks), codes=tuple(codes), levels=level_counts)
 
     def _by_name(self, row: Any) -> dict[str, Any]:
-        """The values of a single row, by the names of the columns."""
+        """Return the values of a single row, by the names of the columns."""
         assert self.names is not None
         frame = as_frame(row, "a row")
         if frame is not None:
             if len(frame) != 1:
                 raise DataError(f"a row must be one row, got a table of {len(frame)}")
-            found = dict(zip(frame.columns, frame.row(0), strict=True))
+            by_name = dict(zip(frame.columns, frame.row(0), strict=True))
         elif hasattr(row, "items"):
-            found = {str(name): value for name, value in row.items()}
+            by_name = {str(name): value for name, value in row.items()}
         else:
             values = row.reshape(-1).tolist() if isinstance(row, np.ndarray) else list(row)
             if len(values) != self.width:
                 raise DataError(f"a row has {len(values)} values, but the model takes {self.width}")
-            found = dict(zip(self.names, values, strict=True))
-        if lacking := [column for column in self.names if column not in found]:
-            raise DataError(f"a row lacks the columns {lacking}: the model takes {', '.join(self.names)}")
-        return found
+            by_name = dict(zip(self.names, values, strict=True))
+        if absent := [column for column in self.names if column not in by_name]:
+            raise DataError(f"a row lacks the columns {absent}: the model takes {', '.join(self.names)}")
+        return by_name
 
     @property
     def coefficient_names(self) -> list[str]:
@@ -204,14 +208,14 @@ class Encoder:
         return self.width - len(self.levels) + len(self.marked) + sum(len(level.values) for level in self.levels)
 
     def known_levels(self, besides: Sequence[str] = ()) -> dict[str, Any]:
-        """Return one level per column of levels, neither missing nor one of `besides`; None if there is none."""
+        """Return a level per column with levels, neither missing nor in `besides`; None if it has no such level."""
         return {
             level.column: next((value for value in level.values if value is not None and value not in besides), None)
             for level in self.levels
         }
 
     def parts(self) -> Iterator[Self]:
-        """Yield encoders of consecutive blocks of a frame's columns, small enough for tables of little memory."""
+        """Yield encoders of consecutive blocks of a frame's columns, so that their tables take little memory."""
         by_column, marked = {level.column: level for level in self.levels}, {*self.marked}
         names = iter(self.names or ())
         while block := tuple(islice(names, AT_ONCE)):
@@ -231,8 +235,8 @@ class Encoder:
         """
         width = self.width - len(self.levels) + len(self.marked)
         if not self.levels:
-            nothing = np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0)
-            return Encoded(self, Columns(1, sparse=nothing, sparse_columns=width))
+            empty_row = np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0)
+            return Encoded(self, Columns(1, sparse=empty_row, sparse_columns=width))
         counts = tuple(len(level.values) for level in self.levels)
         codes = tuple(np.zeros(1, code_type(count)) for count in counts)
         return Encoded(self, Columns(1, (np.zeros((1, width)),) if width else (), codes=codes, levels=counts))
@@ -283,7 +287,7 @@ class Encoder:
         need(self.gaps == "fill" or not self.marked, self, "marked")
 
     def _with_gaps_of(self, columns: "Sequence[tuple[str, nw.Series[Any] | Array]]", name: str) -> Self:
-        """The encoder with medians, and with marks and levels for the missing values of a frame."""
+        """Return the encoder with medians, and with indicators and levels for the missing values of a frame."""
         by_column = {level.column: level for level in self.levels}
         names: list[str] = []
 
@@ -294,26 +298,26 @@ class Encoder:
                     yield numbers(series, name)
                     continue
                 assert not isinstance(series, np.ndarray)
-                known = by_column[column].values
+                known_values = by_column[column].values
                 if series.null_count():
-                    by_column[column] = Level(column, (*known, None))
-                if len(known) == 0:
+                    by_column[column] = Level(column, (*known_values, None))
+                if len(known_values) == 0:
                     raise _no_value(column, name)
 
         medians: list[float] = []
         marked: list[str] = []
-        for some in stacked(values()):
-            first, known = len(medians), ~np.isnan(some)
-            has_gaps = ~known.all(axis=1)
-            medians += [np.nan] * len(some) if has_gaps.any() else _medians(some)
-            for place in np.flatnonzero(has_gaps):
-                if not known[place].any():
-                    raise _no_value(names[first + place], name)
-                marked.append(names[first + place])
-                medians[first + place] = _medians(some[place][known[place]][None])[0]
+        for block in stacked(values()):
+            first, is_present = len(medians), ~np.isnan(block)
+            has_gaps = ~is_present.all(axis=1)
+            medians += [np.nan] * len(block) if has_gaps.any() else _medians(block)
+            for index in np.flatnonzero(has_gaps):
+                if not is_present[index].any():
+                    raise _no_value(names[first + index], name)
+                marked.append(names[first + index])
+                medians[first + index] = _medians(block[index][is_present[index]][None])[0]
             if has_gaps.any():
-                for place, found in zip(np.flatnonzero(~has_gaps), _medians(some[~has_gaps]), strict=True):
-                    medians[first + place] = found
+                for index, median in zip(np.flatnonzero(~has_gaps), _medians(block[~has_gaps]), strict=True):
+                    medians[first + index] = median
         by_name = dict(zip(names, medians, strict=True))
         return replace(self, levels=tuple(by_column.values()), medians=by_name, marked=tuple(marked))
 
@@ -341,15 +345,15 @@ class Encoder:
         return Columns(rows.shape[0], sparse=(start, rows.indices, values), sparse_columns=rows.shape[1])
 
     def _encode_frame(
-        self, frame: "nw.DataFrame[Any]", name: str, given: "Sequence[tuple[str, nw.Series[Any] | Array]]" = ()
+        self, frame: "nw.DataFrame[Any]", name: str, series_by_name: "Sequence[tuple[str, nw.Series[Any] | Array]]" = ()
     ) -> "Encoded":
-        """`given`: its columns, if they have been looked at before."""
+        """Encode a frame. `series_by_name`: its columns, if they have been extracted already."""
         assert self.names is not None
         present = set(frame.columns)
         missing = [column for column in self.names if column not in present]
         if missing or len(present) != self.width:
-            what = f"lacks the columns {missing}" if missing else f"has {len(present)} columns"
-            raise DataError(f"{name} {what}: the model takes {', '.join(self.names)}")
+            problem = f"lacks the columns {missing}" if missing else f"has {len(present)} columns"
+            raise DataError(f"{name} {problem}: the model takes {', '.join(self.names)}")
         if len(frame) == 0 or self.width == 0:
             raise empty((len(frame), self.width), name)
         if tuple(frame.columns) != self.names:
@@ -358,17 +362,17 @@ class Encoder:
         tables, marks, codes = [], [], []
         unseen: dict[str, int] = {}
         filled: dict[str, int] = {}
-        given = given or [*columns_of(frame, by_column, gaps=self.gaps != "refuse")]
-        finite = _finite(given)
-        for (column, series), is_finite in zip(given, finite, strict=True):
+        series_by_name = series_by_name or [*columns_of(frame, by_column, gaps=self.gaps != "refuse")]
+        finite = _finite(series_by_name)
+        for (column, series), is_finite in zip(series_by_name, finite, strict=True):
             if column in by_column:
                 assert not isinstance(series, np.ndarray)
                 if self.gaps == "refuse":
                     check_whole(series, name, "fill in a level of its own first")
-                found = by_column[column].codes_in(series, name)
-                none = int((found < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0)
-                unseen |= {column: none} if none else {}
-                codes.append(found)
+                level_codes = by_column[column].codes_in(series, name)
+                count = int((level_codes < 0).sum()) - (series.null_count() if self.gaps == "keep" else 0)
+                unseen |= {column: count} if count else {}
+                codes.append(level_codes)
                 continue
             values = numbers(series, name, narrow=self.narrow)
             if self.gaps == "fill" and column in marked:
@@ -390,25 +394,25 @@ class Encoder:
 
 
 def _medians(columns: Array) -> list[float]:
-    """The median of each row of columns x rows, also of numbers so large that the sum of the middle two is none."""
+    """Return the median of each row of columns x rows, even where the sum of the middle two values overflows."""
     with np.errstate(invalid="ignore", over="ignore"):  # infinities among the values are found later
         low, high = (columns.shape[1] - 1) // 2, columns.shape[1] // 2 + 1
         middle = np.partition(columns, (low, high - 1), axis=1)[:, low:high]  # np.median takes far longer for few rows
-        found = middle.mean(axis=1)
+        medians = middle.mean(axis=1)
         halves = 2 * (middle / 2).mean(axis=1)
-        return [float(one if np.isfinite(one) else half) for one, half in zip(found, halves, strict=True)]
+        return [float(mean if np.isfinite(mean) else half) for mean, half in zip(medians, halves, strict=True)]
 
 
-def _finite(given: "Sequence[tuple[str, nw.Series[Any] | Array]]") -> list[bool]:
-    """Which columns are known to have finite numbers only, as far as that is found of many at once."""
-    floats = [series for _, series in given if isinstance(series, np.ndarray) and series.dtype.kind == "f"]
-    found = iter([finite for some in stacked(floats) for finite in np.isfinite(some).all(axis=1).tolist()])
-    arrays = (series if isinstance(series, np.ndarray) else None for _, series in given)
-    return [series is not None and (series.dtype.kind != "f" or next(found)) for series in arrays]
+def _finite(columns: "Sequence[tuple[str, nw.Series[Any] | Array]]") -> list[bool]:
+    """Return whether each column is known to have finite numbers only; columns that are not arrays are unknown."""
+    floats = [series for _, series in columns if isinstance(series, np.ndarray) and series.dtype.kind == "f"]
+    flags = iter([finite for block in stacked(floats) for finite in np.isfinite(block).all(axis=1).tolist()])
+    arrays = (series if isinstance(series, np.ndarray) else None for _, series in columns)
+    return [series is not None and (series.dtype.kind != "f" or next(flags)) for series in arrays]
 
 
 def _no_value(column: str, name: str) -> DataError:
-    return DataError(f"column {column!r} of {name} has only missing values: leave it out")
+    return DataError(f"column {column!r} of {name} has only missing values: drop it")
 
 
 @dataclass(frozen=True)
@@ -451,12 +455,12 @@ class Encoded:
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the columns, as an attribute of pyarrow's name."""
+        """The names of the columns; the attribute is called as in pyarrow."""
         return list(self.encoder.names or ())
 
 
 def _one_row(row: Any) -> NDArray[np.float64]:
-    """A row of numbers as an array, given as a sequence, a table of one row or a sparse matrix."""
+    """Return a row of numbers (a sequence, a table of one row or a sparse matrix) as an array."""
     if hasattr(row, "toarray") and row.ndim == 1:  # a one-dimensional sparse array
         row = row.reshape(1, -1)
     return np.asarray(as_dense(row, "a row"), np.float64).reshape(-1)

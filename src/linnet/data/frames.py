@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _ROWS_PER_BLOCK = 1 << 16
-_MAX_ROWS_COPIED = 256  # a copy of shorter columns takes less than the array around each
+_MAX_ROWS_COPIED = 256  # copying a column of so few rows takes less time than making an array of it in place
 
 
 def as_frame(x: Any, name: str) -> "nw.DataFrame[Any] | None":
@@ -54,8 +54,8 @@ def _check_texts(x: Any, names: list[str], name: str) -> None:
         values = x.iloc[:, index]
         if str(kind) == "category":
             invalid = [code for code, level in enumerate(values.cat.categories) if not is_whole(level)]
-            found = np.isin(values.cat.codes.to_numpy(), invalid)
-            row = int(found.argmax()) if found.any() else -1
+            is_invalid = np.isin(values.cat.codes.to_numpy(), invalid)
+            row = int(is_invalid.argmax()) if is_invalid.any() else -1
         else:
             row = first_broken(values.tolist())
         if row >= 0:
@@ -63,7 +63,7 @@ def _check_texts(x: Any, names: list[str], name: str) -> None:
 
 
 def _plain_arrow(x: Any) -> Any:
-    """The frame, with pyarrow types that pandas and narwhals do not support converted to ones that they do."""
+    """Return the frame, with pyarrow types that pandas and narwhals do not support converted to ones that they do."""
     pa: Any = sys.modules.get("pyarrow")
     if pa is None:
         return x
@@ -71,8 +71,8 @@ def _plain_arrow(x: Any) -> Any:
         x = pa.Table.from_batches([x])
     if isinstance(x, pa.Table):
         names = x.schema.names
-        odd = [pa.types.is_string_view(kind) or pa.types.is_dictionary(kind) for kind in x.schema.types]
-        for index in (index for index, is_odd in enumerate(odd) if is_odd):
+        special = [pa.types.is_string_view(kind) or pa.types.is_dictionary(kind) for kind in x.schema.types]
+        for index in (index for index, is_special in enumerate(special) if is_special):
             name, column = names[index], x.column(index)
             if pa.types.is_string_view(column.type):
                 x = x.set_column(index, name, column.cast(pa.large_string()))
@@ -92,7 +92,7 @@ def columns_of(
     """Yield the columns with their names, as series, or as arrays where NumPy can read Arrow columns in place.
 
     Creating a series takes longer than computing with thousands of numbers. Columns in `leveled` are always series.
-    `gaps`: numbers with missing values come as arrays, too, with NaN in their place.
+    `gaps`: numeric columns with missing values come as arrays, too, with NaN for missing values.
     """
     pa: Any = sys.modules.get("pyarrow")
     table: Any = frame.to_native()
@@ -104,13 +104,13 @@ def columns_of(
         if not isinstance(run, Run):
             yield names[run], frame.get_column(names[run])
             continue
-        few = len(table) <= _MAX_ROWS_COPIED
-        for place, name in enumerate(run.columns.column_names):
-            column = run.columns.column(place)
+        is_short = len(table) <= _MAX_ROWS_COPIED
+        for index, name in enumerate(run.columns.column_names):
+            column = run.columns.column(index)
             if name in leveled or (column.null_count and not (gaps and run.type == "double")):
                 yield name, frame.get_column(name)
             else:
-                yield name, run.matrix[place] if few or column.null_count else column.chunk(0).to_numpy()
+                yield name, run.matrix[index] if is_short or column.null_count else column.chunk(0).to_numpy()
 
 
 def has_levels(series: "nw.Series[Any]") -> bool:
@@ -129,9 +129,9 @@ def categories_of(series: "nw.Series[Any]") -> tuple[list[Any], NDArray[Any]] | 
     Codes are not copied if possible.
     """
     native: Any = series.to_native()
-    given: Any = getattr(native, "array", None)
-    if hasattr(given, "codes"):
-        return given.categories.tolist(), given.codes  # series.cat.codes would be a copy
+    array: Any = getattr(native, "array", None)
+    if hasattr(array, "codes"):
+        return array.categories.tolist(), array.codes  # series.cat.codes would be a copy
     chunks = getattr(native, "chunks", None)
     if not isinstance(chunks, list) or not chunks or not hasattr(chunks[0], "dictionary"):
         return None
@@ -150,12 +150,12 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
     """Return the levels that occur in a column, in the order of its categories, or sorted."""
     import narwhals.stable.v2 as nw
 
-    if (given := categories_of(series)) is not None:
-        values, codes = given
-        found = np.zeros(len(values) + 1, np.bool_)  # the last entry: for missing values
-        for block in parts_of(len(codes)):
-            found[codes[block]] = True
-        return tuple(value for value, is_present in zip(values, found, strict=False) if is_present)
+    if (categories := categories_of(series)) is not None:
+        values, codes = categories
+        occurs = np.zeros(len(values) + 1, np.bool_)  # the last entry: for missing values
+        for block in slices_of(len(codes)):
+            occurs[codes[block]] = True
+        return tuple(value for value, is_present in zip(values, occurs, strict=False) if is_present)
     dtype = series.dtype
     if dtype == nw.Object and series.implementation.is_polars():  # for which polars has no operations
         raise not_usable(series, name)
@@ -168,7 +168,7 @@ def levels_of(series: "nw.Series[Any]", name: str) -> tuple[Any, ...]:
         raise not_usable(series, name) from None
 
 
-def parts_of(rows: int) -> Iterator[slice]:
+def slices_of(rows: int) -> Iterator[slice]:
     """Return consecutive slices of rows: NumPy converts an index of one-byte codes to eight bytes per row."""
     return (slice(first, first + _ROWS_PER_BLOCK) for first in range(0, rows, _ROWS_PER_BLOCK))
 
@@ -179,7 +179,7 @@ def numbers(series: "nw.Series[Any] | Array", name: str, *, narrow: bool = False
     With `narrow` the type of integers may depend on their values, as in `as_table`.
     """
     if isinstance(series, np.ndarray):
-        return _whole_numbers(series, narrow=narrow) if series.dtype.kind in "iu" else series
+        return _integers(series, narrow=narrow) if series.dtype.kind in "iu" else series
     import narwhals.stable.v2 as nw
 
     missing = series.null_count()
@@ -188,13 +188,13 @@ def numbers(series: "nw.Series[Any] | Array", name: str, *, narrow: bool = False
     dtype = series.dtype
     if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
         raise not_usable(series, name)
-    if dtype in (nw.Int128, nw.UInt128):  # NumPy has none
+    if dtype in (nw.Int128, nw.UInt128):  # which NumPy does not have
         series = series.cast(nw.Float64)
     values = _joined(series.drop_nulls() if missing else series)
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
     elif values.dtype.kind in "iu" and not missing:
-        values = _whole_numbers(values, narrow=narrow)
+        values = _integers(values, narrow=narrow)
     elif values.dtype not in (np.float32, np.float64):
         try:
             values = values.astype(np.float64)
@@ -207,12 +207,12 @@ def numbers(series: "nw.Series[Any] | Array", name: str, *, narrow: bool = False
     return all_rows
 
 
-def _whole_numbers(values: Array, *, narrow: bool) -> Array:
+def _integers(values: Array, *, narrow: bool) -> Array:
     return values if values.dtype == np.uint8 else narrowed(values) if narrow else by_type(values)
 
 
 def _joined(series: "nw.Series[Any]") -> Array:
-    """The values of a column as an array; the chunks of an Arrow column are concatenated once."""
+    """Return the values of a column as an array; the chunks of an Arrow column are concatenated once."""
     chunks = getattr(series.to_native(), "chunks", None)
     if isinstance(chunks, list) and len(chunks) > 1:
         return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in chunks])
@@ -227,7 +227,7 @@ def check_whole(series: "nw.Series[Any] | Array", name: str, remedy: str) -> Non
 
 
 def not_usable(series: "nw.Series[Any]", name: str) -> DataError:
-    """Return the error for a column whose type is not supported, or not in this position."""
+    """Return the error for a column whose type is not supported, or not in this place."""
     import narwhals.stable.v2 as nw
 
     if hasattr(series.to_native(), "sparse"):
@@ -235,9 +235,9 @@ def not_usable(series: "nw.Series[Any]", name: str) -> DataError:
             f"column {series.name!r} of {name} is a sparse column of pandas: use {name}.sparse.to_coo() if all columns "
             "are sparse, or .sparse.to_dense() for a single one"
         )
-    dtype, wanted = series.dtype, "numbers or levels"
+    dtype, expected = series.dtype, "numbers or levels"
     if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):  # levels where training had numbers
-        wanted = "numbers, as in training"
+        expected = "numbers, as in training"
     elif dtype.is_temporal():
-        wanted += ": convert it to numbers, such as the year or the days since a date"
-    return DataError(f"column {series.name!r} of {name} has type {dtype}: it must hold {wanted}")
+        expected += ": convert it to numbers, such as the year or the days since a date"
+    return DataError(f"column {series.name!r} of {name} has type {dtype}: it must hold {expected}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linnet.data.columns import Codes, code_type
-from linnet.data.frames import categories_of, not_usable, parts_of
+from linnet.data.frames import categories_of, not_usable, slices_of
 from linnet.registry import need, saved
 from linnet.texts import Texts
 
@@ -36,19 +36,19 @@ class Level:
         """Return the codes of levels by value; if there are very many, only those of the wanted values."""
         if not isinstance(self.values, Texts):
             return {value: code for code, value in enumerate(self.values)}
-        known = {*wanted}
-        return {value: code for code, value in enumerate(self.values) if value in known}
+        selected = {*wanted}
+        return {value: code for code, value in enumerate(self.values) if value in selected}
 
     def codes_in(self, series: "nw.Series[Any]", name: str) -> Codes:
         """Return the code of each row's level, -1 for an unknown level; `name`: of the table, for errors."""
         kind = code_type(len(self.values))
         if (categories := categories_of(series)) is not None:
             values, own_codes = categories
-            known = self.codes_of((*values, None))
-            code_of = np.array([known.get(value, -1) for value in (*values, None)], kind)
+            by_value = self.codes_of((*values, None))
+            code_of = np.array([by_value.get(value, -1) for value in (*values, None)], kind)
             unchanged = np.array_equal(code_of, [*range(len(values)), -1]) and code_of.dtype == own_codes.dtype
             codes: Codes = np.ascontiguousarray(own_codes) if unchanged else np.empty_like(own_codes, code_of.dtype)
-            for block in () if unchanged else parts_of(len(own_codes)):
+            for block in () if unchanged else slices_of(len(own_codes)):
                 codes[block] = code_of[own_codes[block]]  # missing values have the code -1: the last entry
             return codes
         codes = np.full(len(series), self.codes_of([None]).get(None, -1), kind)
@@ -64,8 +64,8 @@ class Level:
             raise not_usable(series, name)
         try:
             present = series.unique().to_list()
-            known = self.codes_of(present)
-            codes = [known.get(value, -1) for value in present]
+            by_value = self.codes_of(present)
+            codes = [by_value.get(value, -1) for value in present]
         except TypeError:
             raise not_usable(series, name) from None
         # there are few distinct values, which each library replaces quickly in its own way

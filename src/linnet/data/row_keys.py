@@ -28,7 +28,7 @@ def row_draws(X: Any, seed: int) -> NDArray[np.float64]:
 
 
 def _sums(X: Any, columns: Keys) -> Keys:
-    """Σ_j mixed(value_j, column_j) modulo 2^64, by row."""
+    """Return Σ_j mixed(value_j, column_j) modulo 2^64 for each row."""
     if hasattr(X, "tocsr"):
         rows = X.tocsr()
         if not rows.has_canonical_format:
@@ -55,7 +55,7 @@ def _sums(X: Any, columns: Keys) -> Keys:
 
 
 def _terms(values: NDArray[Any], keys: Any) -> Keys:
-    """The terms of numbers in the sums of their rows: 0 for zeros."""
+    """Return the terms of numbers in the sums of their rows: 0 for zeros."""
     floats = np.add(values, 0.0, dtype=np.float64)  # a copy, in which -0 is 0
     bits = floats.view(np.uint64)
     bits[floats != floats] = _NAN
@@ -64,7 +64,7 @@ def _terms(values: NDArray[Any], keys: Any) -> Keys:
 
 
 def _terms_of_any(values: Iterable[Any], key: np.uint64) -> Keys:
-    """The terms of numbers, text and other values in the sums of their rows: 0 for zeros and missing values."""
+    """Return the terms of numbers, text and other values in the sums of their rows: 0 for zeros and missing values."""
     known: dict[Any, tuple[bool, int]] = {}  # by value: whether it counts, and its bits
     by_row = []
     for value in values:
@@ -78,7 +78,7 @@ def _terms_of_any(values: Iterable[Any], key: np.uint64) -> Keys:
 
 
 def _bits(value: Any) -> tuple[bool, int]:
-    """Whether a value counts (is neither zero nor missing), and its bits, or a hash for text."""
+    """Return whether a value counts (is neither zero nor missing), and its bits, or a hash for text."""
     if value is None or str(value != value) != "False":  # NaN != NaN is True, and pandas' NA != NA is NA
         return False, 0
     if isinstance(value, Real):
@@ -89,7 +89,7 @@ def _bits(value: Any) -> tuple[bool, int]:
 
 
 def _mixed(x: Keys) -> Keys:
-    """The output function of SplitMix64: every bit depends on all bits of x."""
+    """Apply the output function of SplitMix64: every bit depends on all bits of x."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(x ^ (x >> np.uint64(31)))

@@ -26,9 +26,9 @@ class Rows:
     weights : array of shape (rows,), default=None
         Row weights, in the type of the computation; None if all are 1.
     offset : array of shape (rows, outputs), default=None
-        What is added to z of the last layer, in the type of the computation.
-    given : array, default=None
-        The user's targets, where their representation is another.
+        Added to z, the linear output of the last layer; in the type of the computation.
+    user_targets : array, default=None
+        The user's targets, if their representation differs.
     """
 
     x: Array | Columns
@@ -36,7 +36,7 @@ class Rows:
     values: Array | None = None
     weights: Array | None = None
     offset: Array | None = None
-    given: Array | None = None
+    user_targets: Array | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -84,6 +84,6 @@ class Rows:
 
     def targets(self) -> Any:
         """Return the targets in the user's representation."""
-        if self.given is not None:
-            return self.given
+        if self.user_targets is not None:
+            return self.user_targets
         return self.labels if self.labels is not None else self.values

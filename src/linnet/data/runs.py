@@ -1,7 +1,7 @@
-"""Columns of an Arrow table some at a time: a call per column would take more time than the numbers of a short one.
+"""Columns of an Arrow table in runs: for short columns, a call per column would take longer than the computation.
 
-A run is of neighbouring columns of one type of numbers, whose values NumPy has as they are. What is to be known of all
-of them is computed of `Run.matrix` at once; any other column comes by itself.
+A run consists of adjacent numeric columns of one type, which NumPy can represent. Computations on all of its columns
+use `Run.matrix`; columns of other types are handled one by one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,28 +17,28 @@ from linnet._cached import cached_property
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TOGETHER = 1 << 18  # numbers in a run
-_LONG = 1 << 14  # rows; longer columns come one by one, where they lie
+_MAX_CELLS_PER_RUN = 1 << 18
+_MAX_ROWS_PER_RUN = 1 << 14  # longer columns are read one by one, in place
 _FLOATS = ("double", "float")
-_WHOLE = tuple(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64))
+_INTEGERS = tuple(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64))
 
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring columns of numbers."""
+    """Adjacent numeric columns of one type."""
 
-    first: int  # the place of the first among the table's columns
+    first: int  # the index of the first of them in the table
     columns: "pa.Table"
-    type: str  # pyarrow's name of it
+    type: str  # pyarrow's name of the type
 
     @property
     def is_float(self) -> bool:
-        """Whether missing numbers can be NaN."""
-        return self.type not in _WHOLE
+        """Whether the type is a float, so that missing values can be NaN."""
+        return self.type not in _INTEGERS
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
-        """The numbers, columns x rows, NaN where one is missing: a copy, but of a long column."""
+        """The values, columns x rows, with NaN for missing ones: a copy, except for a long column."""
         if len(self) == 1:
             return np.asarray(self.columns.column(0).to_numpy())[None]
         (batch,) = self.columns.to_batches()
@@ -49,45 +49,45 @@ class Run:
 
 
 def runs_of(table: "pa.Table") -> Iterator["Run | int"]:
-    """The columns of a table in their order: runs, and the places of those that are in none."""
-    most = max(1, _TOGETHER // max(1, len(table))) if len(table) <= _LONG else 1
+    """Yield the columns of a table in order: runs, and the indices of columns that are in none."""
+    max_columns = max(1, _MAX_CELLS_PER_RUN // max(1, len(table))) if len(table) <= _MAX_ROWS_PER_RUN else 1
     types = [str(type_) for type_ in table.schema.types]
-    first = 0  # of the run that is not yet whole
+    first = 0  # of the current run
     if not len(table):
         yield from range(table.num_columns)
         return
 
-    def run(last: int) -> Run:
-        return Run(first, table.select(range(first, last)), types[first])
+    def run(end: int) -> Run:
+        return Run(first, table.select(range(first, end)), types[first])
 
-    for place, column in enumerate(table.itercolumns()):
-        plain = types[place] in _FLOATS or (types[place] in _WHOLE and not column.null_count)
+    for index, column in enumerate(table.itercolumns()):
+        plain = types[index] in _FLOATS or (types[index] in _INTEGERS and not column.null_count)
         plain = plain and column.num_chunks == 1
-        if first < place and not (plain and types[place] == types[first] and place - first < most):
-            yield run(place)
-            first = place
+        if first < index and not (plain and types[index] == types[first] and index - first < max_columns):
+            yield run(index)
+            first = index
         if not plain:
-            yield place
-            first = place + 1
+            yield index
+            first = index + 1
     if first < table.num_columns:
         yield run(table.num_columns)
 
 
 def finite(run: Run) -> NDArray[np.bool_]:
-    """Which columns of a run have finite numbers only, but for missing ones."""
+    """Return, for each column of a run, whether all values that are not missing are finite."""
     if not run.is_float:
         return np.ones(len(run), np.bool_)
-    odd = np.count_nonzero(~np.isfinite(run.matrix), axis=1)
-    found: NDArray[np.bool_] = odd == 0
-    for place in np.flatnonzero(odd):
-        missing = run.columns.column(int(place)).null_count
-        found[place] = missing == odd[place]  # a NaN that is not missing counts among the odd ones
-    return found
+    counts = np.count_nonzero(~np.isfinite(run.matrix), axis=1)
+    is_finite: NDArray[np.bool_] = counts == 0
+    for index in np.flatnonzero(counts):
+        missing = run.columns.column(int(index)).null_count
+        is_finite[index] = missing == counts[index]  # a NaN that is not a missing value counts, too
+    return is_finite
 
 
 def stacked(columns: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    """Columns of the same length in their order, as many at once as are of one type, columns x rows."""
+    """Yield columns of the same length in order, in blocks of one type, as arrays of columns x rows."""
     for _, same in groupby(columns, lambda column: column.dtype):
         for first in (rest := iter(same)):
-            some = [first, *islice(rest, _TOGETHER // max(1, len(first)))]
-            yield np.stack(some) if len(some) > 1 else first[None]
+            block = [first, *islice(rest, _MAX_CELLS_PER_RUN // max(1, len(first)))]
+            yield np.stack(block) if len(block) > 1 else first[None]

@@ -10,25 +10,25 @@ from linnet.errors import DataError
 _COMPRESSED = ("csr", "csc", "bsr")
 
 
-def is_sparse(given: object) -> bool:
+def is_sparse(x: object) -> bool:
     """Return whether an object is a sparse matrix or array of SciPy."""
-    return hasattr(given, "tocsr") and scipy.sparse.issparse(given)
+    return hasattr(x, "tocsr") and scipy.sparse.issparse(x)
 
 
-def as_csr(given: object, name: str) -> "scipy.sparse.csr_array[Any]":
+def as_csr(x: object, name: str) -> "scipy.sparse.csr_array[Any]":
     """Return a validated sparse matrix in CSR format, without a copy if it is in CSR format already."""
-    matrix: scipy.sparse.csr_array[Any] = _sound(given, name)
+    matrix: scipy.sparse.csr_array[Any] = _validated(x, name)
     return matrix
 
 
-def check_sparse(given: object, name: str) -> Any:
+def check_sparse(x: object, name: str) -> Any:
     """Return a sparse matrix as it is, or raise a DataError if it is invalid."""
-    _sound(given, name)
-    return given
+    _validated(x, name)
+    return x
 
 
-def _sound(x: Any, name: str) -> Any:
-    """The matrix in CSR format, with SciPy's index types."""
+def _validated(x: Any, name: str) -> Any:
+    """Return the matrix in CSR format, with SciPy's index types, or raise a DataError if it is invalid."""
     if x.ndim != 2:
         raise DataError(f"{name} must be two-dimensional, got shape {x.shape}")
     if x.dtype.kind == "c":
@@ -49,7 +49,7 @@ def as_dense(y: object, name: str = "y") -> Any:
 
 
 def _checked(x: Any) -> Any:
-    """The matrix; raise a ValueError if its conversion would access memory outside its arrays."""
+    """Return the matrix; raise a ValueError if its conversion would access memory outside its arrays."""
     rows, columns = x.shape
     if x.format in _COMPRESSED:
         matrix: Any = getattr(scipy.sparse, f"{x.format}_array")(x)

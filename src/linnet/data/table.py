@@ -32,7 +32,12 @@ def as_table(
     gaps : bool, default=False
         Whether NaN and infinity are accepted.
     narrow : bool, default=False
-        Whether the type of integers may depend on their values (so other rows may have another type).
+        Whether the type of integers may depend on their values; it may then differ between tables.
+
+    Returns
+    -------
+    array of shape (rows, columns)
+        The table.
     """
     if hasattr(x, "tocsr"):
         raise DataError(f"{name} is a sparse matrix, and sparse data is not supported here: use {name}.toarray()")
@@ -60,8 +65,8 @@ def check_unmasked(x: object, name: str) -> None:
 
 def empty(shape: tuple[int, ...], name: str) -> DataError:
     """Return the error for a table without rows or columns, worded as in scikit-learn."""
-    what = f"0 sample(s) (shape={shape})" if shape[0] == 0 else f"0 feature(s) (shape={shape})"
-    return DataError(f"{name} is empty: it has {what} while a minimum of 1 is required.")
+    size = f"0 sample(s) (shape={shape})" if shape[0] == 0 else f"0 feature(s) (shape={shape})"
+    return DataError(f"{name} is empty: it has {size} while a minimum of 1 is required.")
 
 
 def check_finite(table: Array, name: str, names: list[str] | None = None) -> None:
@@ -152,7 +157,7 @@ def _numeric(x: object, name: str, names: list[str] | None, narrow: bool) -> Arr
 
 
 def _aligned(array: Array) -> bool:
-    """Whether the core can read it in place: native byte order, aligned, whole-element strides."""
+    """Return whether the core can read an array in place: native byte order, aligned, strides of whole elements."""
     return array.flags.aligned and array.dtype.isnative and all(s % array.dtype.itemsize == 0 for s in array.strides)
 
 

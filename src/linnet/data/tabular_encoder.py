@@ -31,8 +31,8 @@ from linnet.registry import need, saved
 Floats = NDArray[np.float64]
 
 _MIN_ROWS_PER_LEVEL = 3  # rarer levels get no column
-_CELLS_PER_BLOCK = 1 << 16  # a call costs time per call, and memory per column
-_QUANTILE_ROWS = 20_000  # the size of the sample that bins are learned from
+_CELLS_PER_BLOCK = 1 << 16  # a compromise between the time per call and the memory per column
+_QUANTILE_ROWS = 20_000  # the size of the sample from which bins are learned
 
 
 @saved
@@ -87,19 +87,19 @@ def learn_numbers(x: Floats, bins: int) -> Numbers:
     block = max(1, _CELLS_PER_BLOCK // max(1, len(x)))  # columns
     blocks = [complete[first : first + block] for first in range(0, len(complete), block)]
     for columns in [*blocks, *np.flatnonzero(has_gaps)[:, None]]:
-        known = x[:, columns]
+        present = x[:, columns]
         if has_gaps[columns[0]]:
-            known = known[~np.isnan(known)][:, None]
-        if len(known) == 0:
+            present = present[~np.isnan(present)][:, None]
+        if len(present) == 0:
             continue
-        known.sort(axis=0)
-        low, centre[columns], high = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
+        present.sort(axis=0)
+        low, centre[columns], high = np.quantile(present, [0.25, 0.5, 0.75], axis=0)
         with np.errstate(over="ignore", divide="ignore"):
-            spread = np.where(high > low, high - low, (known[-1] - known[0]) / 2)
+            spread = np.where(high > low, high - low, (present[-1] - present[0]) / 2)
             scale[columns] = np.where((spread > 0) & np.isfinite(1 / spread), 1 / spread, 1.0)
         if bins >= 2:
-            for index, values in zip(columns, known.T, strict=True):
-                edges[index] = bin_edges(values[:: min(step, len(known))], bins)
+            for index, values in zip(columns, present.T, strict=True):
+                edges[index] = bin_edges(values[:: min(step, len(present))], bins)
     return Numbers(centre, scale, np.flatnonzero(has_gaps), tuple(edges))
 
 
@@ -113,8 +113,8 @@ def bin_edges(known: Floats, bins: int) -> Floats:
     distinct, counts = np.unique(known, return_counts=True)
     if len(distinct) > bins + 1:
         mass = np.cumsum(np.minimum(counts, len(known) / bins))
-        wanted = np.linspace(0, mass[-1], bins + 1)
-        distinct = distinct[np.unique(np.searchsorted(mass, wanted).clip(max=len(distinct) - 1))]
+        quantiles = np.linspace(0, mass[-1], bins + 1)
+        distinct = distinct[np.unique(np.searchsorted(mass, quantiles).clip(max=len(distinct) - 1))]
     with np.errstate(divide="ignore", over="ignore"):
         wide = np.isfinite(1 / np.diff(distinct))
     return distinct[np.append(wide, True)] if len(distinct) else distinct
@@ -123,12 +123,12 @@ def bin_edges(known: Floats, bins: int) -> Floats:
 @partial(saved, name="Preparer")  # its name in files
 @dataclass(frozen=True, slots=True)
 class TabularEncoder:
-    """An encoder that also scales and imputes, by what it has learned from one table.
+    """An encoder that also scales and imputes, with parameters learned from one table.
 
     Parameters
     ----------
     bins : int or None, default=None
-        The number of bins per numeric column; None to choose it by the number of rows.
+        The number of bins per numeric column; None chooses it by the number of rows.
     encoder : Encoder
         The encoder of the table.
     numbers : Numbers or None
@@ -151,7 +151,7 @@ class TabularEncoder:
     ) -> tuple[Self, Columns]:
         """Return an encoder learned from a table, and the table's prepared columns.
 
-        Rows of weight 0 may hold anything: nothing is learned from them.
+        Rows of weight 0 may hold any values: nothing is learned from them.
         """
         encoder, columns = Encoder.learn(x, name, gaps="keep")
         counted: slice | NDArray[np.intp] = slice(None)
@@ -168,15 +168,15 @@ class TabularEncoder:
             np.maximum.at(largest, indices, np.abs(values))
             largest[largest == 0] = 1.0
         codes = tuple(_common(codes, levels) for codes, levels in zip(learned.codes, learned.levels, strict=True))
-        preparer = cls(bins, encoder, numbers, codes, largest)
-        return preparer, preparer._prepare(columns, name)
+        tabular = cls(bins, encoder, numbers, codes, largest)
+        return tabular, tabular._prepare(columns, name)
 
     def encode(self, x: object, name: str = "X") -> Columns:
-        """Return the prepared columns of another table; warn of levels that training did not have."""
+        """Return the prepared columns of another table; warn of levels never seen in training."""
         return self._prepare(self.encoder.encode(x, name), name)
 
     def encode_table(self, x: object, name: str = "X") -> Encoded:
-        """Return the columns of another table before preparation, with what was noticed in it: see Encoder."""
+        """Return the columns of another table before preparation: see `Encoder.encode_table`."""
         return self.encoder.encode_table(x, name)
 
     @property
@@ -241,8 +241,11 @@ class TabularEncoder:
         )
 
 
-def most_columns(rows: int, numbers: int, levels: Iterable[int]) -> int:
-    """How many columns a table may become at most: of so many columns of numbers, and of these counts of levels."""
+def max_columns(rows: int, numbers: int, levels: Iterable[int]) -> int:
+    """Return the largest number of columns into which a table may be encoded.
+
+    `numbers`: the number of numeric columns; `levels`: the number of levels of each column that has some.
+    """
     bins = bins_for(rows, numbers)
     return numbers * (1 + bins * (bins >= 2)) + sum(min(count, rows // _MIN_ROWS_PER_LEVEL) for count in levels)
 
@@ -261,6 +264,6 @@ def _joined(tables: tuple[Array, ...], name: str) -> Floats:
 
 
 def _common(codes: Codes, levels: int) -> Codes:
-    """The new codes of levels that are not rare; -1 for rare levels and, in the last entry, for missing values."""
+    """Return the new codes of levels that are not rare; -1 for rare levels and, in the last entry, missing values."""
     common = np.bincount(codes + 1, minlength=levels + 1)[1:] >= _MIN_ROWS_PER_LEVEL
     return np.append(np.where(common, np.cumsum(common) - 1, -1), -1).astype(code_type(levels))

@@ -12,12 +12,12 @@ from linnet.data.table import Array, check_finite, check_fits_float32, check_unm
 from linnet.errors import ConfigError, DataError, Parameter
 
 Labels = NDArray[np.int32]
-MAX_SQUARABLE = 1e150  # sums of squares of larger values may overflow, and those of values below 1 / it underflow
+MAX_SQUARABLE = 1e150  # sums of squares of larger values may overflow, and those of values below 1 / 1e150 underflow
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A target that is already encoded: the classes in order, and the index of each row's class."""
+    """An encoded target: the classes in order, and the index of each row's class."""
 
     classes: Array
     codes: Array  # int32, or float64 for two classes
@@ -39,7 +39,7 @@ def as_labels(y: object, classes: int, *, rows: int, name: str = "y", table: str
     elif column.dtype.kind not in "iub":
         raise DataError(
             f"{name} has type {column.dtype}: it must hold class indices from 0 to {classes - 1}; "
-            f"names, {name} = np.unique({name}, return_inverse=True) encodes names"
+            f"classes, {name} = np.unique({name}, return_inverse=True) encodes class names"
         )
     bad = (labels < 0) | (labels >= classes)
     if bad.any():
@@ -118,19 +118,23 @@ def balanced(totals: Array) -> Array:
     return np.asarray(mean / np.where(present, totals, 1.0))
 
 
-def class_weights(given: object, names: Array, labels: Array, weights: Array | None = None) -> NDArray[np.float64]:
-    """Return the weight of each class, given a dict by class (1 for classes it does not name) or "balanced".
+def class_weights(
+    class_weight: object, names: Array, labels: Array, weights: Array | None = None
+) -> NDArray[np.float64]:
+    """Return the weight of each class, from a dict by class (1 for classes that it does not name) or "balanced".
 
     "balanced" gives class k the weight Σw / (K Σ_k w), with the row weights w and the number K of classes that have
-    any.
+    rows with a weight.
     """
-    if isinstance(given, str) and given == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         return balanced(np.bincount(labels, weights, len(names)).astype(np.float64, copy=False))
-    if not isinstance(given, Mapping):
-        raise ConfigError(Parameter("class_weight"), f" must be a dict of class: weight, or 'balanced', got {given!r}")
+    if not isinstance(class_weight, Mapping):
+        raise ConfigError(
+            Parameter("class_weight"), f" must be a dict of class: weight, or 'balanced', got {class_weight!r}"
+        )
     indices = {name: index for index, name in enumerate(names.tolist())}
     by_class = np.ones(len(names))
-    for name, weight in given.items():
+    for name, weight in class_weight.items():
         if name not in indices:
             raise ConfigError(
                 Parameter("class_weight"), f" names {name!r}, which is not a class: choose from {names.tolist()}"
@@ -154,7 +158,7 @@ def as_array(y: object, name: str) -> Array:
 
 
 def _numbers(array: Array, name: str) -> Array:
-    """An array of objects as float64 if all are numbers; anything else as it is."""
+    """Return an array of objects as float64 if all are numbers; any other array as it is."""
     if array.dtype.kind != "O":
         return array
     try:
@@ -166,7 +170,7 @@ def _numbers(array: Array, name: str) -> Array:
 
 
 def _as_type(values: Array, dtype: Any, name: str) -> Array:
-    """The values in the type of the computation; a DataError if they are not finite there."""
+    """Return the values in the type of the computation; raise a DataError if they are not finite in it."""
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     if values.dtype == np.float64:
@@ -192,13 +196,13 @@ def _check_rows(array: Array, rows: int, name: str, table: str) -> None:
         raise DataError(f"{name} has {len(array)} rows, but {table} has {rows}")
 
 
-def label_place(label: object, classes: list[Any]) -> int | None:
-    """Where a label is among the classes; None if it is none of them, as an array is, which has no truth."""
-    for place, known in enumerate(classes):
+def label_index(label: object, classes: list[Any]) -> int | None:
+    """Return the index of a label among the classes; None if it is not one of them (an array never is)."""
+    for index, candidate in enumerate(classes):
         try:
-            same = known == label
-        except Exception:  # a user's object may raise whatever it wants
+            same = candidate == label
+        except Exception:  # a user's object may raise anything
             continue
         if isinstance(same, bool | np.bool_) and same:
-            return place
+            return index
     return None

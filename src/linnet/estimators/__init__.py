@@ -1,1 +1,1 @@
-"""What a user holds: models with fit and predict."""
+"""The estimators: models with `fit` and `predict`."""

@@ -1,16 +1,19 @@
-"""Targets, row weights and offsets as estimators are given them."""
+"""Targets, row weights and offsets as users pass them to estimators."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.data.targets import as_array, as_values, as_weights, check_values
 from linnet.errors import DataError, DataWarning, known_as, warn
 from linnet.fit.solvers.problem import Floats
 
+EvalSet: TypeAlias = tuple[Table, Targets] | tuple[Table, Targets, ArrayLike]  # X, y and row weights
+
 
 def one_target(y: object, *, quiet: bool = False) -> Any:
-    """y as an array; a single column becomes one-dimensional, with scikit-learn's warning unless `quiet`."""
+    """Return y as an array; a single column becomes one-dimensional, with scikit-learn's warning unless `quiet`."""
     target = as_array(y, "y")
     if target.ndim != 2 or target.shape[1] != 1:
         return target
@@ -21,23 +24,23 @@ def one_target(y: object, *, quiet: bool = False) -> Any:
 
 
 def row_weights(sample_weight: object, rows: int) -> Floats | None:
-    """The weight of each row, or None if none are given."""
+    """Return the weight of each row, or None if `sample_weight` is None."""
     return None if sample_weight is None else as_weights(sample_weight, np.float64, rows=rows, table="X")
 
 
 def shift_names(offset: object, exposure: object) -> tuple[str, ...]:
-    """Which of "offset" and "exposure" are given."""
-    return tuple(name for name, given in (("offset", offset), ("exposure", exposure)) if given is not None)
+    """Return which of "offset" and "exposure" are not None."""
+    return tuple(name for name, value in (("offset", offset), ("exposure", exposure)) if value is not None)
 
 
 def as_offset(offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
-    """What is added to z, rows x outputs: the offset plus the logarithm of the exposure; None if neither is given."""
+    """Return what is added to z, rows x outputs: the offset plus log(exposure); None if both are None."""
     total = None
     if offset is not None:
-        given = as_array(offset, "offset")
+        array = as_array(offset, "offset")
         total = as_values(
-            given if given.ndim == 2 else given.reshape(-1, 1),
-            given.shape[1] if given.ndim == 2 else 1,
+            array if array.ndim == 2 else array.reshape(-1, 1),
+            array.shape[1] if array.ndim == 2 else 1,
             np.float64,
             rows=rows,
             name="offset",

@@ -1,4 +1,4 @@
-"""Many logistic regressions with the same parameters over one table, and each of them as a model of its own."""
+"""Many logistic regressions with the same parameters on one table, each of which is also a model of its own."""
 
 import os
 from copy import copy
@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.data.encoder import Encoder
 from linnet.estimators.linear.coefficients import as_coefficients, as_parameters
 from linnet.estimators.linear.messages import FitMessages
@@ -23,11 +24,11 @@ _CLASSES = np.arange(2)  # of each problem: negative and positive
 
 @dataclass(frozen=True)
 class StackFit:
-    """Fitted logistic regressions: `coef`, problems x coefficients; an intercept and an iteration count per problem."""
+    """Fitted logistic regressions, one per problem."""
 
-    coef: Floats
-    intercepts: Floats
-    iterations: NDArray[np.intp]
+    coef: Floats  # problems x coefficients
+    intercepts: Floats  # one per problem
+    iterations: NDArray[np.intp]  # one number per problem
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class StackFitter:
 
     @staticmethod
     def of(estimator: LogisticRegression, X: object, codes: CodeMatrix, weights: Floats | None) -> "StackFitter":
-        """Check an estimator's parameters, and encode a table. `weights`: one per row."""
+        """Check an estimator's parameters and encode a table. `weights`: one per row."""
         estimator._check_params()
         if estimator.reference is not None:
             is_reference(estimator.reference, _CLASSES.tolist())
@@ -61,7 +62,7 @@ class StackFitter:
         return StackFitter(encoder, settings, problems, estimator.reference is None)
 
     def fit(self) -> StackFit:
-        """Solve all problems, jointly where that pays, and warn of what a user should know about those solved alone."""
+        """Solve all problems, jointly where that is faster, and issue the warnings about those solved separately."""
         messages = FitMessages(self.encoder, _CLASSES)
 
         def solve_one(problem: Problem) -> Solution:
@@ -69,22 +70,24 @@ class StackFitter:
             messages.report(problem, solution)
             return solution
 
-        found = fit_many(
+        solutions = fit_many(
             self.problems, solve_one, solver=self.settings.solver, max_iter=self.settings.iterations, joint=self.joint
         )
-        return StackFit(as_coefficients(found.weights, self.encoder), found.biases, found.iterations)
+        return StackFit(as_coefficients(solutions.weights, self.encoder), solutions.biases, solutions.iterations)
 
 
 class StackMember(LogisticRegression):
-    """One of many logistic regressions, whose coefficients are views of the arrays of all: what is assigned to them is
-    written there. Once fitted by itself it no longer is; copies, pickles and files are an ordinary LogisticRegression.
+    """One of many logistic regressions, whose coefficients are views of the arrays that all share.
+
+    Values assigned to `coef_` or `intercept_` are written into those arrays. A member that is fitted again gets arrays
+    of its own; copies, pickles and files are an ordinary LogisticRegression.
     """
 
     _linked = False
 
     @classmethod
     def of(cls, params: dict[str, Any], encoder: Encoder, coef: Floats, intercept: Floats, iterations: int) -> Self:
-        """A model with these parameters on views of shapes (1, coefficients) and (1,)."""
+        """Return a model with these parameters and views of shapes (1, coefficients) and (1,)."""
         model = cls(**params)
         model._encoder, model.n_features_in_ = encoder, encoder.width
         if encoder.names is not None:
@@ -96,25 +99,50 @@ class StackMember(LogisticRegression):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._linked and name in ("coef_", "intercept_"):
-            given = {"coef_": self.coef_, "intercept_": self.intercept_, name: value}
-            weights, biases = as_parameters(given["coef_"], given["intercept_"], self._encoder, 1)
+            own = {"coef_": self.coef_, "intercept_": self.intercept_, name: value}
+            weights, biases = as_parameters(own["coef_"], own["intercept_"], self._encoder, 1)
             self.intercept_[...] = biases
             self.coef_[...] = weights.T[:, self._encoder.order()]
             return
         super().__setattr__(name, value)
 
-    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
-        """Fit the model by itself, with coefficients of its own."""
+    def fit(
+        self, X: Table, y: Targets, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> Self:
+        """Fit the model by itself, with coefficients of its own; if that fails, it stays as it was.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         self.__dict__.pop("_linked", None)
         return super().fit(X, y, sample_weight, offset=offset)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file by itself."""
+        """Write the model to a file that `linnet.load` reads as an ordinary LogisticRegression.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced once the new one is complete.
+        """
         copy(self).save(path)
 
     def __reduce__(self) -> Any:
-        kept = {name: value for name, value in self.__dict__.items() if name != "_linked"}
-        return _ordinary, (kept,)
+        state = {name: value for name, value in self.__dict__.items() if name != "_linked"}
+        return _ordinary, (state,)
 
 
 def _ordinary(state: dict[str, Any]) -> LogisticRegression:

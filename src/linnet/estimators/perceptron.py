@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._sklearn import Classifier, check_fitted, check_form
+from linnet.arrays import Table, Targets
 from linnet.checks import check_flag, check_number, check_random, check_whole
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
@@ -31,25 +32,60 @@ if TYPE_CHECKING:
 
 
 def _mistakes(z: NDArray[Any], rows: Rows) -> float:
-    """The number of rows that were misclassified, or on the boundary, when they were visited."""
+    """Return the number of rows that were misclassified, or on the boundary, when they were visited."""
     if rows.values is not None:
         return float((z * rows.values <= 0).sum())
     assert rows.labels is not None
-    side = np.where(rows.labels[:, None] == np.arange(z.shape[1]), 1, -1)
-    return float((z * side <= 0).any(axis=1).sum())
+    sign = np.where(rows.labels[:, None] == np.arange(z.shape[1]), 1, -1)
+    return float((z * sign <= 0).any(axis=1).sum())
 
 
 @saved
 class Perceptron(HasCoefficients, Classifier):
-    """z = x w + b; where t z <= 0 (t = ±1), eta0 t x is added to w and eta0 t to b; else nothing changes.
+    """Rosenblatt's perceptron: z = x w + b, and where t z <= 0 (t = ±1), w changes by eta0 t x and b by eta0 t.
 
     Several classes are separated one-vs-rest. Training ends after an epoch without mistakes (a hyperplane separates the
-    classes) or after `max_iter` epochs; `mistakes_` has the number of mistakes of each epoch. `class_weight` multiplies
-    the update of a row; `warm_start` continues from the weights of the last fit. There are no row weights: a row of
-    weight two would be two updates at different times, so repeat the row.
+    classes) or after `max_iter` epochs. There are no row weights: a row of weight two would be two updates at different
+    times, so repeat the row. X may be an array, a sparse matrix or a data frame, whose texts and categories have one
+    weight per level.
 
-    X may be an array, a sparse matrix or a data frame, whose texts and categories have one weight per level;
-    `gaps="fill"` fills missing values in data frames, as in linear models.
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether the model has an intercept, b.
+    max_iter : int, default=1000
+        The largest number of epochs.
+    shuffle : bool, default=True
+        Whether rows are shuffled in each epoch.
+    eta0 : float, default=1.0
+        The learning rate.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the shuffling; None is 0.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class, which multiplies the updates of its rows.
+    warm_start : bool, default=False
+        Whether a fit starts from the weights of the previous one.
+    verbose : int or "auto", default=0
+        1 shows a progress bar, 2 prints one line per epoch, "auto" shows a bar on a terminal.
+    threads : int or None, default=None
+        The largest number of threads; None uses as many as pay off. The result has the same bytes for any
+        number.
+    gaps : {"refuse", "fill"}, default="refuse"
+        Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
+        indicator column; text and categories with a level of their own).
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+        The sorted classes.
+    coef_ : array of shape (1, coefficients) or (classes, coefficients)
+        The weights w.
+    intercept_ : array of shape (1,) or (classes,)
+        The intercepts b.
+    mistakes_ : list of int
+        The number of mistakes of each epoch.
+    n_iter_ : int
+        The number of epochs.
     """
 
     mistakes_: list[int]
@@ -80,8 +116,21 @@ class Perceptron(HasCoefficients, Classifier):
         self.threads = threads
         self.gaps = gaps
 
-    def fit(self, X: object, y: object) -> Self:
-        """Fit the model; if that fails, it stays as it was."""
+    def fit(self, X: Table, y: Targets) -> Self:
+        """Fit the model; if that fails, it stays as it was.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         before = dict(self.__dict__)
         try:
             return self._fit(X, y)
@@ -145,24 +194,46 @@ class Perceptron(HasCoefficients, Classifier):
         return self
 
     def _seed(self) -> int:
-        given = 0 if self.random_state is None else self.random_state
-        random = check_random(given)
-        return int(given) if isinstance(given, Integral) else int(random.randint(2**31))
+        seed = 0 if self.random_state is None else self.random_state
+        random = check_random(seed)
+        return int(seed) if isinstance(seed, Integral) else int(random.randint(2**31))
 
-    def decision_function(self, X: object) -> NDArray[np.float64]:
-        """Return z: one score per row for two classes (above 0: the second), one per row and class for more."""
+    def decision_function(self, X: Table) -> NDArray[np.float64]:
+        """Return the scores z.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+
+        Returns
+        -------
+        array of shape (rows,) or (rows, classes)
+            For two classes one score per row, positive for the second class; else one score per class.
+        """
         check_fitted(self)
         check_form(self, X, reset=False)
         z = linear_output(self._encoder.encode(X), *self._parameters(), self.threads)
         return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
 
-    def predict(self, X: object) -> NDArray[Any]:
-        """Return the predicted class of each row."""
+    def predict(self, X: Table) -> NDArray[Any]:
+        """Return the predicted class of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The predicted classes.
+        """
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
 
     def _parameters(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Weights, columns x outputs in the core's order, and biases, from the current `coef_` and `intercept_`."""
+        """Return weights, columns x outputs in the core's order, and biases, from `coef_` and `intercept_`."""
         count = len(self.classes_)
         return as_parameters(self.coef_, self.intercept_, self._encoder, 1 if count == 2 else count)
 
@@ -185,5 +256,5 @@ class Perceptron(HasCoefficients, Classifier):
         from linnet.export.onnx.network import by_z, linear
 
         x = features(inputs, self._encoder, "float64")
-        answers = by_z(inputs.graph, linear(inputs.graph, x, *self._parameters()), self.classes_)
-        return {name: answers[name] for name in ("label", "scores")}
+        outputs = by_z(inputs.graph, linear(inputs.graph, x, *self._parameters()), self.classes_)
+        return {name: outputs[name] for name in ("label", "scores")}

@@ -1,4 +1,4 @@
-"""ThresholdClassifier: any classifier, with its decision tuned to what it is for."""
+"""ThresholdClassifier: any classifier, with decision thresholds tuned for an objective."""
 
 import inspect
 import os
@@ -50,7 +50,10 @@ def _has(method: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 def _spread(thresholds: Floats) -> dict[str, float]:
-    """How far thresholds of several folds lie apart; unknown for one alone, and where one is infinite."""
+    """Return mean, standard deviation and range of the thresholds of the folds.
+
+    The standard deviation is NaN for a single fold, and the mean inf if a threshold is infinite.
+    """
     finite = bool(np.isfinite(thresholds).all())
     return {
         "mean": float(thresholds.mean()) if finite else float("inf"),
@@ -60,47 +63,67 @@ def _spread(thresholds: Floats) -> dict[str, float]:
     }
 
 
-_CV = "a number of folds, a part, a splitter, pairs of row numbers to train and to tune on, or 'prefit'"
+_CV = "a number of folds, a share of the rows, a splitter, pairs of (training, tuning) row indices, or 'prefit'"
 
 
-def _are_places(rows: object) -> bool:
-    """Whether these may be numbers of rows, or flags of them."""
-    found = np.asarray(rows) if isinstance(rows, list | tuple | range | np.ndarray) else np.empty((0, 0))
-    return found.ndim == 1 and (found.dtype.kind in "iub" or not len(found))
+def _are_indices(rows: object) -> bool:
+    """Return whether a value can be row indices, or flags by row."""
+    array = np.asarray(rows) if isinstance(rows, list | tuple | range | np.ndarray) else np.empty((0, 0))
+    return array.ndim == 1 and (array.dtype.kind in "iub" or not len(array))
 
 
 @saved
 class ThresholdClassifier(Classifier):
-    """A classifier whose threshold is the best one for an objective.
+    """A classifier whose decision thresholds are optimal for an objective.
 
-    `objective`: "f1" or any F-beta ("f2", "f0.5"), "recall>=0.9" (with the highest precision), "precision>=0.8" (with
-    the highest recall), a cost matrix (`[i][j]`: saying class j of a row of class i), or an object of
-    `linnet.evaluate.thresholds`.
+    Two classes have one threshold, on the score of the positive class. Several have one each, and the class whose score
+    is furthest above its threshold is predicted. A cost matrix of several classes needs no threshold: the class of the
+    lowest expected cost is predicted, which relies on calibrated probabilities.
 
-    Two classes get one threshold on the score of the positive class (`pos_label`, by default the second). Several get
-    one each, and the class furthest above its threshold is said; with `negative_class` that class is said where none
-    is reached. A cost matrix of several classes needs no threshold: the class of the lowest expected cost is said,
-    which trusts the probabilities.
+    `predict_proba` and `decision_function` are those of the estimator, in whose unit `threshold_` is; the tuned
+    decision does not change them, so that `predict` is not their argmax.
 
-    `cv`: thresholds are tuned on out-of-fold scores of so many stratified folds (or those of a splitter), a number
-    below 1 on that part of the rows held out, and the estimator is then fitted to all rows; "prefit" takes a fitted
-    estimator and all rows to tune. `fit(..., eval_set=(X, y))` fits to the rows and tunes on the development set given.
+    Parameters
+    ----------
+    estimator : classifier
+        The classifier, which is cloned unless `cv="prefit"`.
+    objective : str, cost matrix or ThresholdObjective, default="f1"
+        "f1" or any F-beta ("f2", "f0.5"); "recall>=0.9" (the highest precision with that recall); "precision>=0.8" (the
+        highest recall with that precision); a matrix whose entry [i][j] is the cost of predicting class j for a row of
+        class i; or an object of `linnet.evaluate.thresholds`.
+    cv : int, float, splitter, pairs of indices or "prefit", default=5
+        The rows for tuning: out-of-fold scores of as many stratified folds, or of the folds of a splitter; for a number
+        below 1, a held-out share of the rows. The estimator is then fitted to all rows. "prefit" tunes a fitted
+        estimator on all rows.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        The method whose scores are compared with the threshold; "auto" is predict_proba if there is one.
+    pos_label : class label or None, default=None
+        The positive class of two; None is the second.
+    negative_class : class label or None, default=None
+        With several classes, the class that is predicted if no score reaches its threshold.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the held-out rows, for a `cv` below 1.
 
-    Learned: `estimator_`, `classes_`, `threshold_` (one number, or one a class), `value_` (of the objective, on the
-    rows it was tuned on), `fold_thresholds_` (folds x thresholds) and `threshold_spread_`, their mean, standard
-    deviation, least and greatest: a threshold that moves a lot from fold to fold should not be trusted to its digits.
-
-    `predict_proba` and `decision_function` are the estimator's own, in whose unit `threshold_` is: no decision bends
-    them, so that `predict` is not their arg max.
-
-    `sample_weight` weighs rows in the fit and in tuning. Other arguments of `fit` go to the estimator's `fit`, those
-    with one entry a row by fold; under scikit-learn's metadata routing, to whom asks for them.
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted estimator.
+    classes_ : array of shape (classes,)
+        The sorted classes.
+    threshold_ : float or array of shape (classes,)
+        The threshold, or one per class; None for the cost matrix of several classes.
+    value_ : float or array of shape (classes,)
+        The value of the objective on the tuning rows.
+    fold_thresholds_ : array of shape (folds, thresholds)
+        The thresholds tuned on each fold alone.
+    threshold_spread_ : dict
+        Their mean, std, min and max. Trust no more digits of a threshold than the folds agree on.
     """
 
     classes_: NDArray[Any]
     objective_: ThresholdObjective
-    positive_: int  # the number of the positive class of two
-    negative_: int | None  # the number of the class said where no threshold is reached
+    positive_: int  # the index of the positive class of two
+    negative_: int | None  # the index of the class predicted where no threshold is reached
     threshold_: Any
     value_: Any
     fold_thresholds_: Floats
@@ -137,9 +160,26 @@ class ThresholdClassifier(Classifier):
         eval_set: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """Fit the estimator and tune its thresholds, or leave everything as it was.
+        """Fit the estimator and tune its thresholds; if that fails, the model stays as it was.
 
-        `eval_set`: a development set (X, y) or (X, y, weights) to tune on, of which the estimator sees nothing.
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+        sample_weight : array of shape (rows,), default=None
+            Row weights, in the fit and in tuning.
+        eval_set : (X, y) or (X, y, weights), default=None
+            A development set to tune on, which the estimator is not fitted to.
+        **fit_params
+            Further arguments of the estimator's `fit`; each fold gets its rows of those with one entry per row. Under
+            scikit-learn's metadata routing they go where they are requested.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         before = dict(self.__dict__)
         try:
@@ -168,12 +208,12 @@ class ThresholdClassifier(Classifier):
             raise DataError("ThresholdClassifier needs at least 2 classes, and y has one class only")
         self._read_parameters()
         weights = None if weights is None else as_weights(weights, np.float64, rows=len(y), table="X")
-        tuning: list[tuple[Array, Array, Any]] = []  # scores, class numbers, weights
+        tuning: list[tuple[Array, Array, Any]] = []  # scores, class indices, weights
         prefit = isinstance(self.cv, str)
         if prefit and self.cv != "prefit":
             raise ConfigError(f"cv must be {_CV}, got {self.cv!r}")
         if prefit and eval_set is not None:
-            raise ConfigError("eval_set: with cv='prefit' all rows are to tune on; give these rows as X and y")
+            raise ConfigError("cv='prefit' tunes on all rows of X and y: pass the rows of eval_set there")
         if prefit and fit_params:
             raise ConfigError(f"{', '.join(fit_params)}: with cv='prefit' nothing is fitted")
         params, split_params = ({}, {}) if prefit else self._routed(weights, fit_params)
@@ -186,51 +226,51 @@ class ThresholdClassifier(Classifier):
             if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
                 raise ConfigError("eval_set must be (X, y) or (X, y, weights)")
             self.estimator_ = self._trained(X, y, params)
-            y_dev, given = one_target(eval_set[1]), eval_set[2] if len(eval_set) == 3 else None
-            weights = None if given is None else as_weights(given, np.float64, rows=len(y_dev))
+            y_dev, weights_dev = one_target(eval_set[1]), eval_set[2] if len(eval_set) == 3 else None
+            weights = None if weights_dev is None else as_weights(weights_dev, np.float64, rows=len(y_dev))
             tuning.append(self._scored(self.estimator_, eval_set[0], y_dev, weights))
         else:
             if not self._by_cost:
                 for train, test in self._splits(X, y, split_params):
-                    part = _check_method_params(X, params, train)
-                    fold = self._trained(_safe_indexing(X, train), y[train], part)
-                    left = None if weights is None else weights[test]
-                    tuning.append(self._scored(fold, _safe_indexing(X, test), y[test], left))
+                    fold_params = _check_method_params(X, params, train)
+                    model = self._trained(_safe_indexing(X, train), y[train], fold_params)
+                    test_weights = None if weights is None else weights[test]
+                    tuning.append(self._scored(model, _safe_indexing(X, test), y[test], test_weights))
             self.estimator_ = self._trained(X, y, params)
         self._tune(tuning)
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of a fit before
+            self.__dict__.pop(name, None)  # of a previous fit
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
     def _routed(self, weights: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What goes to the estimator's fit and to the splitter's split."""
+        """Return the arguments of the estimator's fit and those of the splitter's split."""
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing
 
         if get_config()["enable_metadata_routing"]:
-            given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
-            routed = process_routing(self, "fit", **given)
+            params = fit_params if weights is None else {**fit_params, "sample_weight": weights}
+            routed = process_routing(self, "fit", **params)
             return routed["estimator"]["fit"], routed["splitter"]["split"]
         if weights is None:
             return fit_params, {}
         if not takes_weights(self.estimator):
             raise ConfigError(
-                f"{type(self.estimator).__name__}.fit takes no sample_weight: in a pipeline, let the step that takes "
-                "it ask for it (set_fit_request) under sklearn.set_config(enable_metadata_routing=True)"
+                f"{type(self.estimator).__name__}.fit takes no sample_weight: in a pipeline, request it for the step "
+                "that does (set_fit_request) under sklearn.set_config(enable_metadata_routing=True)"
             )
         return {**fit_params, "sample_weight": weights}, {}
 
     def _read_parameters(self) -> None:
-        """Set what predict needs of the parameters, so that it does not change with them."""
+        """Set what `predict` needs of the parameters, so that setting them later does not change predictions."""
         check_random(self.random_state)
         objective, count = as_objective(self.objective), len(self.classes_)
         if isinstance(objective, Cost) and len(objective.matrix) != count:
             size = len(objective.matrix)
             raise ConfigError(f"the cost matrix is {size} x {size}, but y has {count} classes")
-        given = self.negative_class
-        self.negative_ = None if given is None else index_of(given, self.classes_, "negative_class")
+        negative = self.negative_class
+        self.negative_ = None if negative is None else index_of(negative, self.classes_, "negative_class")
         self.objective_, self.positive_ = objective, 1
         if count == 2 and self.pos_label is not None:
             self.positive_ = index_of(positive_label(self.classes_, self.pos_label), self.classes_, "pos_label")
@@ -255,14 +295,14 @@ class ThresholdClassifier(Classifier):
             elif isinstance(cv, bytes) or not (cv is None or hasattr(cv, "split") or np.iterable(cv)):
                 raise ConfigError(f"cv must be {_CV}, got {cv!r}")
             splitter = check_cv(cv, y=y, classifier=True)
-        found = False
+        has_splits = False
         try:
             for split in splitter.split(X, y, **params):
-                if not (isinstance(split, tuple | list) and len(split) == 2 and all(map(_are_places, split))):
+                if not (isinstance(split, tuple | list) and len(split) == 2 and all(map(_are_indices, split))):
                     raise ConfigError(f"cv must be {_CV}; one of its splits is {split!r}")
-                found = True
+                has_splits = True
                 yield split[0], split[1]
-            if not found:
+            if not has_splits:
                 raise ConfigError(f"cv must be {_CV}; it has no splits: {cv!r}")
         except LinnetError:
             raise
@@ -280,13 +320,13 @@ class ThresholdClassifier(Classifier):
         return model
 
     def _check_classes(self, model: Any) -> None:
-        known = getattr(model, "classes_", None)
-        if known is None:
-            raise ConfigError(f"{type(model).__name__} is no classifier: it has no classes_ once it is fitted")
-        if not np.array_equal(known, self.classes_):
+        model_classes = getattr(model, "classes_", None)
+        if model_classes is None:
+            raise ConfigError(f"{type(model).__name__} is not a classifier: it has no classes_ after the fit")
+        if not np.array_equal(model_classes, self.classes_):
             raise DataError(
-                f"the estimator knows the classes {np.asarray(known).tolist()}, but y has {self.classes_.tolist()}: "
-                "take fewer folds, or rows of all classes"
+                f"the estimator has the classes {np.asarray(model_classes).tolist()}, "
+                f"but y has {self.classes_.tolist()}: use fewer folds, or training rows of all classes"
             )
 
     def _response(self, model: Any) -> str:
@@ -298,13 +338,13 @@ class ThresholdClassifier(Classifier):
 
     @property
     def _decided_by(self) -> str:
-        """The method whose scores the threshold was tuned on, whatever `response_method` says by now."""
+        """The method whose scores the threshold was tuned on, even if `response_method` has been set since."""
         if self._by_probability is None:
             return self._response(self.estimator_)
         return RESPONSES[0 if self._by_probability else 1]
 
     def _scores(self, model: Any, X: Any, response: str | None = None) -> Array:
-        """Rows x 1 for two classes, the score of the positive one; rows x classes for several."""
+        """Return the scores: for two classes rows x 1, of the positive class; for several rows x classes."""
         scores = np.asarray(getattr(model, response or self._response(model))(X))
         count = len(self.classes_)
         if count > 2:
@@ -320,10 +360,10 @@ class ThresholdClassifier(Classifier):
 
     def _scored(self, model: Any, X: Any, y: Array, weights: Any) -> tuple[Array, Array, Any]:
         codes = np.searchsorted(self.classes_, y)
-        known = self.classes_[np.minimum(codes, len(self.classes_) - 1)] == y
-        if not np.all(known):
-            row = int(np.argmin(known))
-            raise DataError(f"eval_set has the class {plain(y[row])!r} in row {row}, which y has not")
+        is_known = self.classes_[np.minimum(codes, len(self.classes_) - 1)] == y
+        if not np.all(is_known):
+            row = int(np.argmin(is_known))
+            raise DataError(f"eval_set has the class {plain(y[row])!r} in row {row}, which y does not have")
         return self._scores(model, X), codes, weights
 
     def _tune(self, tuning: list[tuple[Array, Array, Any]]) -> None:
@@ -341,12 +381,12 @@ class ThresholdClassifier(Classifier):
         found = self._chosen(scores, codes, weights)
         if None in found:
             raise DataError(
-                f"the rows to tune on have one class only, or lack a class: {self.objective_} cannot be tuned"
+                f"the rows for tuning have one class only, or lack a class: {self.objective_} cannot be tuned"
             )
         folds = [found] if len(tuning) == 1 else [self._chosen(*fold) for fold in tuning]
-        self.fold_thresholds_ = np.array([[one.threshold if one else np.nan for one in fold] for fold in folds])
+        self.fold_thresholds_ = np.array([[each.threshold if each else np.nan for each in fold] for fold in folds])
         spreads = [_spread(column[~np.isnan(column)]) for column in self.fold_thresholds_.T]
-        thresholds, values = [one.threshold for one in found if one], [one.value for one in found if one]
+        thresholds, values = [each.threshold for each in found if each], [each.value for each in found if each]
         single = len(self.classes_) == 2
         self.threshold_ = thresholds[0] if single else np.array(thresholds)
         self.value_ = values[0] if single else np.array(values)
@@ -355,56 +395,105 @@ class ThresholdClassifier(Classifier):
         }
 
     def _chosen(self, scores: Any, codes: Any, weights: Any) -> list[Threshold | None]:
-        """The threshold of each class that has one; None where these rows have no positives to tune it on."""
+        """Return the threshold of each class that has one; None where the rows have no positives to tune it on."""
         count, objective = len(self.classes_), self.objective_
-        wanted = [(self.positive_, 0)] if count == 2 else [(k, k) for k in range(count)]
+        columns = [(self.positive_, 0)] if count == 2 else [(k, k) for k in range(count)]
         chosen: list[Threshold | None] = []
-        for label, column in wanted:
+        for label, column in columns:
             flags = (codes == label).view(np.uint8)
             cutoffs = Cutoffs.counted(np.ascontiguousarray(scores[:, column]), flags, weights)
-            lacking = not len(cutoffs.tp) or (objective.needs_positives and not cutoffs.positives)
-            chosen.append(None if lacking else objective.choose(cutoffs))
+            is_undefined = not len(cutoffs.tp) or (objective.needs_positives and not cutoffs.positives)
+            chosen.append(None if is_undefined else objective.choose(cutoffs))
         return chosen
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row by the tuned decision."""
+        """Return the class of each row by the tuned decision.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The predicted classes.
+        """
         check_fitted(self)
         if isinstance(self.objective_, Cost) and self._by_cost:
-            said = least_cost(self.estimator_.predict_proba(X), self.objective_.matrix)
+            index = least_cost(self.estimator_.predict_proba(X), self.objective_.matrix)
         elif len(self.classes_) == 2:
             reached = self._scores(self.estimator_, X, self._decided_by)[:, 0] >= self.threshold_
-            said = np.where(reached, self.positive_, 1 - self.positive_)
+            index = np.where(reached, self.positive_, 1 - self.positive_)
         else:
-            said = furthest_above(self._scores(self.estimator_, X, self._decided_by), self.threshold_, self.negative_)
-        return np.asarray(self.classes_[said])
+            index = furthest_above(self._scores(self.estimator_, X, self._decided_by), self.threshold_, self.negative_)
+        return np.asarray(self.classes_[index])
 
     @_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
-        """Return the estimator's probabilities."""
+        """Return the estimator's class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            The probabilities, which the thresholds do not change.
+        """
         check_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
     @_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the estimator's log probabilities."""
+        """Return the logarithms of the estimator's class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows to classify.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            The log-probabilities, which the thresholds do not change.
+        """
         check_fitted(self)
         return np.asarray(self.estimator_.predict_log_proba(X))
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> Array:
-        """Return the estimator's scores."""
+        """Return the estimator's scores.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+
+        Returns
+        -------
+        array of shape (rows,) or (rows, classes)
+            The scores, which the thresholds do not change.
+        """
         check_fitted(self)
         return np.asarray(self.estimator_.decision_function(X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator, if it is one of linnet's, and its decision to a file of data that `linnet.load` reads.
+        """Write the estimator, which must be one of linnet's, and its thresholds to a file that `linnet.load` reads.
 
-        A splitter given as `cv` is not kept: the model read has the default.
+        A splitter in `cv` is not kept: the loaded model has the default.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced once the new one is complete.
         """
-        kept = copy(self)
+        saved = copy(self)
         if not isinstance(self.cv, int | float | str):
-            kept.cv = inspect.signature(type(self)).parameters["cv"].default
-        save(kept, path)
+            saved.cv = inspect.signature(type(self)).parameters["cv"].default
+        save(saved, path)
 
     def _check_file(self) -> None:
         super()._check_file()
@@ -418,29 +507,35 @@ class ThresholdClassifier(Classifier):
         return encoder_of(inside)
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
-        from linnet.export.onnx import network as part
+        from linnet.export.onnx import network as nodes
         from linnet.export.onnx.file import outputs_of
 
-        graph, answers = inputs.graph, outputs_of(self.estimator_, inputs)
+        graph, outputs = inputs.graph, outputs_of(self.estimator_, inputs)
         by_probability = self._decided_by == "predict_proba"
-        scores = answers["probabilities" if by_probability else "scores"]
+        scores = outputs["probabilities" if by_probability else "scores"]
         if isinstance(self.objective_, Cost) and self._by_cost:
-            said = part.least_cost(graph, answers["probabilities"], np.asarray(self.objective_.matrix))
+            index = nodes.least_cost(graph, outputs["probabilities"], np.asarray(self.objective_.matrix))
         elif len(self.classes_) > 2:
-            said = part.furthest_above(graph, scores, self.threshold_, self.negative_)
+            index = nodes.furthest_above(graph, scores, self.threshold_, self.negative_)
         else:
             if by_probability:
-                scores = part.one_column(graph, scores, self.positive_)
+                scores = nodes.one_column(graph, scores, self.positive_)
             elif self.positive_ == 0:
                 scores = graph.add("Neg", scores)
-            said = part.if_yes(graph, part.above(graph, scores, self.threshold_), self.positive_, 1 - self.positive_)
-        return {**answers, "label": part.labels(graph, said, self.classes_)}
+            index = nodes.if_yes(graph, nodes.above(graph, scores, self.threshold_), self.positive_, 1 - self.positive_)
+        return {**outputs, "label": nodes.labels(graph, index, self.classes_)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
     def get_metadata_routing(self) -> Any:
-        """Return who may be given what: the estimator's fit, the splitter's split, and this fit itself."""
+        """Return the metadata requests of this model, of the estimator's fit and of the splitter's split.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+            The requests.
+        """
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
         return (

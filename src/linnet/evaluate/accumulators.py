@@ -55,8 +55,8 @@ class ConfusionAccumulator:
 
     def __add__(self, other: Self) -> Self:
         both = type(self)()
-        known = [one._sum for one in (self, other) if one._sum is not None]
-        both._sum = known[0] + known[1] if len(known) == 2 else known[0] if known else None
+        sums = [each._sum for each in (self, other) if each._sum is not None]
+        both._sum = sums[0] + sums[1] if len(sums) == 2 else sums[0] if sums else None
         return both
 
     def result(self) -> Confusion:
@@ -152,7 +152,7 @@ class ScoreAccumulator:
 
 
 def _chunk(classes: Array, y_true: ArrayLike, y_score: ArrayLike, sample_weight: object) -> tuple[Codes, Array, Any]:
-    """Return the class numbers, scores (rows x classes) and weights of a chunk."""
+    """Return the class indices, scores (rows x classes) and weights of a chunk."""
     codes = codes_of(as_column(y_true, "y_true"), classes, "y_true")
     table = as_score_table(y_score, len(codes))
     if table.shape[1] != len(classes):
@@ -160,11 +160,11 @@ def _chunk(classes: Array, y_true: ArrayLike, y_score: ArrayLike, sample_weight:
     return codes, table, row_weights(sample_weight, len(codes), all_zero=True)
 
 
-def _same_labels(one: Any, other: Any) -> Any:
+def _same_labels(first: Any, second: Any) -> Any:
     """Return a new accumulator of the same classes; both accumulators must have them."""
-    if not np.array_equal(one.classes, other.classes):
+    if not np.array_equal(first.classes, second.classes):
         raise ConfigError("labels differ: both must name the same classes")
-    return type(one)(one.classes)
+    return type(first)(first.classes)
 
 
 class ClassScoreAccumulator:
@@ -176,7 +176,7 @@ class ClassScoreAccumulator:
         All classes, in the order of the columns of scores: sorted.
     """
 
-    def __init__(self, labels: object) -> None:
+    def __init__(self, labels: ArrayLike) -> None:
         self.classes = sorted_labels(labels)
         self._by_class = [ScoreAccumulator() for _ in self.classes]
 
@@ -204,7 +204,7 @@ class ClassScoreAccumulator:
 
     def result(self) -> dict[Any, Cutoffs]:
         """Return the cut-offs of each class, by label."""
-        return {label: one.result() for label, one in zip(self.classes.tolist(), self._by_class, strict=True)}
+        return {label: each.result() for label, each in zip(self.classes.tolist(), self._by_class, strict=True)}
 
 
 class PairScoreAccumulator:
@@ -216,7 +216,7 @@ class PairScoreAccumulator:
         All classes, in the order of the columns of scores: sorted.
     """
 
-    def __init__(self, labels: object) -> None:
+    def __init__(self, labels: ArrayLike) -> None:
         self.classes = sorted_labels(labels)
         self._support = np.zeros(len(self.classes))
         pairs = permutations(range(len(self.classes)), 2)
@@ -277,7 +277,7 @@ class ProbabilityAccumulator:
         The number of bins, of equal width.
     """
 
-    def __init__(self, labels: object = (0, 1), n_bins: int = 10) -> None:
+    def __init__(self, labels: ArrayLike = (0, 1), n_bins: int = 10) -> None:
         self.classes = sorted_labels(labels)
         self.edges = bin_edges(np.zeros(1), n_bins, "uniform")
         self._sums = np.zeros(3)  # log loss, Brier, weight
@@ -304,8 +304,8 @@ class ProbabilityAccumulator:
         w = np.ones(len(column)) if weights is None else weights
         all_codes = np.arange(len(self.classes))
         losses = [row_losses(codes, table, name, labels=all_codes)[0] for name in ("log", "brier")]
-        half = 0.5 if len(self.classes) == 2 else 1.0
-        self._sums += [(w * losses[0]).sum(), half * (w * losses[1]).sum(), w.sum()]
+        factor = 0.5 if len(self.classes) == 2 else 1.0  # two columns have the same score as one
+        self._sums += [(w * losses[0]).sum(), factor * (w * losses[1]).sum(), w.sum()]
         if len(self.classes) == 2:
             self._bins += bin_sums(np.ascontiguousarray(table[:, 1]), codes, weights, self.edges)
         return self

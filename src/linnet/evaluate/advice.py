@@ -12,7 +12,7 @@ from linnet.evaluate.measures import wilson
 from linnet.evaluate.objectives import as_costs
 
 _RARE_SHARE = 0.2  # of rows: a class below it is called rare
-_FEW_ROWS = 50  # a class with fewer rows has a recall with wide limits
+_MIN_ROWS_FOR_RECALL = 50  # of a class: with fewer rows, the limits of its recall are wide
 _MAX_CLASSES = 100  # more distinct integers, each in few rows, are a quantity, not classes
 _ROWS_PER_CLASS = 10  # integers with fewer rows each may be a quantity
 _OUTLIER_DEVIATIONS = 10  # standard deviations from the mean, beyond which a value is an outlier
@@ -122,15 +122,15 @@ def _percent(share: float) -> str:
 
 
 def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object) -> Advice:
-    known = classes.tolist()
+    labels = classes.tolist()
     if pos_label is not None:
-        check_label(pos_label, known, "pos_label", "y")
+        check_label(pos_label, labels, "pos_label", "y")
         k = index_of(pos_label, classes, "pos_label")
     else:
-        k = 1 if known in ([0, 1], [-1, 1]) else int(counts.argmin())
+        k = 1 if labels in ([0, 1], [-1, 1]) else int(counts.argmin())
     total, positives = float(counts.sum()), float(counts[k])
     share = positives / total
-    advice = Advice(f"two classes, {plain(known[k])!r} positive")
+    advice = Advice(f"two classes, {plain(labels[k])!r} positive")
     constant = max(share, 1 - share)
     always_f1 = 2 * share / (1 + share)
     low, high = wilson(0.8, positives, 0.95)
@@ -146,7 +146,9 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
     advice.facts.append(f"{positives:g} of {total:g} rows are positive: {_percent(share)}.")
     if min(share, 1 - share) < _RARE_SHARE:
         larger = "negative" if share < 0.5 else "positive"
-        advice.misleads["accuracy"] = f"always predicting {larger} already has {constant:.4g}, and separates nothing"
+        advice.misleads["accuracy"] = (
+            f"always predicting {larger} already has {constant:.4g}, without distinguishing any rows"
+        )
     else:
         advice.suits["accuracy"] = (
             f"classes are balanced enough: always predicting the larger one has only {constant:.4g}"
@@ -156,25 +158,27 @@ def _two(classes: Array, counts: Floats, costs: Floats | None, pos_label: object
             f"they focus on the rare positives; always predicting positive has F1 {always_f1:.4g} and precision "
             f"{share:.4g}"
         )
-        advice.suits["average precision"] = f"random scores have {share:.4g}, which leaves room to see a difference"
+        advice.suits["average precision"] = f"random scores have {share:.4g}, which leaves room for improvement"
         alarms = 0.05 * (total - positives)
         advice.misleads["ROC AUC"] = (
             f"a false positive rate of 5 % looks small, but is {alarms:.0f} false alarms against {positives:g} "
             f"positives: a precision of at most {_percent(positives / (positives + alarms))}"
         )
-        advice.misleads["specificity"] = "nearly all rows are negative, so it is high for any cautious model"
+        advice.misleads["specificity"] = (
+            "nearly all rows are negative, so it is high for any model that rarely predicts positive"
+        )
     elif share > 1 - _RARE_SHARE:
         advice.misleads["F1"] = f"always predicting positive has {always_f1:.4g}: make the rare class the positive one"
         advice.suits["balanced accuracy"] = "both classes count equally; any constant prediction has 0.5"
     else:
         advice.suits["F1"] = f"always predicting positive has {always_f1:.4g}"
-        advice.suits["ROC AUC"] = "positives and negatives are of the same order; random scores have 0.5"
+        advice.suits["ROC AUC"] = "there are about as many positives as negatives; random scores have 0.5"
     advice.suits["Matthews' correlation"] = "any constant prediction has 0, whatever the balance"
     advice.suits["log loss and Brier score"] = (
-        f"if probabilities themselves are used; always predicting {share:.4g} has {_entropy(counts):.4g} and "
+        f"if the probabilities themselves are used; always predicting {share:.4g} has {_entropy(counts):.4g} and "
         f"{share * (1 - share):.4g}"
     )
-    _few(advice, [(plain(known[i]), counts[i]) for i in range(2)])
+    _note_small_classes(advice, [(plain(labels[i]), counts[i]) for i in range(2)])
     if costs is not None:
         _binary_costs(advice, costs if k == 1 else costs[::-1, ::-1], share)
     return advice
@@ -197,15 +201,17 @@ def _binary_costs(advice: Advice, costs: Floats, share: float) -> None:
             f"positive from {threshold:.4g} on."
         )
         beta = float(np.sqrt(missed / wrong))
-        advice.suits[f"F-beta with beta {beta:.2g}"] = "weighs a miss against a false alarm about as the costs do"
+        advice.suits[f"F-beta with beta {beta:.2g}"] = "weights misses and false alarms about as the costs do"
     advice.suits["mean cost"] = "it is the quantity to minimise: tune the threshold to it"
     if missed != wrong:
-        advice.misleads.setdefault("accuracy", "it counts a miss and a false alarm as equally bad, and they are not")
+        advice.misleads.setdefault(
+            "accuracy", "it counts misses and false alarms as equally bad, but their costs differ"
+        )
         advice.suits.pop("accuracy", None)
 
 
 def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
-    total, known = float(counts.sum()), [plain(label) for label in classes.tolist()]
+    total, labels = float(counts.sum()), [plain(label) for label in classes.tolist()]
     largest, smallest = int(counts.argmax()), int(counts.argmin())
     share = float(counts[largest] / total)
     advice = Advice(f"{len(classes)} classes")
@@ -218,15 +224,15 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
         "smallest": float(counts[smallest]),
     }
     advice.facts.append(
-        f"The largest class, {known[largest]!r}, has {_percent(share)} of {total:g} rows, the smallest, "
-        f"{known[smallest]!r}, {counts[smallest]:g} rows."
+        f"The largest class, {labels[largest]!r}, has {_percent(share)} of {total:g} rows, the smallest, "
+        f"{labels[smallest]!r}, {counts[smallest]:g} rows."
     )
     if share > max(0.5, 2 / len(classes)):
         advice.misleads["accuracy and micro F1"] = (
-            f"they are the same number here, and always predicting {known[largest]!r} has {share:.4g}"
+            f"they are the same number here, and always predicting {labels[largest]!r} has {share:.4g}"
         )
-        advice.suits[f"micro and macro F1 with negative_class={known[largest]!r}"] = (
-            f"if {known[largest]!r} means that nothing was found: only the other classes count"
+        advice.suits[f"micro and macro F1 with negative_class={labels[largest]!r}"] = (
+            f"if {labels[largest]!r} means that nothing was found: only the other classes count"
         )
         advice.misleads["weighted F1"] = f"{_percent(share)} of its weight is one class"
     else:
@@ -238,17 +244,17 @@ def _several(classes: Array, counts: Floats, costs: Floats | None) -> Advice:
     advice.suits["log loss"] = (
         f"if probabilities are used; always predicting the shares of the classes has {_entropy(counts):.4g}"
     )
-    few = _few(advice, list(zip(known, counts, strict=True)))
-    if few:
+    small_classes = _note_small_classes(advice, list(zip(labels, counts, strict=True)))
+    if small_classes:
         advice.misleads["macro F1 without an interval"] = (
-            f"{few} of {len(classes)} classes have fewer than {_FEW_ROWS} rows"
+            f"{small_classes} of {len(classes)} classes have fewer than {_MIN_ROWS_FOR_RECALL} rows"
         )
     if costs is not None:
         by_class = (counts[:, None] * costs).sum(axis=0) / total
         best = int(by_class.argmin())
         advice.numbers["cost_constant"] = float(by_class[best])
         advice.facts.append(
-            f"Always predicting {known[best]!r} costs {by_class[best]:.4g} per row: a model must cost less; decide by "
+            f"Always predicting {labels[best]!r} costs {by_class[best]:.4g} per row: a model must cost less; decide by "
             "the lowest expected cost."
         )
         advice.suits["mean cost"] = "it is the quantity to minimise"
@@ -260,16 +266,18 @@ def _entropy(counts: Floats) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def _few(advice: Advice, supports: list[tuple[object, float]]) -> int:
-    """Add what classes with few rows imply, and return how many classes have few rows."""
-    few = sorted(
-        (count, name) for name, count in ((str(name), float(count)) for name, count in supports) if count < _FEW_ROWS
+def _note_small_classes(advice: Advice, supports: list[tuple[object, float]]) -> int:
+    """Add a fact about the classes with few rows, and return their number."""
+    small_classes = sorted(
+        (count, name)
+        for name, count in ((str(name), float(count)) for name, count in supports)
+        if count < _MIN_ROWS_FOR_RECALL
     )
-    if few:
-        count, name = few[0]
+    if small_classes:
+        count, name = small_classes[0]
         low, high = wilson(0.8, count, 0.95)
         advice.facts.append(
             f"With {count:g} rows of {name}, a recall of 0.8 could be anything from {low:.2f} to {high:.2f} (95 %): "
             "report intervals."
         )
-    return len(few)
+    return len(small_classes)

@@ -16,13 +16,13 @@ from linnet.evaluate.class_curves import ClassCutoffs, is_table
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, binary, is_indicator
 from linnet.evaluate.measures import Limits, Measure, on_logit_scale, wilson
-from linnet.evaluate.metric import Given
+from linnet.evaluate.metric import IntervalArguments
 
 
 class Area(Measure):
     """An area; its variance follows from the influence of each row: the derivative of the area by the row's weight."""
 
-    fewest: float  # the rows of the rarest class
+    fewest: float  # the number of rows of the rarest class
     method: str  # of the limits
 
     @abstractmethod
@@ -141,9 +141,9 @@ class AveragePrecision(OneArea):
         It also changes the precision of every cut-off at or below it by FP / N², and a negative by -TP / N².
         """
         tp, fp, area = np.cumsum(gained), np.cumsum(lost), self.value(None)
-        known = tp + fp > 0  # rows of weight 0 may come first
-        predicted = np.where(known, tp + fp, 1.0)
-        own, moved = self.heights(np.where(known, tp / predicted, 1.0), gained)
+        has_rows = tp + fp > 0  # rows of weight 0 may come first
+        predicted = np.where(has_rows, tp + fp, 1.0)
+        own, moved = self.heights(np.where(has_rows, tp / predicted, 1.0), gained)
         of_positive = (own - area + _from_below(moved * fp / predicted**2)) / tp[-1]
         return of_positive, -_from_below(moved * tp / predicted**2) / tp[-1]
 
@@ -206,7 +206,7 @@ class MeanArea(Area):
     @cached_property
     def members(self) -> Floats:
         """Areas x rows: 1 where a row counts in the weight of an area."""
-        return np.array([one.members for one in self.areas])
+        return np.array([each.members for each in self.areas])
 
     def _shares(self, w: Floats) -> Floats:
         if not self.weighted:
@@ -217,16 +217,16 @@ class MeanArea(Area):
     def value(self, times: Floats | None) -> float:
         """Return the mean."""
         w = self.w if times is None else times
-        shares, values = self._shares(w), np.array([one.area.value(w[one.indices]) for one in self.areas])
+        shares, values = self._shares(w), np.array([each.area.value(w[each.indices]) for each in self.areas])
         return float((shares * np.where(shares > 0, values, 0.0)).sum())
 
     def influence(self) -> Floats:
         """Return Σ_p c_p slope of area_p, and for "weighted" also the slopes of the shares c_p."""
         shares, slopes = self._shares(self.w), np.zeros(self.rows)
-        for one, share in zip(self.areas, shares, strict=True):
-            slopes += share * np.bincount(one.indices, one.area.influence(), self.rows)
+        for each, share in zip(self.areas, shares, strict=True):
+            slopes += share * np.bincount(each.indices, each.area.influence(), self.rows)
         if self.weighted:
-            values = np.array([one.area.value(None) for one in self.areas])
+            values = np.array([each.area.value(None) for each in self.areas])
             total = (self.members * self.w).sum(axis=1).sum()
             of_rows = (values[:, None] * self.members).sum(axis=0)
             slopes += (of_rows - (values * shares).sum() * self.members.sum(axis=0)) / total
@@ -256,18 +256,18 @@ def _averaged_areas(kind: type[OneArea], several: ClassCutoffs, average: str, mu
                 yield averaged(several.codes[indices] == scored, several.scores[indices, scored], indices, members)
 
 
-def area_measure(kind: type[OneArea], given: Given) -> Measure:
+def area_measure(kind: type[OneArea], arguments: IntervalArguments) -> Measure:
     """Prepare an area of scores."""
-    y_true, average = given.y_true, given.average
-    if not is_table(y_true, given.predictions):
-        rows = binary(y_true, given.predictions, given.pos_label, greater=kind.greater)
-        return kind(rows.flags, rows.scores, given.weights)
+    y_true, average = arguments.y_true, arguments.average
+    if not is_table(y_true, arguments.predictions):
+        rows = binary(y_true, arguments.predictions, arguments.pos_label, greater=kind.greater)
+        return kind(rows.flags, rows.scores, arguments.weights)
     check_name(average, "average", ("macro", "weighted", "micro"))
-    check_name(given.multi_class, "multi_class", ("ovr", "ovo"))
-    pairs = given.multi_class == "ovo" and not is_indicator(y_true)
+    check_name(arguments.multi_class, "multi_class", ("ovr", "ovo"))
+    pairs = arguments.multi_class == "ovo" and not is_indicator(y_true)
     if pairs and (not kind.of_pairs or average == "micro"):
         raise ConfigError(
             f"multi_class='ovo' needs roc_auc with average 'macro' or 'weighted', got {kind.name} with {average!r}"
         )
-    several = ClassCutoffs(y_true, given.predictions, labels=given.labels, sample_weight=given.weights)
+    several = ClassCutoffs(y_true, arguments.predictions, labels=arguments.labels, sample_weight=arguments.weights)
     return MeanArea(kind, several, average, "ovo" if pairs else "ovr")

@@ -87,14 +87,14 @@ class ClassCutoffs:
         Parameters
         ----------
         k : int
-            The number of the class.
+            The index of the class.
         """
         if self.indicator is not None:
             return np.ascontiguousarray(self.indicator[:, k])
         return np.asarray(self.codes == k).view(np.uint8)
 
     def columns(self) -> Iterator[tuple[int, Array]]:
-        """Yield the number of each class with its column of scores."""
+        """Yield the index of each class with its column of scores."""
         for first in range(0, len(self.classes), _COLUMNS_PER_BLOCK):
             block = np.ascontiguousarray(self.scores[:, first : first + _COLUMNS_PER_BLOCK].T)
             yield from enumerate(block, first)
@@ -141,7 +141,9 @@ class ClassCutoffs:
             return of(self.flat())
         if average == "samples":
             if self.indicator is None:
-                raise ConfigError("average='samples' needs rows x labels of 0 and 1; here each row has one class")
+                raise ConfigError(
+                    "average='samples' needs rows with several labels (a table of 0 and 1), got one class per row"
+                )
             rows = zip(np.ascontiguousarray(self.scores), self.indicator, strict=True)
             return float(np.average([of(Cutoffs.counted(*row, None)) for row in rows], weights=self.weights))
         values = np.array([of(cutoffs) for cutoffs in self])

@@ -36,10 +36,10 @@ class McNemar:
     exact: bool
 
     def __str__(self) -> str:
-        how = "exact" if self.exact else f"chi² {self.statistic:.4g}"
+        test = "exact" if self.exact else f"chi² {self.statistic:.4g}"
         return (
             f"only the first is correct in {self.only_a} rows, only the second in {self.only_b}: "
-            f"p = {self.p_value:.3g} ({how})"
+            f"p = {self.p_value:.3g} ({test})"
         )
 
 
@@ -69,7 +69,7 @@ def mcnemar(
         check_flag(exact, "exact")
     check_flag(correction, "correction")
     truth = as_column(y_true, "y_true")
-    first, second = (as_column(given, name, len(truth)) for given, name in ((pred_a, "pred_a"), (pred_b, "pred_b")))
+    first, second = (as_column(pred, name, len(truth)) for pred, name in ((pred_a, "pred_a"), (pred_b, "pred_b")))
     all_classes([("y_true", truth), ("pred_a", first), ("pred_b", second)])  # must be of one type
     correct_a, correct_b = first == truth, second == truth
     only_a, only_b = int((correct_a & ~correct_b).sum()), int((correct_b & ~correct_a).sum())
@@ -148,7 +148,7 @@ def compare(
     n_resamples : int, default=2000
         The number of bootstrap samples.
     random_state : int, RandomState, Generator or None, default=0
-        For the bootstrap.
+        Seed of the bootstrap.
     **options
         As for `interval`.
 
@@ -166,10 +166,10 @@ def compare(
         for i in range(len(draws)):
             times = first.draw_counts(generator)
             draws[i] = first.value(times) - second.value(times)
-    known = draws[~np.isnan(draws)]
-    if not len(known):
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
         raise DataError("the metric is undefined on every bootstrap sample: the models cannot be compared")
-    below, above = int((known <= 0).sum()), int((known >= 0).sum())
-    p = min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1))
+    below, above = int((defined <= 0).sum()), int((defined >= 0).sum())
+    p = min(1.0, 2 * (min(below, above) + 1) / (len(defined) + 1))
     a, b = first.value(None), second.value(None)
     return Comparison(name_of(metric), a, b, a - b, *percentiles(draws, level), p, level)

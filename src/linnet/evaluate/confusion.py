@@ -27,7 +27,7 @@ from linnet.evaluate.inputs import (
 from linnet.evaluate.rates import Rates, check_beta, divide
 
 AVERAGES = ("binary", "micro", "macro", "weighted", "samples")
-_MAX_CLASSES = 20_000  # of a confusion matrix, which takes 3 GB then
+_MAX_CLASSES = 20_000  # of a confusion matrix, which then takes 3 GB
 _CORNER = "actual \\ predicted"
 
 
@@ -135,11 +135,11 @@ def mean_of_known(values: Floats, weights: Floats) -> float:
 
     Without any it is NaN; where their weights are all 0 it is the plain mean.
     """
-    known = ~np.isnan(values)
-    if not known.any():
+    defined = ~np.isnan(values)
+    if not defined.any():
         return float("nan")
-    weights = weights[known]
-    return float(np.average(values[known], weights=weights if weights.any() else None))
+    weights = weights[defined]
+    return float(np.average(values[defined], weights=weights if weights.any() else None))
 
 
 @dataclass(frozen=True)
@@ -202,12 +202,12 @@ class Confusion:
             return NotImplemented
         classes = all_classes([("labels", self.classes), ("labels of the other matrix", other.classes)])
         counts = np.zeros((len(classes), len(classes)))
-        for one in (self, other):
-            codes = codes_of(one.classes, classes, "labels")
-            counts[np.ix_(codes, codes)] += one.counts
+        for matrix in (self, other):
+            codes = codes_of(matrix.classes, classes, "labels")
+            counts[np.ix_(codes, codes)] += matrix.counts
         return Confusion(classes, counts)
 
-    def take(self, labels: object) -> Floats:
+    def take(self, labels: ArrayLike) -> Floats:
         """Return the counts of some classes alone.
 
         Parameters
@@ -294,13 +294,13 @@ class Confusion:
             The value of 0 / 0; "warn": 0 and a DataWarning; "raise": a DataError.
         """
         beta = check_beta(beta)
-        wanted = (self.classes if labels is None else as_column(labels, "labels")).tolist()
+        counted = (self.classes if labels is None else as_column(labels, "labels")).tolist()
         if negative_class is not None:
             index_of(negative_class, self.classes, "negative_class")
-            wanted = [label for label in wanted if label != negative_class]
-            if not wanted:
+            counted = [label for label in counted if label != negative_class]
+            if not counted:
                 raise DataError(f"negative_class={plain(negative_class)!r} is the only label: there are no positives")
-        indices = [index_of(label, self.classes, "labels") for label in wanted]
+        indices = [index_of(label, self.classes, "labels") for label in counted]
         return ClassScores(
             self.classes[indices],
             self.counts.diagonal()[indices],

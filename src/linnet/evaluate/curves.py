@@ -150,8 +150,8 @@ class Cutoffs:
         if np.isinf(beta):  # recall alone, which is 1 only once the last positive is found
             best = int(self.recall.argmax())
             return float(self.thresholds[best]), float(self.recall[best])
-        found = self._areas if beta == 1 else core.areas(self.tp, self.fp, beta)
-        return float(self.thresholds[found[4]]), found[3]
+        areas = self._areas if beta == 1 else core.areas(self.tp, self.fp, beta)
+        return float(self.thresholds[areas[4]]), areas[3]
 
     @cached_property
     def precision(self) -> Floats:
@@ -247,8 +247,8 @@ class Cutoffs:
 
 
 def _warn_one_class(what: str, positives: float) -> None:
-    lacking = "negatives" if positives else "positives"
-    warn(f"y_true has no {lacking}: {what} is undefined", DataWarning)
+    missing = "negatives" if positives else "positives"
+    warn(f"y_true has no {missing}: {what} is undefined", DataWarning)
 
 
 def precision_recall_curve(
@@ -365,5 +365,5 @@ def auc(x: ArrayLike, y: ArrayLike) -> float:
         raise DataError(f"x and y must have the same length of at least 2, got shapes {x.shape} and {y.shape}")
     steps = np.diff(x)
     if not ((steps >= 0).all() or (steps <= 0).all()):
-        raise DataError("x must rise or fall throughout")
+        raise DataError("x must be monotonic: rising or falling throughout")
     return float(np.abs(np.trapezoid(y, x)))

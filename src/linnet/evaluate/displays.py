@@ -23,12 +23,12 @@ _RESPONSES = ("predict_proba", "decision_function")
 
 
 def response(estimator: Any, X: Any, method: str = "auto", pos_label: object = None) -> tuple[NDArray[Any], Any]:
-    """Return an estimator's scores, and of two classes the positive label, whose scores alone are returned."""
+    """Return an estimator's scores; for two classes, those of the positive class, with its label (otherwise None)."""
     check_name(method, "response_method", ("auto", *_RESPONSES))
     names = [name for name in (_RESPONSES if method == "auto" else (method,)) if hasattr(estimator, name)]
     if not names:
-        wanted = " or ".join(_RESPONSES if method == "auto" else (method,))
-        raise ConfigError(f"{type(estimator).__name__} has no {wanted}: use from_predictions")
+        methods = " or ".join(_RESPONSES if method == "auto" else (method,))
+        raise ConfigError(f"{type(estimator).__name__} has no {methods}: use from_predictions")
     scores, classes = np.asarray(getattr(estimator, names[0])(X)), np.asarray(estimator.classes_)
     if len(classes) > 2:
         return scores, None
@@ -103,7 +103,7 @@ class CurveDisplay(ABC):
         if is_table(y_true, y_score):
             several = ClassCutoffs(y_true, y_score, sample_weight=sample_weight)
             labels = several.classes.tolist()
-            curves = [Curve(str(plain(label)), one) for label, one in zip(labels, several, strict=True)]
+            curves = [Curve(str(plain(label)), cutoffs) for label, cutoffs in zip(labels, several, strict=True)]
         else:
             cutoffs = Cutoffs.of(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
             curves = [Curve("model" if name is None or is_name(name, "") else str(name), cutoffs)]
@@ -173,13 +173,13 @@ class CurveDisplay(ABC):
         self.figure_ = self.ax_.figure
         self._background(self.ax_, options)
         self.lines_ = []
-        many = len(self.curves) > _MAX_NAMED_CURVES
-        how = {"linewidth": 1.0, "alpha": 0.5} if many else {"linewidth": 1.8}
+        is_crowded = len(self.curves) > _MAX_NAMED_CURVES
+        style = {"linewidth": 1.0, "alpha": 0.5} if is_crowded else {"linewidth": 1.8}
         for curve in self.curves:
             x, y, text = self._points(curve.cutoffs)
-            label = None if many else f"{curve.name} ({text})"
-            self.lines_ += self.ax_.plot(*thinned(x, y), label=label, **{**how, **options})
-        if many:
+            label = None if is_crowded else f"{curve.name} ({text})"
+            self.lines_ += self.ax_.plot(*thinned(x, y), label=label, **{**style, **options})
+        if is_crowded:
             self.lines_[0].set_label(f"{len(self.curves)} classes, each against the rest")
         self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
         for side in ("top", "right"):
@@ -299,8 +299,8 @@ class GainDisplay(CurveDisplay):
         ax.set(xlabel="share of rows, highest scores first", ylabel="share of positives found")
 
     def _points(self, cutoffs: Cutoffs) -> tuple[Floats, Floats, str]:
-        rows, found = cutoffs.gain_curve()
-        return rows, found, f"{100 * np.interp(0.1, rows, found):.0f} % in the first 10 %"
+        rows, gains = cutoffs.gain_curve()
+        return rows, gains, f"{100 * np.interp(0.1, rows, gains):.0f} % in the first 10 %"
 
 
 class ConfusionMatrixDisplay:
@@ -406,8 +406,8 @@ class ConfusionMatrixDisplay:
         ticks = range(count) if count <= 40 else range(0, count, count // 20)
         shown = [names[k] for k in ticks]
         slanted = max(map(len, names)) > 4 and count > 3
-        how: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-        self.ax_.set_xticks(list(ticks), shown, **how)
+        style: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+        self.ax_.set_xticks(list(ticks), shown, **style)
         self.ax_.set_yticks(list(ticks), shown)
         self.ax_.set(xlabel="predicted class", ylabel="actual class")
         self.ax_.tick_params(length=0)

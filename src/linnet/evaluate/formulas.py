@@ -14,7 +14,7 @@ import numpy as np
 
 from linnet.data.table import Array
 
-Divide = Callable[[Any, Any, str], Any]  # numerator / denominator, and what it is, for a warning
+Divide = Callable[[Any, Any, str], Any]  # of numerator, denominator and the name of the quotient, for a warning
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def accuracy(counts: Counts, divide: Divide) -> Any:
 
 
 def balanced_accuracy(counts: Counts, divide: Divide) -> Any:
-    """The mean recall of the classes that occur."""
+    """Return the mean recall of the classes that occur."""
     return recall(counts.take(counts.actual != 0), divide).mean()
 
 
@@ -211,8 +211,8 @@ class Micro(LabelFormula):
     def share(self, counts: Counts, scored: Array) -> tuple[float, float] | None:
         """Return the share of rows; over all classes precision, recall and F are the accuracy."""
         if len(scored) == len(counts.tp):
-            found: tuple[float, float] = accuracy(counts, _both)
-            return found
+            ratio: tuple[float, float] = accuracy(counts, _both)
+            return ratio
         return super().share(counts, scored)
 
     def chosen(self, counts: Counts, scored: Array) -> Counts:
@@ -226,8 +226,8 @@ class Macro(LabelFormula):
     def value(self, counts: Counts, scored: Array) -> Any:
         """Return the mean."""
         counts = counts.take(scored)
-        known = counts.predicted + counts.actual != 0
-        return self.mean(self.formula(counts, or_zero)[known], counts.actual[known])
+        occurs = counts.predicted + counts.actual != 0
+        return self.mean(self.formula(counts, or_zero)[occurs], counts.actual[occurs])
 
     def share(self, counts: Counts, scored: Array) -> tuple[float, float] | None:
         """Return None: a mean of shares is not a share of rows."""

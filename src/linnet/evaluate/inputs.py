@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from linnet.data.sparse import as_dense
 from linnet.data.table import Array, check_finite, check_unmasked
-from linnet.data.targets import as_weights, label_place
+from linnet.data.targets import as_weights, label_index
 from linnet.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
@@ -90,14 +90,14 @@ def distinct(column: Array, name: str) -> Array:
 
 def all_classes(columns: Sequence[tuple[str, Array]], labels: object = None) -> Array:
     """Return the sorted union of the labels of all columns and of `labels`."""
-    found = [distinct(column, name) for name, column in columns]
+    distinct_labels = [distinct(column, name) for name, column in columns]
     if labels is not None:
-        found.append(as_column(labels, "labels"))
-    text = [one.dtype.kind in "US" for one in found]
-    if any(text) != all(text) and not any(one.dtype.kind == "O" for one in found):
+        distinct_labels.append(as_column(labels, "labels"))
+    text = [each.dtype.kind in "US" for each in distinct_labels]
+    if any(text) != all(text) and not any(each.dtype.kind == "O" for each in distinct_labels):
         names = [name for name, _ in columns] + ["labels"] * (labels is not None)
         raise DataError(f"{' and '.join(names)} mix text and numbers: use the same labels in each")
-    return distinct(np.concatenate(found), "labels") if len(found) > 1 else found[0]
+    return distinct(np.concatenate(distinct_labels), "labels") if len(distinct_labels) > 1 else distinct_labels[0]
 
 
 def codes_of(column: Array, classes: Array, name: str) -> Codes:
@@ -108,24 +108,24 @@ def codes_of(column: Array, classes: Array, name: str) -> Codes:
             codes = _above(column, low)
             if codes.max() < len(classes):
                 return codes.astype(np.int32)
-    found = np.minimum(np.searchsorted(classes, column), len(classes) - 1)
-    unknown = np.asarray(classes[found] != column)
+    positions = np.minimum(np.searchsorted(classes, column), len(classes) - 1)
+    unknown = np.asarray(classes[positions] != column)
     if unknown.any():
         row = int(unknown.argmax())
-        known = ", ".join(map(repr, classes.tolist()[:20])) + (", ..." if len(classes) > 20 else "")
-        raise DataError(f"{name} has the label {plain(column[row])!r} in row {row}, but the labels are {known}")
-    return found.astype(np.int32)
+        listing = ", ".join(map(repr, classes.tolist()[:20])) + (", ..." if len(classes) > 20 else "")
+        raise DataError(f"{name} has the label {plain(column[row])!r} in row {row}, but the labels are {listing}")
+    return positions.astype(np.int32)
 
 
 def plain(label: Any) -> Any:
     """Return a label as a built-in Python value, for messages."""
-    is_one = isinstance(label, np.generic) or (isinstance(label, np.ndarray) and not label.ndim)
-    return label.item() if is_one else label
+    is_numpy = isinstance(label, np.generic) or (isinstance(label, np.ndarray) and not label.ndim)
+    return label.item() if is_numpy else label
 
 
 def index_of(label: object, classes: Array, parameter: str) -> int:
     """Return the index of a label in the classes; for an unknown label a ConfigError names the parameter."""
-    index = label_place(label, classes.tolist())
+    index = label_index(label, classes.tolist())
     if index is not None:
         return index
     raise ConfigError(f"{parameter}={plain(label)!r} is not among the labels {classes.tolist()[:20]}")
@@ -154,19 +154,19 @@ def positive_label(classes: Array, pos_label: object, *, greater: bool = False) 
 
     `greater`: of two other labels the greater one is positive.
     """
-    known = classes.tolist()
+    labels = classes.tolist()
     if pos_label is None:
-        if set(known) <= {0, 1} or set(known) <= {-1, 1}:
+        if set(labels) <= {0, 1} or set(labels) <= {-1, 1}:
             return 1
-        if greater and len(known) == 2:
-            return known[1]
-        raise ConfigError(f"pos_label must name the positive class: y_true has the labels {known[:20]}")
-    return check_label(pos_label, known, "pos_label", "y_true")
+        if greater and len(labels) == 2:
+            return labels[1]
+        raise ConfigError(f"pos_label must name the positive class: y_true has the labels {labels[:20]}")
+    return check_label(pos_label, labels, "pos_label", "y_true")
 
 
 def check_label(label: object, known: list[Any], parameter: str, of: str) -> Any:
-    """Return a label that is one of those of `of`, or may be, where that has but one of its two."""
-    if (len(known) > 1 and label_place(label, known) is None) or not _is_scalar(label):
+    """Return a label after checking that it occurs in `of`; with fewer than two known labels, any label may occur."""
+    if (len(known) > 1 and label_index(label, known) is None) or not _is_scalar(label):
         raise ConfigError(f"{parameter}={plain(label)!r} is not a label of {of}, which has {known[:20]}")
     return plain(label)
 
@@ -176,7 +176,7 @@ def _is_scalar(label: object) -> bool:
         return False
     try:
         label == label  # noqa: B015
-    except Exception:  # a user's object may raise whatever it wants
+    except Exception:  # a user's object may raise anything
         return False
     return isinstance(label, str | bytes) or not hasattr(label, "__len__") or np.shape(label) == ()  # type: ignore[call-overload]
 
@@ -223,10 +223,10 @@ def binary(
             f"{name} has {table.shape[1]} columns, but the score of one class is needed: pass its column, and "
             "y_true == that class"
         )
-    known, positive = _two_classes(column, pos_label, greater=greater)
-    index = 0 if table.shape[1] == 1 else _positive_column(known, positive, name)
+    labels, positive = _two_classes(column, pos_label, greater=greater)
+    index = 0 if table.shape[1] == 1 else _positive_column(labels, positive, name)
     flags = np.asarray(column == positive).view(np.uint8)
-    return Binary(flags, np.ascontiguousarray(table[:, index]), known, positive)
+    return Binary(flags, np.ascontiguousarray(table[:, index]), labels, positive)
 
 
 def _positive_column(known: list[Any], positive: Any, name: str) -> int:
@@ -285,7 +285,7 @@ def as_probabilities(y_proba: object, rows: int, name: str = "y_proba") -> Float
 
 
 def row_count(table: object, name: str) -> int:
-    """Return how many rows a table has."""
+    """Return the number of rows of a table."""
     try:
         shape: tuple[int, ...] = np.shape(table)  # type: ignore[call-overload]
     except ValueError as error:
@@ -319,8 +319,8 @@ def as_indicator(y: object, name: str, like: tuple[int, ...] | None = None) -> F
     except ValueError as error:
         raise DataError(f"{name} is not an array: its rows have different lengths") from error
     if table.ndim != 2 or (like is not None and table.shape != like):
-        wanted = "rows x labels" if like is None else f"the shape of y_true, {like}"
-        raise DataError(f"{name} must have {wanted}, got shape {table.shape}")
+        expected = "rows x labels" if like is None else f"the shape of y_true, {like}"
+        raise DataError(f"{name} must have {expected}, got shape {table.shape}")
     if not table.size:
         raise DataError(f"{name} is empty: a metric needs at least one row")
     wrong = ~((table == 0) | (table == 1))
@@ -337,12 +337,12 @@ def row_weights(sample_weight: object, rows: int, *, all_zero: bool = False) -> 
     if sample_weight is None:
         return None
     try:
-        given = np.asarray(sample_weight)
+        weights = np.asarray(sample_weight)
     except ValueError as error:
         raise DataError("sample_weight is not an array: its rows have different lengths") from error
-    if given.ndim and len(given) != rows:
-        raise DataError(f"sample_weight has {len(given)} rows, but y_true has {rows}")
-    if all_zero and given.dtype.kind in "iubf" and not given.any():
+    if weights.ndim and len(weights) != rows:
+        raise DataError(f"sample_weight has {len(weights)} rows, but y_true has {rows}")
+    if all_zero and weights.dtype.kind in "iubf" and not weights.any():
         return np.zeros(rows)
     return np.ascontiguousarray(as_weights(sample_weight, np.float64, rows=rows))
 

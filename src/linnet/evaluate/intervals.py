@@ -11,11 +11,11 @@ from linnet.checks import check_name, check_number, check_whole
 from linnet.errors import ConfigError, DataError
 from linnet.evaluate.inputs import Floats, as_column, dense, is_indicator, row_count, row_weights
 from linnet.evaluate.measures import FunctionMeasure, Measure
-from linnet.evaluate.metric import Compared, Given, Metric
+from linnet.evaluate.metric import Compared, IntervalArguments, Metric
 from linnet.evaluate.metrics import ALIASES, METRICS, metric_named
 
 NAMES = tuple(name for name in (*METRICS, *ALIASES) if METRICS[ALIASES.get(name, name)].prepare is not None)
-_MOST_RESAMPLES = 10_000_000
+_MAX_RESAMPLES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def percentiles(draws: Floats, level: float) -> tuple[float, float]:
-    """Return the limits of the central share `level` of the draws, without those that are NaN."""
-    known = draws[~np.isnan(draws)]
-    if not len(known):
+    """Return the limits of the central share `level` of the draws that are not NaN."""
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
@@ -99,8 +99,8 @@ def interval(
     Parameters
     ----------
     metric : str or callable
-        A name out of `linnet.evaluate.intervals.NAMES`, any F-beta such as "f2", or (for the bootstrap) a metric of
-        regression such as "rmse", or a function of (y_true, predictions).
+        A name in `linnet.evaluate.intervals.NAMES`, any F-beta such as "f2", or (for the bootstrap) a regression
+        metric such as "rmse", or a function of (y_true, predictions).
     y_true : array of one target per row
         Actual classes or values.
     predictions : array
@@ -113,7 +113,7 @@ def interval(
     n_resamples : int, default=2000
         The number of bootstrap samples.
     random_state : int, RandomState, Generator or None, default=0
-        For the bootstrap.
+        Seed of the bootstrap.
     **options
         `pos_label`; `sample_weight`: a row of weight w counts as w rows; `beta` of "f_beta"; `labels` and
         `negative_class` of averages over classes; `average` ("macro", "weighted", "micro") and `multi_class` ("ovr",
@@ -158,13 +158,13 @@ def interval(
 
 def check_resamples(n_resamples: object) -> int:
     """Return the number of bootstrap samples, at most ten million."""
-    return check_whole(n_resamples, "n_resamples", at_least=2, at_most=_MOST_RESAMPLES)
+    return check_whole(n_resamples, "n_resamples", at_least=2, at_most=_MAX_RESAMPLES)
 
 
 def measure(
-    metric: Any, y_true: ArrayLike, predictions: ArrayLike, *, sample_weight: ArrayLike | None = None, **how: Any
+    metric: Any, y_true: ArrayLike, predictions: ArrayLike, *, sample_weight: ArrayLike | None = None, **options: Any
 ) -> Measure:
-    """Prepare a metric, given itself, by name or as a function of (y_true, predictions), for rows; see `interval`."""
+    """Prepare a metric (a Metric, a name or a function of y_true and predictions) for rows; see `interval`."""
     rows = (
         row_count(dense(y_true), "y_true") if is_indicator(y_true) else len(as_column(y_true, "y_true", quantity=True))
     )
@@ -175,11 +175,11 @@ def measure(
             "sum to the number of rows"
         )
     if isinstance(metric, Metric) or not callable(metric):
-        known = metric if isinstance(metric, Metric) else metric_named(metric)
-        given = Given(y_true, predictions, weights, **how)
-        if known.prepare is not None:
-            return known.prepare(given)
-        metric = _function_of(known)
+        named = metric if isinstance(metric, Metric) else metric_named(metric)
+        arguments = IntervalArguments(y_true, predictions, weights, **options)
+        if named.prepare is not None:
+            return named.prepare(arguments)
+        metric = _function_of(named)
     if weights is not None:
         raise ConfigError("sample_weight cannot be used with a function of (y_true, predictions)")
     return FunctionMeasure(None, metric, np.asarray(y_true), np.asarray(predictions))

@@ -12,7 +12,7 @@ from linnet.evaluate.confusion import Confusion
 from linnet.evaluate.formulas import Counts, LabelFormula
 from linnet.evaluate.inputs import Floats, as_column, codes_of, index_of, positive_label
 from linnet.evaluate.measures import Limits, MeanMeasure, Measure, normal_quantile, on_logit_scale, wilson
-from linnet.evaluate.metric import Given
+from linnet.evaluate.metric import IntervalArguments
 from linnet.evaluate.objectives import as_costs
 
 
@@ -58,9 +58,9 @@ class LabelMeasure(Measure):
         The variance is that of multinomial cells, with two rows added, spread evenly: otherwise an empty cell would
         count as impossible, and a perfect model as certain.
         """
-        found = self.formula.share(_counts(*_margins(self.table)), self.scored)
-        if found is not None:
-            over, under = found
+        share = self.formula.share(_counts(*_margins(self.table)), self.scored)
+        if share is not None:
+            over, under = share
             return *wilson(over / under if under else float("nan"), under, level), "wilson"
         value = self.value(None)
         present = self.table.sum(axis=1, keepdims=True) > 0
@@ -95,35 +95,35 @@ def _counts(tp: Any, predicted: Any, actual: Any) -> Counts:
     return Counts(tp, predicted, actual, actual.sum())
 
 
-def label_measure(formula: LabelFormula, given: Given) -> Measure:
+def label_measure(formula: LabelFormula, arguments: IntervalArguments) -> Measure:
     """Prepare a metric of predicted labels."""
-    confusion, cells = _read(given)
+    confusion, cells = _read(arguments)
     classes = confusion.classes
     if formula.of_positive:
-        label = positive_label(classes, given.pos_label)
+        label = positive_label(classes, arguments.pos_label)
         if label not in classes.tolist():
             raise ConfigError(f"pos_label={label!r} occurs neither in y_true nor in y_pred")
         scored = [index_of(label, classes, "pos_label")]
     else:
-        averaged = confusion.scores(labels=given.labels, negative_class=given.negative_class, zero_division=0.0)
+        averaged = confusion.scores(labels=arguments.labels, negative_class=arguments.negative_class, zero_division=0.0)
         scored = [index_of(label, classes, "labels") for label in averaged.classes.tolist()]
-    return LabelMeasure(given.weights, formula, cells, len(classes), np.array(scored))
+    return LabelMeasure(arguments.weights, formula, cells, len(classes), np.array(scored))
 
 
-def cost_measure(given: Given) -> Measure:
+def cost_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the mean cost per row of predicted labels."""
-    confusion, cells = _read(given)
-    matrix, classes = as_costs(given.costs), len(confusion.classes)
+    confusion, cells = _read(arguments)
+    matrix, classes = as_costs(arguments.costs), len(confusion.classes)
     if len(matrix) != classes:
         raise DataError(f"costs are {matrix.shape}, but there are {classes} classes: name them all with labels")
-    return MeanMeasure(given.weights, matrix.ravel()[cells], float(matrix.min()))
+    return MeanMeasure(arguments.weights, matrix.ravel()[cells], float(matrix.min()))
 
 
-def _read(given: Given) -> tuple[Confusion, Array]:
+def _read(arguments: IntervalArguments) -> tuple[Confusion, Array]:
     """Return the confusion matrix of rows without weights, and the cell of each row, actual * classes + predicted."""
-    actual = as_column(given.y_true, "y_true")
-    predicted = as_column(given.predictions, "y_pred", len(actual))
-    confusion = Confusion.of(actual, predicted, labels=given.labels)
+    actual = as_column(arguments.y_true, "y_true")
+    predicted = as_column(arguments.predictions, "y_pred", len(actual))
+    confusion = Confusion.of(actual, predicted, labels=arguments.labels)
     classes = confusion.classes
     codes = codes_of(actual, classes, "y_true").astype(np.intp), codes_of(predicted, classes, "y_pred")
     return confusion, codes[0] * len(classes) + codes[1]

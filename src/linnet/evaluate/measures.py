@@ -15,7 +15,7 @@ from linnet._cached import cached_property
 from linnet.data.table import Array
 from linnet.errors import ConfigError, hearing
 from linnet.evaluate.inputs import Floats, as_column, as_probabilities, binary
-from linnet.evaluate.metric import Given
+from linnet.evaluate.metric import IntervalArguments
 from linnet.evaluate.probabilities import bin_edges, bin_sums, calibration_of, row_losses
 
 Limits = tuple[float, float, str]  # of an interval, and the name of the method
@@ -85,7 +85,7 @@ class MeanMeasure(Measure):
     """A mean over rows: log loss, Brier score, cost."""
 
     losses: Floats
-    lowest: float = 0.0  # value that the mean can have
+    lowest: float = 0.0  # the lowest possible mean
 
     @property
     def rows(self) -> int:
@@ -150,22 +150,24 @@ class FunctionMeasure(Measure):
         return float(self.function(self.actual[index], self.predicted[index]))
 
 
-def log_loss_measure(given: Given) -> Measure:
+def log_loss_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the log loss of probabilities."""
-    losses, _ = row_losses(given.y_true, given.predictions, "log", labels=given.labels, pos_label=given.pos_label)
-    return MeanMeasure(given.weights, losses)
+    losses, _ = row_losses(
+        arguments.y_true, arguments.predictions, "log", labels=arguments.labels, pos_label=arguments.pos_label
+    )
+    return MeanMeasure(arguments.weights, losses)
 
 
-def brier_measure(given: Given) -> Measure:
+def brier_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the Brier score of probabilities; two columns have the same score as one."""
     losses, columns = row_losses(
-        given.y_true, given.predictions, "brier", labels=given.labels, pos_label=given.pos_label
+        arguments.y_true, arguments.predictions, "brier", labels=arguments.labels, pos_label=arguments.pos_label
     )
-    return MeanMeasure(given.weights, losses / 2 if columns == 2 else losses)
+    return MeanMeasure(arguments.weights, losses / 2 if columns == 2 else losses)
 
 
-def calibration_measure(given: Given) -> Measure:
+def calibration_measure(arguments: IntervalArguments) -> Measure:
     """Prepare the expected calibration error of probabilities."""
-    table = as_probabilities(given.predictions, len(as_column(given.y_true, "y_true")))
-    flags, p, *_ = binary(given.y_true, table, given.pos_label, "y_proba", greater=True)
-    return CalibrationMeasure(given.weights, p, flags, bin_edges(p, given.n_bins, "uniform"))
+    table = as_probabilities(arguments.predictions, len(as_column(arguments.y_true, "y_true")))
+    flags, p, *_ = binary(arguments.y_true, table, arguments.pos_label, "y_proba", greater=True)
+    return CalibrationMeasure(arguments.weights, p, flags, bin_edges(p, arguments.n_bins, "uniform"))

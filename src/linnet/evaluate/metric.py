@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from linnet.evaluate.measures import Measure
     from linnet.evaluate.objectives import ThresholdObjective
 
-_RESAMPLES, _RESAMPLES_OF_MANY_ROWS = 1000, 200  # of the bootstrap
-_MANY_ROWS = 20_000  # from which on fewer bootstrap samples are drawn
+_RESAMPLES, _FEWER_RESAMPLES = 1000, 200  # bootstrap samples
+_ROWS_FOR_FEWER_RESAMPLES = 20_000
 
 
 class Needs(Enum):
@@ -53,7 +53,7 @@ class Compared:
     proba: Array | None = None  # rows x classes, or of the positive class; None if the model has no probabilities
     classes: Array | None = None  # the second of two is the positive one
     weights: Array | None = None  # None: 1 each
-    surprise: Array | None = None  # of counts: -log of the predicted probability of the actual count
+    surprise: Array | None = None  # for counts: -log of the predicted probability of the actual count
 
     @classmethod
     def of_means(
@@ -103,7 +103,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Given:
+class IntervalArguments:
     """The arguments of `linnet.evaluate.interval`, without the metric."""
 
     y_true: Any
@@ -119,7 +119,7 @@ class Given:
     n_bins: int = 10
 
 
-Prepare = Callable[[Given], "Measure"]
+Prepare = Callable[[IntervalArguments], "Measure"]
 
 
 @dataclass(frozen=True)
@@ -129,39 +129,66 @@ class Metric:
     Attributes
     ----------
     name : str
-        Its name.
+        The name.
+    compute : function of Compared, or None
+        Returns the value; None if `prepare` does.
     greater_is_better : bool
-        Its direction.
+        Whether a greater value is better.
     needs : Needs
         Whether it compares labels, probabilities or predicted values with the targets.
+    prepare : function of IntervalArguments, or None
+        Builds the measure of rows, which has limits in closed form and can be resampled; None: the metric is resampled
+        as a function.
+    prepare_mean : function of IntervalArguments, or None
+        For a metric of one class: builds the measure of its mean over several classes.
+    of_distribution : bool
+        Whether it is the mean surprise, which any predicted distribution has.
+    of_positive : bool
+        Whether, with two classes, only the positive one is measured.
+    averaged : bool
+        Whether, with several classes or labels, it is the mean over them ("macro").
+    reported : Reported
+        The kinds of targets whose models are reported with it; models are chosen by the first such metric.
+    headline : Reported
+        The kinds of targets whose reports show it at the top.
     title, meaning : str
-        What reports call it, and how they explain it.
+        The name that reports show, if `name` is not fit for it, and one phrase that explains the metric.
+    is_proper_name : bool
+        Whether the title keeps its capital within a sentence.
+    share : bool
+        Whether it is between 0 and 1, with 1 the best.
+    objective : function of float, or None
+        Returns the objective of thresholds tuned for the metric, from the share of positive rows.
     accumulator : str
         The class of `linnet.evaluate` that computes it over chunks; "" if there is none.
+    complete : bool
+        Whether its name is enough: the mean cost also needs costs.
+    any_head : bool
+        Whether means of any head are treated as classes, as in Keras.
+    labels : bool or None
+        Whether a network's outputs are labels (True) or classes (False); None: as the head defines.
     """
 
     name: str
-    compute: Callable[[Compared], Any] | None = None  # returns the value; None: `prepare` has it
+    compute: Callable[[Compared], Any] | None = None
     greater_is_better: bool = True
     needs: Needs = Needs.LABELS
-    # builds the measure of given rows, to be resampled and with limits in closed form; None: resampled as a function
     prepare: "Prepare | None" = None
-    prepare_mean: "Prepare | None" = None  # for a metric of one class: the measure of its mean over several classes
-    of_distribution: bool = False  # whether it is the mean surprise, which any predicted distribution has
-    of_positive: bool = False  # whether, of two classes, only the positive one is measured
-    averaged: bool = False  # whether, of several classes or labels, it is the mean over them ("macro")
-    reported: Reported = Reported.NEVER  # models are chosen by the first metric reported for their kind of targets
-    headline: Reported = Reported.NEVER  # the kinds of targets whose reports show it at the top
-    title: str = ""  # if the name cannot be shown as it is
-    is_proper_name: bool = False  # whether the title keeps its capital inside a sentence
-    meaning: str = ""  # one phrase for the report
-    share: bool = False  # whether it is between 0 and 1, with 1 the best
-    # the objective of thresholds tuned for it, from the share of positive rows
+    prepare_mean: "Prepare | None" = None
+    of_distribution: bool = False
+    of_positive: bool = False
+    averaged: bool = False
+    reported: Reported = Reported.NEVER
+    headline: Reported = Reported.NEVER
+    title: str = ""
+    is_proper_name: bool = False
+    meaning: str = ""
+    share: bool = False
     objective: "Callable[[float], ThresholdObjective] | None" = None
-    accumulator: str = ""  # the class of `linnet.evaluate` that computes it over chunks
-    complete: bool = True  # whether its name is enough: the mean cost also needs costs
-    any_head: bool = False  # whether means of any head are treated as classes, as in Keras
-    labels: bool | None = None  # whether a network's outputs are labels, or classes; None: as the head defines
+    accumulator: str = ""
+    complete: bool = True
+    any_head: bool = False
+    labels: bool | None = None
 
     def __call__(self, rows: Compared) -> float:
         """Return the value for rows; infinite or NaN where squares overflow."""
@@ -192,7 +219,7 @@ class Metric:
         return self.rank(one) > self.rank(other)
 
     def rank(self, value: float) -> float:
-        """Return a number that is the greater the better a value is: the value, or its negative where less is better.
+        """Return a number that is greater for better values: the value, or its negative if a smaller one is better.
 
         Parameters
         ----------
@@ -224,17 +251,18 @@ class Metric:
 
         if rows.surprise is not None and self.of_distribution:
             return MeanMeasure(rows.weights, rows.surprise)
-        how: dict[str, Any] = {"sample_weight": rows.weights}
+        options: dict[str, Any] = {"sample_weight": rows.weights}
         if rows.two and self.of_positive:
-            given = rows.positive_proba if self.needs is Needs.PROBABILITIES else rows.positive(rows.predicted)
-            return measure(self, rows.positive(rows.y), given, pos_label=True, **how)
+            of_scores = self.needs is Needs.PROBABILITIES
+            predictions = rows.positive_proba if of_scores else rows.positive(rows.predicted)
+            return measure(self, rows.positive(rows.y), predictions, pos_label=True, **options)
         if self.needs is Needs.PROBABILITIES:
-            return measure(self, rows.y, np.asarray(rows.proba), labels=rows.classes, **how)
+            return measure(self, rows.y, np.asarray(rows.proba), labels=rows.classes, **options)
         if not self.of_positive:
-            return measure(self, rows.y, rows.predicted, **how)
+            return measure(self, rows.y, rows.predicted, **options)
         if self.prepare_mean is None:
             raise ConfigError(f"the metric {self.name} needs two classes, and there are more: choose 'f1'")
-        return measure(replace(self, prepare=self.prepare_mean), rows.y, rows.predicted, **how)
+        return measure(replace(self, prepare=self.prepare_mean), rows.y, rows.predicted, **options)
 
     def interval(self, rows: Compared, level: float) -> "Interval":
         """Return the metric with a confidence interval; the limits are NaN where none can be computed.
@@ -258,32 +286,37 @@ class Metric:
     def _bootstrap(self, rows: Compared, level: float) -> tuple[float, float, str]:
         from linnet.evaluate.intervals import interval
 
-        def of_drawn(y: Array, given: Array) -> float:
-            return self(Compared(y, given[:, 0], weights=None if rows.weights is None else given[:, 1]))
+        def of_drawn(y: Array, table: Array) -> float:
+            return self(Compared(y, table[:, 0], weights=None if rows.weights is None else table[:, 1]))
 
-        given = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
-        draws = _RESAMPLES if len(rows.y) < _MANY_ROWS else _RESAMPLES_OF_MANY_ROWS
-        found = interval(of_drawn, rows.y, given, method="bootstrap", n_resamples=draws, level=level)
-        return found.low, found.high, found.method
+        table = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
+        draws = _RESAMPLES if len(rows.y) < _ROWS_FOR_FEWER_RESAMPLES else _FEWER_RESAMPLES
+        result = interval(of_drawn, rows.y, table, method="bootstrap", n_resamples=draws, level=level)
+        return result.low, result.high, result.method
 
-    def of_chunks(self, chunks: Iterable[tuple[Any, ...]], **how: Any) -> float:
+    def of_chunks(self, chunks: Iterable[tuple[Any, ...]], **options: Any) -> float:
         """Return the metric of data in chunks.
 
         Parameters
         ----------
         chunks : iterable of tuples
             (y_true, predictions) or (y_true, predictions, sample_weight).
-        **how
+        **options
             Arguments of the accumulator, such as the labels of all classes.
+
+        Returns
+        -------
+        float
+            The value over all chunks.
         """
         from linnet import evaluate
 
         if not self.accumulator:
             raise ConfigError(f"the metric {self.name} has no accumulator: it needs all rows at once")
-        found = getattr(evaluate, self.accumulator)(**how)
+        accumulator = getattr(evaluate, self.accumulator)(**options)
         for chunk in chunks:
-            found.update(*chunk)
-        return float(getattr(found.result() if hasattr(found, "result") else found, self.name))
+            accumulator.update(*chunk)
+        return float(getattr(accumulator.result() if hasattr(accumulator, "result") else accumulator, self.name))
 
     def bound(self, name: str, head: Head, outputs: int) -> "NamedMetric":
         """Return the metric as training computes it.
@@ -353,7 +386,7 @@ class NamedMetric:
     compute : function of (mean, rows)
         Returns the value, from the predicted means (rows x outputs) and the rows.
     greater_is_better : bool, default=True
-        The direction.
+        Whether a greater value is better.
     guessed : bool, default=False
         Whether the direction is a guess: a warning is issued if it decides when training ends.
     """
@@ -371,7 +404,7 @@ class NamedMetric:
         """Return the metric itself, now used to decide when training ends; a guessed direction gets a warning."""
         if self.guessed:
             warn(
-                f"a greater {self.name} is assumed to be better; if it is not, pass "
+                f"a greater {self.name} is assumed to be better: if it is not, pass "
                 f"NamedMetric({self.name!r}, lambda mean, rows: ..., greater_is_better=False), or a function whose "
                 "name ends in error or loss",
                 UserWarning,

@@ -17,7 +17,7 @@ from linnet.data.table import Array
 from linnet.errors import ConfigError, unknown_name
 from linnet.evaluate import formulas
 from linnet.evaluate.formulas import LabelFormula, Macro, Micro, OfAll, OfPositive, Weighted
-from linnet.evaluate.metric import Compared, Given, Metric, NamedMetric, Needs, Prepare, Reported
+from linnet.evaluate.metric import Compared, IntervalArguments, Metric, NamedMetric, Needs, Prepare, Reported
 from linnet.evaluate.metric import true_labels as true_labels
 from linnet.evaluate.rates import check_beta
 from linnet.heads import Head, Poisson
@@ -41,9 +41,9 @@ def metric_named(name: str) -> Metric:
     """
     if not isinstance(name, str):
         raise unknown_name("metric", name, (*METRICS, *ALIASES))
-    found = METRICS.get(ALIASES.get(name, name))
-    if found is not None:
-        return found
+    metric = METRICS.get(ALIASES.get(name, name))
+    if metric is not None:
+        return metric
     beta = re.fullmatch(r"f(\d+(\.\d+)?)", name)
     if beta is None:
         raise unknown_name("metric", name, (*METRICS, *ALIASES))
@@ -66,36 +66,36 @@ def _add(
 
 
 def _of_labels(formula: LabelFormula) -> Prepare:
-    def prepare(given: Given) -> "Measure":
+    def prepare(arguments: IntervalArguments) -> "Measure":
         from linnet.evaluate.label_measures import label_measure
 
-        return label_measure(formula, given)
+        return label_measure(formula, arguments)
 
     return prepare
 
 
-def _of_given_beta(kind: type[LabelFormula]) -> Prepare:
+def _of_beta(kind: type[LabelFormula]) -> Prepare:
     """Return the preparation of F-beta with the beta passed to `interval`."""
 
-    def prepare(given: Given) -> "Measure":
-        return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(given.beta))))(given)
+    def prepare(arguments: IntervalArguments) -> "Measure":
+        return _of_labels(kind(partial(formulas.f_beta, beta=check_beta(arguments.beta))))(arguments)
 
     return prepare
 
 
-def _of_costs(given: Given) -> "Measure":
+def _of_costs(arguments: IntervalArguments) -> "Measure":
     from linnet.evaluate.label_measures import cost_measure
 
-    return cost_measure(given)
+    return cost_measure(arguments)
 
 
 def _of_scores(kind: str) -> Prepare:
     """Return the preparation of an area, by the name of its class."""
 
-    def prepare(given: Given) -> "Measure":
+    def prepare(arguments: IntervalArguments) -> "Measure":
         from linnet.evaluate import area_measures
 
-        return area_measures.area_measure(getattr(area_measures, kind), given)
+        return area_measures.area_measure(getattr(area_measures, kind), arguments)
 
     return prepare
 
@@ -103,11 +103,11 @@ def _of_scores(kind: str) -> Prepare:
 def _of_losses(kind: str) -> Prepare:
     """Return the preparation of a loss of probabilities, by the name of the function that does it."""
 
-    def prepare(given: Given) -> "Measure":
+    def prepare(arguments: IntervalArguments) -> "Measure":
         from linnet.evaluate import measures
 
-        found: Measure = getattr(measures, kind)(given)
-        return found
+        measure: Measure = getattr(measures, kind)(arguments)
+        return measure
 
     return prepare
 
@@ -127,7 +127,7 @@ def _by(score: str, **how: Any) -> Callable[[Compared], Any]:
 
 
 def _accuracy(rows: Compared) -> Any:
-    if rows.y.dtype.kind == "i":  # class numbers, after every epoch: a confusion matrix would be a detour
+    if rows.y.dtype.kind == "i":  # class indices, after every epoch: faster than a confusion matrix
         return rows.mean(rows.y == rows.predicted)
     return _by("accuracy_score")(rows)
 
@@ -195,7 +195,7 @@ def _highest_balanced(share: float) -> "ThresholdObjective":
 _OF_ALL = Metric("", share=True)
 _OF_TWO = Metric("", of_positive=True)
 _OF_CLASS = replace(_OF_TWO, averaged=True, share=True)
-_RIGHT = replace(
+_ACCURACY = replace(
     _OF_ALL,
     compute=_accuracy,
     averaged=True,
@@ -231,7 +231,7 @@ _add(
     accumulator="ProbabilityAccumulator",
 )
 _add(
-    _RIGHT,
+    _ACCURACY,
     "accuracy",
     reported=_CLASSES,
     headline=_CLASSES,
@@ -296,8 +296,8 @@ _add(
     meaning="mean precision over all recalls",
 )
 _add(_AREA, "pr_auc", _area("pr_auc_score"), prepare=_of_scores("PrecisionRecallArea"))
-_add(_RIGHT, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
-_add(_RIGHT, "binary_accuracy", labels=True)
+_add(_ACCURACY, "categorical_accuracy", labels=False, aliases=["sparse_categorical_accuracy"])
+_add(_ACCURACY, "binary_accuracy", labels=True)
 _add(
     _OF_ALL,
     "mcc",
@@ -325,15 +325,15 @@ _add(
 _add(
     _OF_CLASS,
     "f_beta",
-    prepare=_of_given_beta(OfPositive),
-    prepare_mean=_of_given_beta(Macro),
+    prepare=_of_beta(OfPositive),
+    prepare_mean=_of_beta(Macro),
     complete=False,
 )
 for _how, _kind in (("macro", Macro), ("micro", Micro), ("weighted", Weighted)):
     _add(_OF_ALL, f"{_how}_precision", prepare=_of_labels(_kind(formulas.precision, proportion=True)))
     _add(_OF_ALL, f"{_how}_recall", prepare=_of_labels(_kind(formulas.recall, proportion=True)))
     _add(_OF_ALL, f"{_how}_f1", prepare=_of_labels(_kind(formulas.f_beta)))
-    _add(_OF_ALL, f"{_how}_f_beta", prepare=_of_given_beta(_kind), complete=False)
+    _add(_OF_ALL, f"{_how}_f_beta", prepare=_of_beta(_kind), complete=False)
 _add(METRICS["macro_f1"], "macro_f1", _macro_f1, averaged=True, any_head=True)
 _add(
     _LOSS,
@@ -438,10 +438,10 @@ def as_metric(metric: MetricLike, head: Head, outputs: int) -> NamedMetric:
         return _of_function(metric)
     if not isinstance(metric, str):
         raise ConfigError(f"a metric must be a name or a function of (targets, means), got {metric!r}")
-    found = metric_named(metric)
-    if not found.complete:
+    named = metric_named(metric)
+    if not named.complete:
         raise ConfigError(f"the metric {metric} needs more than its name: pass a function of (targets, means)")
-    return found.bound(metric, head, outputs)
+    return named.bound(metric, head, outputs)
 
 
 def _of_function(function: Callable[[Any, Any], float]) -> NamedMetric:
@@ -469,8 +469,8 @@ def several_metrics(metrics: Any) -> list[Any]:
     """Return a list of metrics from one, several or None."""
     if metrics is None:
         return []
-    one = isinstance(metrics, str | NamedMetric) or callable(metrics) or not np.iterable(metrics)
-    return [metrics] if one else list(metrics)
+    is_single = isinstance(metrics, str | NamedMetric) or callable(metrics) or not np.iterable(metrics)
+    return [metrics] if is_single else list(metrics)
 
 
 def as_metrics(

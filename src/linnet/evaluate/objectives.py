@@ -281,13 +281,13 @@ def as_objective(objective: ObjectiveLike) -> ThresholdObjective:
             return Cost(objective)
         except ConfigError as error:
             raise ConfigError(f"objective must be a name, a ThresholdObjective or costs: {error}") from None
-    found = _NAMED.fullmatch(objective.strip())
+    match = _NAMED.fullmatch(objective.strip())
     try:
-        if found and found["beta"]:
-            return FBeta(float(found["beta"]))
-        if found:
-            kind = RecallAtLeast if found["kind"].lower() == "recall" else PrecisionAtLeast
-            return kind(float(found["least"]))
+        if match and match["beta"]:
+            return FBeta(float(match["beta"]))
+        if match:
+            kind = RecallAtLeast if match["kind"].lower() == "recall" else PrecisionAtLeast
+            return kind(float(match["least"]))
     except ValueError as error:
         raise ConfigError(f"objective {objective!r}: {error}") from None
     raise ConfigError(

@@ -24,7 +24,7 @@ from linnet.evaluate.inputs import (
 )
 
 STRATEGIES = ("uniform", "quantile")
-_MOST_BINS = 1_000_000
+_MAX_BINS = 1_000_000
 
 
 def row_losses(
@@ -50,25 +50,25 @@ def row_losses(
         row = int(off.argmax())
         raise DataError(f"y_proba sums to {sums[row]:g} in row {row}: the probabilities of a row must sum to 1")
     codes = codes_of(column, classes, "y_true")
-    of_true = table[np.arange(len(table)), codes]
+    p_actual = table[np.arange(len(table)), codes]
     if loss == "brier":
-        return np.square(table).sum(axis=1) - np.square(of_true) + np.square(1 - of_true), table.shape[1]
-    return -np.log(_inside(of_true / sums, y_proba)), table.shape[1]
+        return np.square(table).sum(axis=1) - np.square(p_actual) + np.square(1 - p_actual), table.shape[1]
+    return -np.log(_inside(p_actual / sums, y_proba)), table.shape[1]
 
 
 def _positive(column: Array, labels: object, pos_label: object) -> Any:
     """Return the label whose probability a single column gives: the greater one of two, unless another is named."""
-    known = all_classes([("y_true", column)], None if labels is None else sorted_labels(labels))
-    if len(known) > 2:
-        raise DataError(f"y_proba has one column, but there are {len(known)} classes: pass rows x classes")
-    if len(known) == 1 and pos_label is None and known.tolist()[0] not in (-1, 0, 1):
-        raise DataError(f"y_true has one class only, {plain(known[0])!r}: name both classes with labels")
-    return positive_label(known, pos_label, greater=True)
+    classes = all_classes([("y_true", column)], None if labels is None else sorted_labels(labels))
+    if len(classes) > 2:
+        raise DataError(f"y_proba has one column, but there are {len(classes)} classes: pass rows x classes")
+    if len(classes) == 1 and pos_label is None and classes.tolist()[0] not in (-1, 0, 1):
+        raise DataError(f"y_true has one class only, {plain(classes[0])!r}: name both classes with labels")
+    return positive_label(classes, pos_label, greater=True)
 
 
-def _inside(p: Floats, given: object) -> Floats:
-    """Keep probabilities away from 0 and 1 by the epsilon of the type they came in."""
-    kind = np.asarray(given).dtype
+def _inside(p: Floats, y_proba: object) -> Floats:
+    """Keep probabilities away from 0 and 1 by the epsilon of the type of `y_proba`."""
+    kind = np.asarray(y_proba).dtype
     epsilon = np.finfo(kind if kind.kind == "f" else np.float64).eps
     return np.clip(p, epsilon, 1 - epsilon)
 
@@ -187,7 +187,7 @@ class Calibration:
 
 def bin_edges(p: Array, bins: int, strategy: str) -> Floats:
     """Return the limits of bins of the same width ("uniform") or of about the same number of rows ("quantile")."""
-    bins = check_whole(bins, "n_bins", at_least=1, at_most=_MOST_BINS)
+    bins = check_whole(bins, "n_bins", at_least=1, at_most=_MAX_BINS)
     if check_name(strategy, "strategy", STRATEGIES) == "uniform":
         return np.linspace(0, 1, bins + 1)
     return np.percentile(p, np.linspace(0, 1, bins + 1) * 100).astype(np.float64)

@@ -68,7 +68,7 @@ class Rates:
         for name in ("tp", "fp", "fn", "tn"):
             number = check_number(getattr(self, name), name, at_least=0)
             if not isinstance(getattr(self, name), int | float) or number >= 2.0**63:
-                object.__setattr__(self, name, number)  # NumPy has no root of fractions and such
+                object.__setattr__(self, name, number)  # NumPy has no square root of Fractions or huge integers
 
     def _rate(self, formula: Formula) -> float:
         return float(formula(Counts.of_cells(self.tp, self.fp, self.fn, self.tn), self._divide))
@@ -171,15 +171,15 @@ class Rates:
         return self.f1
 
     def __str__(self) -> str:
-        known = replace(self, zero_division=math.nan)  # printing neither warns nor raises
+        quiet = replace(self, zero_division=math.nan)  # printing neither warns nor raises
         counts = (f"{count:g}" for count in (self.tp, self.fn, self.fp, self.tn))
         tp, fn, fp, tn = (f"{count:>18}" for count in counts)
         lines = [" " * 9 + "predicted positive predicted negative", f"positive {tp} {fn}", f"negative {fp} {tn}", ""]
         for name in ("precision", "recall", "specificity", "accuracy", "balanced_accuracy", "f1", "mcc"):
-            value = getattr(known, name)
+            value = getattr(quiet, name)
             lines.append(f"{name.replace('_', ' '):18} {'0 / 0' if math.isnan(value) else f'{value:.4f}'}")
-        lines.append(f"{'Type I errors':18} {self.fp:g} (rate {known.type_1_error_rate:.4f})")
-        lines.append(f"{'Type II errors':18} {self.fn:g} (rate {known.type_2_error_rate:.4f})")
+        lines.append(f"{'Type I errors':18} {self.fp:g} (rate {quiet.type_1_error_rate:.4f})")
+        lines.append(f"{'Type II errors':18} {self.fn:g} (rate {quiet.type_2_error_rate:.4f})")
         return "\n".join(lines)
 
 

@@ -115,7 +115,7 @@ def report(
         several = ClassCutoffs(as_column(y_true, "y_true"), y_score, labels=labels, sample_weight=sample_weight)
         predicted = several.classes[several.scores.argmax(axis=1)]
         confusion = Confusion.of(y_true, predicted, labels=several.classes, sample_weight=several.weights)
-        found = [_areas(cutoffs, beta) for cutoffs in several]
+        areas = [_areas(cutoffs, beta) for cutoffs in several]
         entries, cutoffs = several.classes, None
     else:
         rows = binary(y_true, y_score, pos_label)
@@ -125,8 +125,8 @@ def report(
             threshold = 0.5 if rows.scores.min() >= 0 and rows.scores.max() <= 1 else 0.0
         cutoffs = Cutoffs.counted(rows.scores, rows.flags, row_weights(sample_weight, len(rows.flags)))
         confusion = _two_by_two(cutoffs, threshold, rows.known, rows.positive)
-        found, entries = [_areas(cutoffs, beta)], np.array([rows.positive])
-    roc, average_precision, pr, best_threshold, best_f = np.array(found).T
+        areas, entries = [_areas(cutoffs, beta)], np.array([rows.positive])
+    roc, average_precision, pr, best_threshold, best_f = np.array(areas).T
     scores = confusion.scores(beta, negative_class=negative_class, zero_division=zero_division)
     return Report(confusion, scores, roc, average_precision, pr, best_threshold, best_f, entries, threshold, cutoffs)
 

@@ -48,15 +48,15 @@ def confusion_matrix(
     array of shape (classes, classes)
         Integers, or float64 with weights or shares.
     """
-    whole = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
+    confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if labels is not None:
-        wanted = as_column(labels, "labels")
-        if not np.isin(wanted, distinct(as_column(y_true, "y_true"), "y_true")).any():
-            raise ConfigError(f"labels: at least one must occur in y_true, got {wanted.tolist()[:20]}")
-        whole = Confusion(wanted, whole.take(wanted))
+        listed = as_column(labels, "labels")
+        if not np.isin(listed, distinct(as_column(y_true, "y_true"), "y_true")).any():
+            raise ConfigError(f"labels: at least one must occur in y_true, got {listed.tolist()[:20]}")
+        confusion = Confusion(listed, confusion.take(listed))
     if normalize is not None:
-        return whole.normalized(normalize)
-    return whole.counts if sample_weight is not None else whole.counts.astype(np.int64)
+        return confusion.normalized(normalize)
+    return confusion.counts if sample_weight is not None else confusion.counts.astype(np.int64)
 
 
 def accuracy_score(
@@ -236,7 +236,9 @@ def _class_scores(
             raise ConfigError('negative_class: rows x labels of 0 and 1 have no class that means "nothing"')
         return _label_scores(y_true, y_pred, average, beta, labels, sample_weight, zero_division)
     if average == "samples":
-        raise ConfigError("average='samples' needs rows x labels of 0 and 1; here each row has one class")
+        raise ConfigError(
+            "average='samples' needs rows with several labels (a table of 0 and 1), got one class per row"
+        )
     confusion = Confusion.of(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if average != "binary":
         scores = confusion.scores(beta, labels=labels, negative_class=negative_class, zero_division=zero_division)
@@ -276,8 +278,8 @@ def _label_scores(
     found = as_indicator(y_pred, "y_pred", actual.shape)
     names = np.arange(actual.shape[1])
     if labels is not None:
-        wanted = as_column(labels, "labels")
-        names = names[[index_of(label, names, "labels") for label in wanted.tolist()]]
+        listed = as_column(labels, "labels")
+        names = names[[index_of(label, names, "labels") for label in listed.tolist()]]
         actual, found = actual[:, names], found[:, names]
     weights = row_weights(sample_weight, len(actual))
     if average == "samples":

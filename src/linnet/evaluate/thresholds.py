@@ -127,18 +127,18 @@ def by_thresholds(
         One label per row.
     """
     if not isinstance(thresholds, Mapping):
-        raise ConfigError(f"thresholds must be a dict of them by label, got {thresholds!r}")
-    found = {plain(label): _threshold_of(label, entry) for label, entry in thresholds.items()}
+        raise ConfigError(f"thresholds must be a dict of thresholds by label, got {thresholds!r}")
+    by_label = {plain(label): _threshold_of(label, entry) for label, entry in thresholds.items()}
     if negative_class is not None:
         negative_label = check_label(negative_class, [], "negative_class", "thresholds")
         try:
-            found[negative_label] = float("inf")
+            by_label[negative_label] = float("inf")
         except TypeError:  # it is not hashable
             raise ConfigError(f"negative_class={negative_class!r} is not a label") from None
     try:
-        classes = np.array(sorted(found))
+        classes = np.array(sorted(by_label))
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in found})
+        kinds = sorted({type(label).__name__ for label in by_label})
         raise ConfigError(
             f"the labels of thresholds, and negative_class, are of different types: {', '.join(kinds)}"
         ) from None
@@ -146,7 +146,7 @@ def by_thresholds(
     if table.shape[1] != len(classes):
         raise DataError(f"y_score has {table.shape[1]} columns, but there are thresholds for {len(classes)} classes")
     negative = None if negative_class is None else index_of(negative_class, classes, "negative_class")
-    return np.asarray(classes[furthest_above(table, np.array([found[k] for k in classes.tolist()]), negative)])
+    return np.asarray(classes[furthest_above(table, np.array([by_label[k] for k in classes.tolist()]), negative)])
 
 
 def _threshold_of(label: Any, entry: Any) -> float:

@@ -1,1 +1,1 @@
-"""HOW it is fitted: optimizers, schedules, the training loop, stopping."""
+"""Fitting: the training loop with its optimizers and schedules, exact solvers, and checkpoints."""

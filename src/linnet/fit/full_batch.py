@@ -11,26 +11,26 @@ from linnet.errors import ConfigError, FitError
 from linnet.fit.objective import NetworkObjective, NetworkSums, penalty
 from linnet.fit.solvers.lbfgs import SmoothObjective, lbfgs
 from linnet.fit.solvers.problem import Floats, Point
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Solution, Watch, ignore_progress
 from linnet.model.network import Network
 
-_GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # the gain, relative to the objective, that ends the search
+_GAIN_PER_GRADIENT_TOLERANCE = 2e-5  # relative gain of the objective that ends the search, per gradient tolerance
 
 
 SumsAt = Callable[[Floats], NetworkSums]
 
 
 class FullBatch(SmoothObjective):
-    """Mean loss plus penalty, in float64; row weights count relative to their mean.
+    """The mean loss plus the penalty, in float64; row weights are relative to their mean.
 
     Parameters
     ----------
     network : Network
         The network.
     sums : callable
-        Returns the sums over all rows at a theta, gradient included, wherever the rows are; see `in_memory`.
+        Returns the sums over all rows at a theta, with the gradient; the rows may be anywhere. See `in_memory`.
     threads : int or None, default=None
-        The largest number of threads of this machine; None: all.
+        The largest number of threads of this machine; None is all.
     """
 
     def __init__(self, network: Network, sums: SumsAt, threads: int | None = None) -> None:
@@ -39,7 +39,7 @@ class FullBatch(SmoothObjective):
         self.threads = threads
         self.evaluations = 0
         self.lowest: Point | None = None  # of all points so far
-        self._free = np.ones(network.size)  # 0 where a bias is held
+        self._free = np.ones(network.size)  # 0 for biases that are held at 0
         self._l1, self._l2 = np.zeros((2, network.size))
         blocks = (network.blocks(vector) for vector in (self._free, self._l1, self._l2))
         for layer, free, l1, l2 in zip(network.layers, *blocks, strict=True):
@@ -63,7 +63,7 @@ class FullBatch(SmoothObjective):
             self.lowest = point
         return point
 
-    def so_far(self, iterations: int) -> Solution:
+    def best_so_far(self, iterations: int) -> Solution:
         """Return the best point of an interrupted search."""
         point = self.lowest
         assert point is not None
@@ -83,7 +83,7 @@ def minimise(
     gradient_tolerance: float,
     max_iter: int,
     max_evaluations: int,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Run L-BFGS from theta until no entry of the gradient is above the tolerance, or gains are negligible."""
     if any(layer.l1 for layer in problem.network.layers):
@@ -119,4 +119,4 @@ def minimise(
             watch=report,
         )
     except _EnoughError:
-        return problem.so_far(iterations)
+        return problem.best_so_far(iterations)

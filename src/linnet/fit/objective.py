@@ -1,11 +1,11 @@
 """A network at given parameters: sums of losses, gradients and predictions over any number of rows.
 
-Sums, never means: they add over batches, files and machines, and one line elsewhere divides and adds the penalty. The
-rows are processed in slices of a few hundredths of a second, so that Ctrl-C takes effect; where slices end depends on
-the shapes alone, so results do not depend on time or threads.
+Sums, never means: they add over batches, files and machines; dividing them and adding the penalty is left to the
+caller. Rows are processed in slices of a few hundredths of a second, so that Ctrl-C takes effect; where slices end
+depends on the shapes alone, so results do not depend on time or threads.
 
-A NetworkObjective has memory for one computation, so only one call at a time may use it. `predict` takes one of its
-own, so that any number of threads may predict with the same parameters at once.
+A NetworkObjective has memory for one computation, so only one call at a time may use it. Each call of `predict` has
+its own, so that any number of threads may predict with the same parameters at once.
 """
 
 import threading
@@ -21,14 +21,14 @@ from linnet._native import core
 from linnet.data.columns import Columns, as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array
-from linnet.fit.loop.threads import ThreadChoice, most_threads
+from linnet.fit.loop.threads import ThreadChoice, max_threads
 from linnet.heads import Head, weighted_sum
 from linnet.model.network import Network, Theta
 
 _SLICE_PRODUCTS = 200_000_000  # multiply-adds between two checks for Ctrl-C
 _ROWS_PER_CHUNK = 512  # summed by the core before it adds to the total: slices end at multiples of it
-_MAX_IDLE_OBJECTIVES = 16  # kept by a thread for later
-_MAX_IDLE_PARAMETERS = 1_000_000  # of a network whose objective is kept: larger ones take longer to use than to build
+_MAX_IDLE_OBJECTIVES = 16  # kept for reuse, per thread
+_MAX_IDLE_PARAMETERS = 1_000_000  # of a network whose objective is kept: for larger ones, building it costs little
 
 
 __getattr__ = renamed(__name__, {"Objective": "NetworkObjective", "Sums": "NetworkSums"})
@@ -64,7 +64,7 @@ class NetworkObjective:
     threads : int or None, default=None
         The largest number of threads; None: all.
     rows : int, default=512
-        About how many rows a call has: fewer need less memory and fewer threads.
+        The approximate number of rows per call: fewer rows need less memory and fewer threads.
     """
 
     def __init__(self, network: Network, dtype: Any, threads: int | None = None, rows: int = _ROWS_PER_CHUNK) -> None:
@@ -72,13 +72,13 @@ class NetworkObjective:
         self.dtype = np.dtype(dtype)
         kind = core.ObjectiveF32 if self.dtype == np.float32 else core.ObjectiveF64
         native = network.to_core()
-        self._most_threads = most_threads(native, min(rows, _ROWS_PER_CHUNK), threads)
-        self._core = kind(native, self._most_threads)
-        self._choice = ThreadChoice(self._most_threads)
+        self._max_threads = max_threads(native, min(rows, _ROWS_PER_CHUNK), threads)
+        self._core = kind(native, self._max_threads)
+        self._choice = ThreadChoice(self._max_threads)
         self._known: tuple[Array | None, Array | None, float] | None = None
 
     def sums(self, theta: Theta, rows: Rows, *, gradient: bool = False) -> NetworkSums:
-        """Return the sums of losses and weights and, if asked, of gradients.
+        """Return the sums of losses, weights and, on request, gradients.
 
         Parameters
         ----------
@@ -87,7 +87,12 @@ class NetworkObjective:
         rows : Rows
             The rows.
         gradient : bool, default=False
-            Compute the gradient, too.
+            Whether the gradient is computed, too.
+
+        Returns
+        -------
+        NetworkSums
+            The sums over the rows.
         """
         self._core.set_theta(np.ascontiguousarray(theta, self.dtype))
         total = np.zeros(self.network.size) if gradient else None
@@ -106,7 +111,7 @@ class NetworkObjective:
         return NetworkSums(loss + self._left_out(rows), weight, total)
 
     def _left_out(self, rows: Rows) -> float:
-        """Return the terms left out of the losses, cached for the last rows."""
+        """Return the terms left out of the losses, cached for the latest rows."""
         if self._known is None or self._known[0] is not rows.values or self._known[1] is not rows.weights:
             self._known = rows.values, rows.weights, left_out(self.network.head, rows)
         return self._known[2]
@@ -123,8 +128,13 @@ class NetworkObjective:
         offset : array or None, default=None
             Added to z.
         mean : bool, default=True
-            If False, return what the head takes: the last layer's linear output z, or a(z) for squared and absolute
-            error over an output activation a.
+            If False, return the input of the head: the last layer's linear output z, or a(z) for squared and absolute
+            error with an output activation a.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The means or, with `mean=False`, the inputs of the head.
         """
         if offset is not None:
             z = self.predict(theta, x, mean=False) + offset
@@ -133,7 +143,7 @@ class NetworkObjective:
         out = np.empty((len(x), self.network.outputs), self.dtype)
         columns = as_columns(x)
         native = columns.to_core()
-        self._core.use_threads(self._most_threads)  # there is no later pass that a trial could pay for
+        self._core.use_threads(self._max_threads)  # no later pass would benefit from a trial of fewer threads
         for first, count in self._slices(columns, 1):
             self._core.predict(native, first, count, mean, out[first : first + count])
         return out
@@ -147,14 +157,14 @@ class NetworkObjective:
             yield first, min(size, columns.rows - first)
 
 
-class _Idle(threading.local):
+class _IdleObjectives(threading.local):
     """Objectives for single rows that no call is using, by network, for each thread."""
 
     def __init__(self) -> None:
         self.objectives: dict[tuple[int, np.dtype[Any], int | None], tuple[Network, NetworkObjective]] = {}
 
 
-_idle = _Idle()
+_idle = _IdleObjectives()
 
 
 def predict(
@@ -168,8 +178,8 @@ def predict(
 ) -> list[Array]:
     """Return the predictions of a network at several parameter vectors of one type.
 
-    For a single row, building an objective takes longer than using it, so it is kept. A call removes it from its
-    thread's idle ones while it runs, so that even a signal handler that predicts in between cannot use it.
+    For a single row, building an objective takes longer than using it, so it is kept. While a call runs, its objective
+    is not among the idle ones, so that not even a signal handler that predicts in between can use it.
 
     Parameters
     ----------
@@ -192,8 +202,8 @@ def predict(
         Rows x outputs, for each parameter vector.
     """
     key = id(network), thetas[0].dtype, threads
-    kept, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
-    if objective is None or kept is not network:  # another network may have had its address
+    cached, objective = _idle.objectives.pop(key, (None, None)) if len(x) == 1 else (None, None)
+    if objective is None or cached is not network:  # another network may have had its address
         objective = NetworkObjective(network.for_prediction(), thetas[0].dtype, threads, rows=len(x))
     outputs = [objective.predict(theta, x, offset=offset, mean=mean) for theta in thetas]
     if len(x) == 1 and network.size <= _MAX_IDLE_PARAMETERS:
@@ -204,15 +214,43 @@ def predict(
 
 
 def left_out(head: Head, rows: Rows) -> float:
-    """Return the sum over rows of the loss terms that heads leave out, though an estimated parameter changes them."""
-    each = head.dropped_terms(rows.values.astype(np.float64)) if head.is_estimated and rows.values is not None else None
-    if each is None:
+    """Return the weighted sum over rows of the loss terms that the core drops, but that an estimated parameter changes.
+
+    Parameters
+    ----------
+    head : Head
+        The head.
+    rows : Rows
+        The rows, whose weights multiply the terms.
+
+    Returns
+    -------
+    float
+        The sum; 0 unless the parameter of the head is estimated.
+    """
+    if not head.is_estimated or rows.values is None:
         return 0.0
-    return weighted_sum(np.ones(len(each)) if rows.weights is None else rows.weights.astype(np.float64), each)
+    terms = head.dropped_terms(rows.values.astype(np.float64))
+    if terms is None:
+        return 0.0
+    return weighted_sum(np.ones(len(terms)) if rows.weights is None else rows.weights.astype(np.float64), terms)
 
 
 def penalty(network: Network, theta: Theta) -> float:
-    """Return Σ over layers of l1 Σ|w| + l2 Σw²/2, without biases."""
+    """Return the penalty of a network: Σ over layers of l1 Σ|w| + l2 Σw²/2, without biases.
+
+    Parameters
+    ----------
+    network : Network
+        The network, whose layers have l1 and l2.
+    theta : array of shape (size,)
+        The parameters.
+
+    Returns
+    -------
+    float
+        The penalty.
+    """
     total = 0.0
     for layer, block in zip(network.layers, network.blocks(theta), strict=True):
         if layer.l1:

@@ -38,7 +38,7 @@ ACTIVATIONS = (
     "exponential",
     "softmax",
 )
-_OTHER_NAMES = {"linear": "identity", "logistic": "sigmoid", "swish": "silu", "exp": "exponential"}
+_ALIASES = {"linear": "identity", "logistic": "sigmoid", "swish": "silu", "exp": "exponential"}
 
 
 @setting
@@ -102,7 +102,7 @@ def as_activation(value: "str | Activation | None") -> Activation:
         return Activation("identity")
     if not isinstance(value, str):
         raise ConfigError(f"activation must be a name or LeakyReLU(slope), got {value!r}")
-    name = _OTHER_NAMES.get(value, value)
+    name = _ALIASES.get(value, value)
     if name not in ACTIVATIONS:
-        raise unknown_name("activation", value, (*ACTIVATIONS, *_OTHER_NAMES))
+        raise unknown_name("activation", value, (*ACTIVATIONS, *_ALIASES))
     return Activation(name)

@@ -107,8 +107,8 @@ def count_heads() -> "list[type[Head]]":
 class Head:
     """The distribution of the target, and the activation that computes its mean from z, the last layer's linear output.
 
-    Methods take z (rows x outputs), or the output of an activation other than the default one. The loss of a row is the
-    sum over its outputs, with constants dropped.
+    Methods take z (rows x outputs), or the output of the activation if it is not the default one. The loss of a row is
+    the sum over its outputs, with constants dropped.
     """
 
     # ---- names ----
@@ -119,7 +119,7 @@ class Head:
     keras_losses: ClassVar[tuple[str, ...]] = ()  # names of the loss in Sequential
     label_losses: ClassVar[tuple[str, ...]] = ()  # the subset of keras_losses whose targets are class indices
     table_loss: ClassVar[str] = ""  # the one of keras_losses that networks for tables offer; for counts, the first
-    default_metric: ClassVar[str] = "loss"  # that early stopping of a regressor monitors
+    default_metric: ClassVar[str] = "loss"  # the metric that early stopping of a regressor watches by default
     title: ClassVar[str] = ""  # the name of the distribution in text
     formulas: ClassVar[tuple[str, str]] = ("", "")  # as text: Keras' loss of one output, and its slope dloss/dz
     parameter_symbol: ClassVar[str] = ""  # in these formulas, the symbol of the estimated parameter, if there is one
@@ -140,7 +140,7 @@ class Head:
     is_binary: ClassVar[bool] = False  # targets are two classes, or binary labels
     counts: ClassVar[bool] = False  # targets are numbers of events: tables and the playground offer the head for counts
     location_scale: ClassVar[bool] = False  # targets may be shifted and scaled: `standardised` returns the head
-    target_requirement: ClassVar[str] = ""  # what targets must be, for messages
+    target_requirement: ClassVar[str] = ""  # the condition for valid targets, for messages
 
     if not TYPE_CHECKING:
 
@@ -177,36 +177,121 @@ class Head:
 
     @classmethod
     def with_activation(cls, activation: Activation) -> "Head":
-        """Return the head with the given activation of the last layer; raise a ConfigError if they do not match."""
+        """Return the head for an activation of the last layer; raise a ConfigError if the two do not match.
+
+        Parameters
+        ----------
+        activation : Activation
+            The activation of the last layer.
+
+        Returns
+        -------
+        Head
+            The head.
+        """
         if activation.name != cls.default_activation:
             raise ConfigError(_wrong_pair(cls, activation.name))
         return cls()
 
     @classmethod
     def of_regressor(cls, parameters: Mapping[str, Any]) -> "Head":
-        """Return the head of a regressor, given the regressor's parameters."""
+        """Return the head of a regressor.
+
+        Parameters
+        ----------
+        parameters : mapping
+            The parameters of the regressor, by name.
+
+        Returns
+        -------
+        Head
+            The head.
+        """
         return cls()
 
     def keras_factor(self, outputs: int) -> float:
-        """Return the factor from the loss of a row to Keras' loss, which is a mean over outputs."""
+        """Return the factor from the loss of a row to Keras' loss, which is a mean over outputs.
+
+        Parameters
+        ----------
+        outputs : int
+            The number of outputs.
+
+        Returns
+        -------
+        float
+            The factor.
+        """
         return 1.0 if (self.classifies and not self.has_probabilities) or self.coupled else 1 / outputs
 
     # ---- loss and mean, computed by the core ----
 
     def mean(self, z: Floats) -> Floats:
-        """Return the mean of each row's distribution, rows x outputs; for the perceptron, the score."""
+        """Return the mean of each row's distribution; for the perceptron, the score.
+
+        Parameters
+        ----------
+        z : array of shape (rows, outputs)
+            The linear outputs of the last layer.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The means.
+        """
         return self.rows(z, mean=np.empty(z.shape))
 
     def loss(self, z: Floats, t: Targets) -> Floats:
-        """Return the loss of each row."""
+        """Return the loss of each row.
+
+        Parameters
+        ----------
+        z : array of shape (rows, outputs)
+            The linear outputs of the last layer.
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The losses, summed over outputs.
+        """
         return self.rows(z, t, loss=np.empty(len(z)))
 
     def slope(self, z: Floats, t: Targets) -> Floats:
-        """Return dloss/dz, rows x outputs."""
+        """Return the slope of the loss, dloss/dz.
+
+        Parameters
+        ----------
+        z : array of shape (rows, outputs)
+            The linear outputs of the last layer.
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The slopes.
+        """
         return self.rows(z, t, slope=np.empty(z.shape))
 
     def curvature(self, z: Floats, t: Targets, *, expected: bool = False) -> Floats:
-        """Return d²loss/dz_k², rows x outputs; with `expected`, or where it is not positive, its expectation over t."""
+        """Return the curvature of the loss, d²loss/dz_k²; where it is not positive, its expectation over t.
+
+        Parameters
+        ----------
+        z : array of shape (rows, outputs)
+            The linear outputs of the last layer.
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+        expected : bool, default=False
+            Whether to return the expectation over t everywhere.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The curvatures.
+        """
         return self.rows(z, t, expected=expected, curvature=np.empty(z.shape))
 
     def rows(self, z: Floats, t: Targets | None = None, *, expected: bool = False, **wanted: Floats) -> Floats:
@@ -222,6 +307,11 @@ class Head:
             Whether the curvature is its expectation over t.
         **wanted : arrays by name
             Any of mean, loss, slope and curvature, with the array to fill.
+
+        Returns
+        -------
+        array
+            The first of the arrays.
         """
         labels, values = (t, None) if t is not None and t.ndim == 1 else (None, t)
         core.head_rows(self.core_family, self.parameter, z, labels, values, expected=expected, **wanted)
@@ -235,7 +325,18 @@ class Head:
     # ---- targets ----
 
     def is_valid(self, t: Targets) -> NDArray[np.bool_]:
-        """Return a mask of valid targets; `target_requirement` describes them."""
+        """Return a mask of valid targets, which `target_requirement` describes.
+
+        Parameters
+        ----------
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+
+        Returns
+        -------
+        array of bool
+            The mask, in the shape of `t`.
+        """
         return np.ones(t.shape, np.bool_)
 
     @property
@@ -244,22 +345,63 @@ class Head:
         return False
 
     def link(self, mean: Floats) -> Floats:
-        """Return the z with the given mean; for a mean that no z has, that of a mean close to it."""
+        """Return the z of a mean; for a mean outside the range of the activation, that of a mean close to it.
+
+        Parameters
+        ----------
+        mean : array
+            The means.
+
+        Returns
+        -------
+        array
+            z, in the shape of `mean`.
+        """
         return mean
 
     def standardised(self, centre: Floats, spread: Floats) -> "Head":
-        """Return the head for targets (t - centre) / spread, given one centre and spread per output."""
+        """Return the head for the standardised targets (t - centre) / spread.
+
+        Parameters
+        ----------
+        centre, spread : arrays of shape (outputs,)
+            The location and the scale of each output's targets.
+
+        Returns
+        -------
+        Head
+            The head.
+        """
         return self
 
     def typical_slope(self, mean: float) -> float | None:
-        """Return the size of a row's slope if the targets have the given mean; None if it is about 1 for any mean."""
+        """Return the typical size of a row's slope; None if it is about 1 whatever the targets' mean is.
+
+        Parameters
+        ----------
+        mean : float
+            The mean of the targets.
+
+        Returns
+        -------
+        float or None
+            The size.
+        """
         return None
 
     def recession_directions(self, t: Targets) -> Floats | None:
-        """Return the direction in which the loss decreases for ever in z, rows x outputs: 1 up, -1 down.
+        """Return the direction of z in which the loss decreases without end: 1 up, -1 down.
 
-        Values between mean that there is no such direction. None if no target has one, or if it depends on other
-        outputs.
+        Parameters
+        ----------
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+
+        Returns
+        -------
+        array of shape (rows, outputs) or None
+            The directions; values other than ±1 mean that there is none. None if no target has one, or if it depends on
+            other outputs.
         """
         return None
 
@@ -296,18 +438,60 @@ class Head:
         return 0
 
     def saturated_loss(self, t: Targets) -> Floats | float:
-        """Return the loss of each row where the mean equals the target, as in the saturated model."""
+        """Return the loss of each row in the saturated model, where the mean equals the target.
+
+        Parameters
+        ----------
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+
+        Returns
+        -------
+        array of shape (rows,) or float
+            The losses; a single number if they are all equal.
+        """
         return 0.0
 
     def deviance(self, z: Floats, t: Targets, weights: Floats) -> float:
         """Return the deviance: 2 Σ w (loss - loss of the saturated model).
 
-        Differences are taken row by row, and never below 0: the difference of two large sums would have few digits.
+        Differences are taken row by row and never fall below 0, as the difference of two large sums would be imprecise.
+
+        Parameters
+        ----------
+        z : array of shape (rows, outputs)
+            The linear outputs of the last layer.
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+        weights : array of shape (rows,)
+            Row weights.
+
+        Returns
+        -------
+        float
+            The deviance, summed over rows.
         """
         return 2 * weighted_sum(weights, np.maximum(self.loss(z, t) - self.saturated_loss(t), 0))
 
     def log_likelihood(self, deviance: float, t: Targets, weights: Floats, dispersion: float) -> float:
-        """Return the log-likelihood of all rows, including constants, given the deviance; NaN without a formula."""
+        """Return the log-likelihood of all rows, including constants.
+
+        Parameters
+        ----------
+        deviance : float
+            The deviance.
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+        weights : array of shape (rows,)
+            Row weights.
+        dispersion : float
+            The dispersion.
+
+        Returns
+        -------
+        float
+            The log-likelihood, summed over rows; NaN if it has no formula.
+        """
         return float("nan")
 
     # ---- the distribution of a row's target ----
@@ -318,32 +502,110 @@ class Head:
         return self.estimated_parameters > 0
 
     def with_parameter(self, parameter: float) -> "Head":
-        """Return the head with another value of the estimated parameter."""
+        """Return the head with another value of the estimated parameter.
+
+        Parameters
+        ----------
+        parameter : float
+            The value.
+
+        Returns
+        -------
+        Head
+            The head.
+        """
         return self
 
     def with_estimate(self, mean: Floats, t: Floats, weights: Floats | None) -> "Head":
-        """Return the head with the maximum-likelihood parameter for these means and targets (rows x outputs)."""
+        """Return the head with the maximum-likelihood estimate of its parameter.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        t : array of shape (rows, outputs)
+            The targets.
+        weights : array of shape (rows,) or None
+            Row weights; None if all are 1.
+
+        Returns
+        -------
+        Head
+            The head.
+        """
         return self
 
     def dropped_terms(self, t: Targets) -> Floats | None:
         """Return the terms per row that the loss drops although they depend on the estimated parameter, or None.
 
         Losses with different parameters, such as those of two epochs, can only be compared with these terms added.
+
+        Parameters
+        ----------
+        t : array of shape (rows,) or (rows, outputs)
+            The targets: class indices, or values.
+
+        Returns
+        -------
+        array of shape (rows,) or None
+            The terms.
         """
         return None
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats | None:
-        """Return the dispersion of each output, from means and targets (rows x outputs), or None without one."""
+        """Return the dispersion of each output.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        t : array of shape (rows, outputs)
+            The targets.
+        weights : array of shape (rows,) or None
+            Row weights; None if all are 1.
+
+        Returns
+        -------
+        array of shape (outputs,) or None
+            The dispersions; None if the distribution has none.
+        """
         return None
 
     def variance(self, mean: Floats, dispersion: Floats) -> Floats:
-        """Return the variance of each target around its mean, rows x outputs; NaN without a distribution."""
+        """Return the variance of each target around its mean.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        dispersion : array of shape (outputs,)
+            The dispersion of each output.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The variances; NaN without a distribution.
+        """
         return np.full(mean.shape, np.nan)
 
     def log_probability(self, mean: Floats, t: Floats, dispersion: Floats) -> Floats:
-        """Return the log-probability or log-density of each target, rows x outputs; NaN without a formula.
+        """Return the log-probability or log-density of each target.
 
         A mean outside the distribution's range is replaced by one close to it.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        t : array of shape (rows, outputs)
+            The targets.
+        dispersion : array of shape (outputs,)
+            The dispersion of each output.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The logarithms; NaN if there is no formula.
         """
         return np.full(mean.shape, np.nan)
 
@@ -353,24 +615,67 @@ class Head:
         return cls.distribution is not Head.distribution
 
     def distribution(self, mean: Floats, dispersion: Floats) -> Any:
-        """Return the distributions with these means, as a frozen distribution of scipy.stats."""
-        known = [name for name, kind in HEADS.items() if kind.has_distribution()]
-        raise ConfigError(f"{self.loss_name} has no distribution: intervals and samples need one of {', '.join(known)}")
+        """Return the distributions of the targets.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        dispersion : array of shape (outputs,)
+            The dispersion of each output.
+
+        Returns
+        -------
+        scipy.stats frozen distribution
+            The distributions, of shape (rows, outputs).
+        """
+        names = [name for name, kind in HEADS.items() if kind.has_distribution()]
+        raise ConfigError(f"{self.loss_name} has no distribution: intervals and samples need one of {', '.join(names)}")
 
     def interval(self, mean: Floats, dispersion: Floats, level: float) -> tuple[Floats, Floats]:
-        """Return the ends of the central interval of each distribution that has the probability `level`."""
+        """Return the central interval of each distribution that has the probability `level`.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        dispersion : array of shape (outputs,)
+            The dispersion of each output.
+        level : float
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : arrays of shape (rows, outputs)
+            The ends of the intervals.
+        """
         level = check_number(level, "level", above=0, below=1)
         law = self.distribution(mean, dispersion)
         return np.asarray(law.ppf((1 - level) / 2)), np.asarray(law.ppf((1 + level) / 2))
 
     def draw(self, mean: Floats, dispersion: Floats, random: np.random.RandomState) -> NDArray[Any]:
-        """Return one random target for each row and output."""
+        """Return one random target for each row and output.
+
+        Parameters
+        ----------
+        mean : array of shape (rows, outputs)
+            The means.
+        dispersion : array of shape (outputs,)
+            The dispersion of each output.
+        random : RandomState
+            The random number generator.
+
+        Returns
+        -------
+        array of shape (rows, outputs)
+            The targets; for classes, one index per row.
+        """
         return np.asarray(self.distribution(mean, dispersion).rvs(size=mean.shape, random_state=random))
 
     # ---- files ----
 
     def _file_state(self) -> dict[str, Any]:
-        """The state of a head in a model file, with the same keys for all heads."""
+        """Return the state of a head in a model file, which has the same keys for all heads."""
         return {
             "activation": self.output,
             "family": self.family,
@@ -381,13 +686,13 @@ class Head:
 
     @staticmethod
     def _from_file(state: dict[str, Any]) -> "Head":
-        """The head with such a state; raise a FormatError if there is none."""
+        """Return the head with a state from a file; raise a FormatError if it is invalid."""
         family, activation = state.get("family"), state.get("activation")
         parameter, quasi = state.get("power", 0.0), state.get("quasi", False)
         if family not in HEADS or not isinstance(activation, Activation) or state.get("function") is not None:
-            raise FormatError(f"it holds a head {str(family)[:60]!r}, which this version of linnet does not know")
+            raise FormatError(f"it has a head {str(family)[:60]!r}, which this version of linnet does not know")
         if not isinstance(parameter, float | int) or isinstance(parameter, bool) or not isinstance(quasi, bool):
-            raise FormatError(f"the head {family} in it has an invalid parameter, {str(parameter)[:60]!r}")
+            raise FormatError(f"its head {family} has an invalid parameter, {str(parameter)[:60]!r}")
         return HEADS[family]._rebuilt(activation, float(parameter), quasi)
 
     @classmethod
@@ -402,8 +707,8 @@ class AnyActivation(Head):
     activation: Activation | str | None = None
 
     def __post_init__(self) -> None:
-        given = Activation("identity") if self.activation is None else as_activation(self.activation)
-        object.__setattr__(self, "activation", given)
+        activation = Activation("identity") if self.activation is None else as_activation(self.activation)
+        object.__setattr__(self, "activation", activation)
 
     @property
     def output(self) -> Activation:
@@ -413,23 +718,36 @@ class AnyActivation(Head):
 
     @classmethod
     def with_activation(cls, activation: Activation) -> Self:
-        """Return the head with the given activation of the last layer."""
+        """Return the head with an activation of the last layer."""
         return cls(activation)
 
 
 def weighted_sum(weights: Floats, of_rows: Floats) -> float:
-    """Return Σ w x over rows; rows of weight 0 add nothing, even if their x is infinite."""
+    """Return Σ w x over rows; rows of weight 0 add nothing, even if their x is infinite.
+
+    Parameters
+    ----------
+    weights : array of shape (rows,)
+        The weights w.
+    of_rows : array of shape (rows,)
+        The values x.
+
+    Returns
+    -------
+    float
+        The sum.
+    """
     total = core.dot(weights, of_rows)
     return total if np.isfinite(total) else core.dot(weights, np.where(weights > 0, of_rows, 0.0))
 
 
 def _wrong_pair(kind: type[Head], activation: str) -> str:
-    given = "none" if activation == "identity" else repr(activation)
-    message = f"{kind.loss_name} needs activation={kind.default_activation!r} on the last layer, which has {given}"
-    right = [other for other in HEADS.values() if other.default_activation == activation and other.keras_losses]
+    actual = "none" if activation == "identity" else repr(activation)
+    message = f"{kind.loss_name} needs activation={kind.default_activation!r} on the last layer, which has {actual}"
+    matching = [other for other in HEADS.values() if other.default_activation == activation and other.keras_losses]
     if activation == "identity":  # the default of some heads that only work without an activation
-        right = [other for other in right if issubclass(other, AnyActivation)]
-    if right:
-        names = " or ".join(f"{other.loss_name} (loss={other.keras_losses[0]!r})" for other in right)
-        message += f"; {activation!r} goes with {names}"
+        matching = [other for other in matching if issubclass(other, AnyActivation)]
+    if matching:
+        names = " or ".join(f"{other.loss_name} (loss={other.keras_losses[0]!r})" for other in matching)
+        message += f"; {activation!r} is for {names}"
     return message

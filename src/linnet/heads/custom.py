@@ -36,9 +36,9 @@ class Custom(Head):
             return super().rows(z, None, expected=expected, **wanted)
         assert self.loss_function is not None
         assert wanted.keys() <= {"loss", "slope"}, "a custom loss has no curvature"
-        for name, found in zip(("loss", "slope"), self.loss_function(z, t), strict=True):
+        for name, result in zip(("loss", "slope"), self.loss_function(z, t), strict=True):
             if name in wanted:
-                wanted[name][:] = found
+                wanted[name][:] = result
         return next(iter(wanted.values()))
 
     def standardised(self, centre: Floats, spread: Floats) -> "Custom":

@@ -73,7 +73,18 @@ class NegativeBinomial(Head):
 
     @classmethod
     def of_dispersion(cls, dispersion: float | str) -> "NegativeBinomial":
-        """Return the head with the given dispersion α; "estimate" for one that is estimated from the data."""
+        """Return the head with a dispersion α.
+
+        Parameters
+        ----------
+        dispersion : float or "estimate"
+            α; "estimate" if it is estimated from the data.
+
+        Returns
+        -------
+        NegativeBinomial
+            The head.
+        """
         if is_name(dispersion, "estimate"):
             return cls(estimated=True)
         return cls(check_number(dispersion, "dispersion", above=0))
@@ -133,8 +144,8 @@ class NegativeBinomial(Head):
         if not self.estimated:
             return None
         r = 1 / self.alpha
-        each = t + largest_poisson(t + r) - largest_poisson(np.asarray(r)) - (t + r - 1) * np.log1p(t / r)
-        return np.asarray(each.sum(axis=1))
+        terms = t + largest_poisson(t + r) - largest_poisson(np.asarray(r)) - (t + r - 1) * np.log1p(t / r)
+        return np.asarray(terms.sum(axis=1))
 
     def dispersion(self, mean: Floats, t: Floats, weights: Floats | None) -> Floats:
         """Return the α of each output; if α is estimated, the maximum-likelihood estimate."""
@@ -164,14 +175,14 @@ class NegativeBinomial(Head):
 
 
 def _half_deviance(t: Floats, z: Floats, r: Floats | float) -> Floats:
-    """Half the deviance of each target: that of a Poisson t with mean m, minus that of t + r with mean m + r."""
+    """Return half the deviance of each target: that of a Poisson t with mean m, minus that of t + r with mean m + r."""
     with np.errstate(all="ignore"):  # a row of weight 0 may have any mean
-        of_rest = half_deviance(t + r, np.exp(z) + r, 1.0, log_link=False)
-        return np.maximum(half_deviance(t, z, 1.0, log_link=True) - of_rest, 0)
+        shifted = half_deviance(t + r, np.exp(z) + r, 1.0, log_link=False)
+        return np.maximum(half_deviance(t, z, 1.0, log_link=True) - shifted, 0)
 
 
 def _largest(t: Floats, r: Floats) -> Floats:
-    """The log-probability of t if t is the mean.
+    """Return the log-probability of t if t is the mean.
 
     With L(x) = x log x - x - log x! it is L(t) - L(t + r) - log(1 + t / r) + L(r).
     """
@@ -200,8 +211,9 @@ def best_alpha(mean: Floats, t: Floats, weights: Floats) -> float:
 
 
 def best_alpha_of(total: Callable[[Callable[[Floats, Floats, Floats], float]], float]) -> float:
-    """The α of largest likelihood from sums over rows, wherever they are: `total(each)` adds each(mean, t, weights) of
-    parts of them.
+    """Return the maximum-likelihood α from sums over rows, which may be in memory or elsewhere.
+
+    `total(f)` is the sum of f(mean, t, weights) over all parts of the rows.
     """
     if total(_excess) <= 0:
         return MIN_ALPHA
@@ -219,17 +231,17 @@ def best_alpha_of(total: Callable[[Callable[[Floats, Floats, Floats], float]], f
 
 
 def _excess(mean: Floats, t: Floats, weights: Floats) -> float:
-    """Σ w ((t - m)² - t)."""
+    """Return Σ w ((t - m)² - t)."""
     return weighted_sum(weights, ((t - _bounded(mean)) ** 2 - t).sum(axis=1))
 
 
 def _slope_in_log_r(r: float, mean: Floats, t: Floats, weights: Floats) -> float:
-    """Σ w (ψ(t + r) - ψ(r) - log(1 + m / r) + (m - t) / (m + r))."""
+    """Return Σ w (ψ(t + r) - ψ(r) - log(1 + m / r) + (m - t) / (m + r))."""
     mean, digamma = _bounded(mean), scipy.special.digamma
-    each = digamma(t + r) - digamma(r) - np.log1p(mean / r) + (mean - t) / (mean + r)
-    return weighted_sum(weights, each.sum(axis=1))
+    terms = digamma(t + r) - digamma(r) - np.log1p(mean / r) + (mean - t) / (mean + r)
+    return weighted_sum(weights, terms.sum(axis=1))
 
 
 def _bounded(mean: Floats) -> Floats:
-    """Means that can be computed with: a row without weight may have any."""
+    """Return means small enough to be squared: a row without weight may have any mean."""
     return np.minimum(mean, _MAX_MEAN)

@@ -13,10 +13,10 @@ from linnet.heads.base import Floats, Head, Targets, weighted_sum
 from linnet.heads.bernoulli import t_log_t
 from linnet.heads.normal import normal_log_likelihood
 
-_MAX_SERIES_ARGUMENT, _SERIES_TERMS = 0.05, 15  # where the series is exact to rounding
+_MAX_SERIES_ARGUMENT, _SERIES_TERMS = 0.05, 15  # up to this argument, the series is exact to rounding
 _MAX_RATIO = 1e8  # of a target to its mean: beyond it the deviance is computed relative to the target
-_MIN_NORMAL, _MAX_LOG = 1e-290, 600.0  # below the first, and above e^ the second, floats lose digits
-_MIN_STIRLING = 100.0  # from which Stirling's series is exact to rounding
+_MIN_NORMAL, _MAX_LOG = 1e-290, 600.0  # below the first, and above e to the second, floats lose precision
+_MIN_STIRLING = 100.0  # from this argument on, Stirling's series is exact to rounding
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,12 @@ def half_deviance(t: Floats, z: Floats, q: float, *, log_link: bool) -> Floats:
 
 
 def _less_one(power: float, log_x: Floats) -> Floats:
-    """(x^power - 1) / power, with the limit log x for a power of 0."""
+    """Return (x^power - 1) / power, with the limit log x for a power of 0."""
     return log_x if power == 0 else np.asarray(np.expm1(power * log_x) / power)
 
 
 def _times_power(f: Floats, x: Floats, log_x: Floats, power: float) -> Floats:
-    """f x^power, where x^power itself may overflow or underflow."""
+    """Return f x^power, where x^power itself may overflow or underflow."""
     by_power = x**power
     return np.where(
         (by_power > _MIN_NORMAL) & (by_power < 1 / _MIN_NORMAL), f * by_power, np.exp(power * log_x + np.log(f))
@@ -105,7 +105,7 @@ def _times_power(f: Floats, x: Floats, log_x: Floats, power: float) -> Floats:
 
 
 def _near(e: Floats, q: float) -> Floats:
-    """((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)) as a series, which is also valid for q = 1 and 2."""
+    """Return ((1 + e)^(2-q) - 1 - (2 - q) e) / ((1-q) (2-q)) by a series, which is also valid for q = 1 and 2."""
     factors = [0.5]
     for k in range(3, _SERIES_TERMS):
         factors.append(factors[-1] * (3 - k - q) / k)

@@ -37,7 +37,7 @@ class _Tweedie(PowerVariance):
 
     @property
     def target_requirement(self) -> str:  # type: ignore[override]
-        """What targets must be, for messages."""
+        """The condition for valid targets, for messages."""
         return f"with power={self.power} amounts must be {'above' if self.power >= 2 else 'at least'} 0"
 
     @classmethod

@@ -29,12 +29,12 @@ def meat(
     ----------
     problem : Problem
         The problem that was solved.
-    sought : array of shape (size,)
-        Which parameters are fitted; entries of all others are zero.
+    sought : array of bool of shape (size,)
+        The parameters that are fitted; entries of all others are zero.
     slope, curved : arrays of shape (rows, outputs)
         First and second derivatives of each row's loss in z.
     weights : array of shape (rows,)
-        Row weights: numbers of equal rows.
+        Row weights: a row of weight w counts as w rows.
     inverse : array of shape (size, size)
         The inverse Hessian, for leverages.
     kind : str
@@ -48,9 +48,9 @@ def meat(
     total = float(weights.sum())
     residual = total - free
     if kind == "cluster":
-        count, of_rows = _groups(groups, weights)
+        count, group = _groups(groups, weights)
         scores = np.empty((count, problem.size))
-        problem.row_sums.gradient_by_group(weights[:, None] * slope, of_rows, scores)
+        problem.row_sums.gradient_by_group(weights[:, None] * slope, group, scores)
         scores[:, ~sought] = 0
         correction = count / (count - 1) * (total - 1) / residual if residual > 0 else np.nan
         return np.asarray(outer_product(scores.T) * correction)
@@ -79,11 +79,11 @@ def _without_leverage(problem: Problem, slope: Floats, curved: Floats, inverse: 
     k, rows, size = problem.outputs, len(slope), problem.columns.count + 1
     by_output = inverse.reshape(size, k, size, k)
     variance = np.empty((rows, k, k))
-    one = np.empty(rows)
+    of_pair = np.empty(rows)
     for a in range(k):
         for b in range(a, k):
-            problem.row_sums.quadratic(np.ascontiguousarray(by_output[:, a, :, b]), one)
-            variance[:, a, b] = variance[:, b, a] = one
+            problem.row_sums.quadratic(np.ascontiguousarray(by_output[:, a, :, b]), of_pair)
+            variance[:, a, b] = variance[:, b, a] = of_pair
     if k == 1:
         return np.asarray(slope / np.maximum(1 - curved * variance[:, 0], 1e-12) ** power)
     assert problem.rows.labels is not None
@@ -137,15 +137,15 @@ def _groups(groups: object, weights: Floats) -> tuple[int, NDArray[np.int64]]:
     labels = np.asarray(groups)
     if labels.shape != weights.shape:
         raise DataError(f"groups must have one entry per row, {len(weights)} in all, got shape {labels.shape}")
-    without = missing(labels)
-    if without.any():
-        raise DataError(f"groups has no value in row {int(without.argmax())}: every row needs a group")
+    is_missing = missing(labels)
+    if is_missing.any():
+        raise DataError(f"groups has no value in row {int(is_missing.argmax())}: every row needs a group")
     try:
-        names, found = np.unique(labels[weights > 0], return_inverse=True)
+        names, index = np.unique(labels[weights > 0], return_inverse=True)
     except TypeError:
         raise DataError("groups must be numbers or text, not both") from None
     if len(names) < 2:
         raise DataError("groups must name at least two groups")
-    of_rows = np.zeros(len(labels), np.int64)
-    of_rows[weights > 0] = found.reshape(-1)
-    return len(names), of_rows
+    group = np.zeros(len(labels), np.int64)
+    group[weights > 0] = index.reshape(-1)
+    return len(names), group

@@ -38,8 +38,8 @@ from linnet.inference.view import View
 
 _MAX_PARAMETERS = 10_000
 _RELATIVE_ROUNDING = 1e-8  # of a deviance
-_MAX_STANDARD_ERRORS_OFF = 0.05  # distance of coefficients from the optimum that needs no note
-_MAX_RELATIVE_SUBOPTIMALITY = 1e-10  # relative to the null deviance, that needs no note
+_MAX_STANDARD_ERRORS_OFF = 0.05  # distance of coefficients from the optimum, in standard errors, without a note
+_MAX_RELATIVE_SUBOPTIMALITY = 1e-10  # suboptimality without a note, relative to the null deviance
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
@@ -62,7 +62,7 @@ class Inference:
     names : list of str
         The columns; the intercept is "intercept", in parentheses if a column has that name.
     is_intercept : array of bool
-        Which coefficients are intercepts.
+        Whether each coefficient is an intercept.
     output : array of int
         For each coefficient, the index of its class in `classes_`, or of its target among the columns of y.
     coef, standard_error : array
@@ -72,13 +72,13 @@ class Inference:
     low, high : array
         The limits of the confidence intervals.
     covariance : array of shape (coefficients, coefficients)
-        In the order of names.
+        The covariance of the coefficients, in the order of `names`.
     kind : str
-        Of the covariance: "model", "HC0" to "HC3" or "cluster".
+        The kind of covariance: "model", "HC0" to "HC3" or "cluster".
     level : float
         The confidence level of the intervals.
     uses_t : bool
-        Whether tests and intervals use Student's t: the dispersion is estimated.
+        Whether tests and intervals use Student's t, as the dispersion is estimated.
     rows : float
         The sum of the weights.
     df_model : float
@@ -88,7 +88,7 @@ class Inference:
     dispersion : float
         The estimated dispersion; 1 for distributions without one.
     log_likelihood, deviance, null_deviance : float
-        Of the fit, and the deviance of the model without columns.
+        The log-likelihood and the deviance of the fit, and the deviance of the model without columns.
     head : Head
         The distribution.
     target : tuple of float
@@ -96,7 +96,7 @@ class Inference:
     plain : bool
         Whether it is a maximum likelihood fit: without a penalty, and with coefficients of any sign.
     notes : list of str
-        What a reader of the table should know.
+        Remarks on the table, which are printed below it.
     """
 
     names: list[str]
@@ -157,7 +157,7 @@ class Inference:
         freedom : int
             Its degrees of freedom.
         p_value : float
-            By the χ² distribution.
+            The p-value by the χ² distribution.
         """
         if not isinstance(smaller, Inference):
             raise ConfigError(f"pass the other model's inference(X, y), got {type(smaller).__name__}")
@@ -182,8 +182,8 @@ class Inference:
         gained = smaller.deviance - self.deviance
         if gained < -_RELATIVE_ROUNDING * self.deviance:
             raise DataError(
-                f"the smaller model has the smaller deviance, {smaller.deviance:g} against {self.deviance:g}: it is "
-                "not nested in this one, or had another offset or exposure"
+                f"the smaller model has a smaller deviance, {smaller.deviance:g}, than this one, {self.deviance:g}: it "
+                "is not nested in this one, or had another offset or exposure"
             )
         if self.uses_t and not self.df_residual > 0:
             raise DataError(
@@ -197,7 +197,13 @@ class Inference:
         return statistic, freedom, float(scipy.special.chdtrc(freedom, statistic))
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas data frame, one row per coefficient."""
+        """Return the table as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per coefficient.
+        """
         import pandas as pd
 
         columns = {
@@ -272,8 +278,7 @@ def infer(
         raise ConfigError("inference needs a single target: fit one model per column of y")
     if problem.size > _MAX_PARAMETERS:
         raise ConfigError(
-            f"inference of {problem.size} coefficients is not possible, {_MAX_PARAMETERS} are the maximum: fit fewer "
-            "columns"
+            f"inference supports at most {_MAX_PARAMETERS} coefficients, got {problem.size}: fit fewer columns"
         )
     weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
     total = float(weights.sum())
@@ -319,9 +324,11 @@ def infer(
     targets = t.reshape(-1).astype(np.float64, copy=False)
     notes = []
 
-    def note(what: str, which: NDArray[np.bool_]) -> None:
+    def note(text: str, which: NDArray[np.bool_]) -> None:
         if which.any():
-            notes.append(f"{what}: {', '.join(name for name, one in zip(names, which, strict=True) if one)}.")
+            notes.append(
+                f"{text}: {', '.join(name for name, is_marked in zip(names, which, strict=True) if is_marked)}."
+            )
 
     step = bread.solve(g)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -333,8 +340,8 @@ def infer(
             "exposure, and whether the fit has converged."
         )
     note("Fixed at zero as linear combinations of other columns", ~shown & ~stuck[indices])
-    why = "by the bound of zero" if problem.positive else "by the penalty"
-    note(f"Held at zero {why}", stuck[indices])
+    cause = "by the bound of zero" if problem.positive else "by the penalty"
+    note(f"Held at zero {cause}", stuck[indices])
     note("Without a standard error, because of separation: the maximum likelihood estimate is infinite", too_far)
     note(
         "Held near zero by the penalty alone, as the rows contain almost no information about them",
@@ -395,17 +402,17 @@ def infer(
 
 
 def _is_rounding(covariance: Floats, inverse: Floats, middle: Floats) -> NDArray[np.bool_]:
-    """Return which diagonal entries of the covariance, inverse · middle · inverse, may be nothing but rounding.
+    """Return which diagonal entries of the covariance, inverse · middle · inverse, may be only rounding.
 
     With ε the relative error of a sum, entries up to about ε (Σ_j |inverse_ij| √middle_jj)² may be, as middle is
     semidefinite.
     """
-    most = product(np.abs(inverse), np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
-    return np.asarray(np.diagonal(covariance) <= 10 * np.finfo(np.float64).eps * most)
+    bound = product(np.abs(inverse), np.sqrt(np.maximum(np.diagonal(middle), 0))) ** 2
+    return np.asarray(np.diagonal(covariance) <= 10 * np.finfo(np.float64).eps * bound)
 
 
 def _by_column(problem: Problem, which: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return, for each parameter, how many of its column's parameters are marked."""
+    """Return, for each parameter, the number of its column's parameters that are marked."""
     return np.repeat(which.reshape(-1, problem.outputs).sum(axis=1), problem.outputs)
 
 

@@ -60,7 +60,7 @@ class View:
         g[~sought] = 0
         order, hessian = elimination_order(problem), h + penalty
         aliased = factor(hessian, order).aliased
-        if aliased[sought].any():  # rows classified with certainty no longer contribute: look at a point where all do
+        if aliased[sought].any():  # rows classified with certainty no longer contribute: use a point where all do
             plain = (problem if basis is None else basis).at(starting_point(problem), curvature=True)
             aliased = aliased_parameters(plain, order) | ~sought
         bread = factor(hessian, order, aliased)

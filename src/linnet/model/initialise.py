@@ -5,7 +5,7 @@
 | uniform | uniform in ±1/sqrt(M): the default of Dense |
 | glorot_uniform, glorot_normal | variance 2 / (M + K); MLPClassifier and MLPRegressor use glorot_uniform |
 | he_uniform, he_normal | variance 2 / M |
-| zeros | 0: fine without hidden layers, never for a hidden layer |
+| zeros | 0: only for networks without hidden layers |
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ _INITIALISERS: dict[str, Callable[[Uniform, int, int], Uniform]] = {
     "zeros": lambda u, inputs, outputs: np.zeros_like(u),
 }
 INITIALISERS = tuple(_INITIALISERS)
-_MAX_BYTES = 1 << 48  # that a processor can address
+_MAX_BYTES = 1 << 48  # the address space of a process
 
 
 def check_initialiser(name: str) -> str:
@@ -94,8 +94,9 @@ def initial_theta(network: Network, seed: int, dtype: DTypeLike, initialisers: S
 
 
 def _check_memory(network: Network, itemsize: int) -> None:
-    """Refuse a network whose parameters and gradient exceed the memory: systems hand out more than there is, and end
-    the process once it is used.
+    """Refuse a network whose parameters and gradient exceed the memory.
+
+    Operating systems allocate more memory than there is, and kill the process once it is used.
     """
     size = network.size
     if 2 * size * itemsize > min(memory(), _MAX_BYTES):
@@ -123,9 +124,9 @@ def warn_if_hidden_zero(network: Network, theta: Theta) -> None:
         if above.weights.any() and not network.layers[index].activation.is_flat_at_zero:
             effect = "its units start equal and are distinguished only by the weights above, so they hardly learn"
         else:
-            effect = "its units are equal, get the same gradient and stay the same for ever, so they never learn"
+            effect = "its units are equal, get the same gradient and stay equal forever, so they never learn"
         warn(
-            f"all weights of hidden layer {index + 1} are zero: {effect} different features; start from random "
+            f"all weights of hidden layer {index + 1} are zero: {effect} different features: start from random "
             "weights, for example with kernel_initializer='uniform'",
             UserWarning,
         )

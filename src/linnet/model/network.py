@@ -58,10 +58,18 @@ class Layer:
 
 
 class Block(NamedTuple):
-    """The parameters of one layer, as views into theta: weights (inputs x outputs) and biases (outputs)."""
+    """The parameters of one layer, as views of theta.
 
-    weights: Theta  # inputs x outputs
-    biases: Theta  # outputs
+    Attributes
+    ----------
+    weights : array of shape (inputs, outputs)
+        The weights W.
+    biases : array of shape (outputs,)
+        The biases b.
+    """
+
+    weights: Theta
+    biases: Theta
 
 
 @saved
@@ -164,7 +172,7 @@ class Network:
         return replace(self, layers=tuple(replace(layer, dropout=0.0) for layer in self.layers))
 
     def to_core(self) -> "_core.Network":
-        """Return the network as the native core's class."""
+        """Return the network's description for the native core."""
         activations = [layer.activation for layer in self.layers[:-1]]
         activations.append(Activation("identity") if self.head.fused else self.head.output)
         specs = [
@@ -183,7 +191,7 @@ class Network:
         return core.Network(specs, self.head.core_family, self.head.parameter, self.head.function)
 
 
-def need_parameters(made: Any, network: Any, theta: Any) -> None:
+def need_parameters(model: Any, network: Any, theta: Any) -> None:
     """Refuse a model from a file if the shape of its parameters does not match its network."""
-    need(isinstance(theta, np.ndarray) and theta.dtype in (np.float32, np.float64), made, "theta")
-    need(network is None or (isinstance(network, Network) and theta.shape == (network.size,)), made, "theta")
+    need(isinstance(theta, np.ndarray) and theta.dtype in (np.float32, np.float64), model, "theta")
+    need(network is None or (isinstance(network, Network) and theta.shape == (network.size,)), model, "theta")

@@ -1,4 +1,4 @@
-"""What all reductions of several classes to binary problems share."""
+"""The base class of reductions of several classes to binary problems."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
@@ -53,7 +53,7 @@ class Reduction(Classifier):
         """The index of each row's predicted class; `draws`: one value in [0, 1) per row, where ties are drawn."""
 
     def _draws(self, X: Any) -> Floats | None:
-        """One value in [0, 1) per row of a table, if ties are broken at random."""
+        """Return one value in [0, 1) per row of a table, if ties are broken at random."""
         return None
 
     @weighed_if(lambda self: takes_weights(self.estimator))
@@ -105,20 +105,20 @@ class Reduction(Classifier):
         raise ConfigError(f"n_jobs must be None, a number of processes or -1 for all processors, got {jobs!r}")
 
     def _labels(self, y: Any, count: int) -> NDArray[np.int32]:
-        """The index of each row's class."""
+        """Return the index of each row's class."""
         self.classes_, labels = class_numbers(y, count, fewest=1)
         return labels
 
     def _routed(self, weights: Floats | None, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of the estimator's fit besides X and y."""
-        given = fit_params if weights is None else {**fit_params, "sample_weight": weights}
-        if not given:
+        """Return the arguments of the estimator's fit besides X and y."""
+        params = fit_params if weights is None else {**fit_params, "sample_weight": weights}
+        if not params:
             return {}
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing
 
         if get_config()["enable_metadata_routing"]:
-            routed: dict[str, Any] = process_routing(self, "fit", **given)["estimator"]["fit"]
+            routed: dict[str, Any] = process_routing(self, "fit", **params)["estimator"]["fit"]
             return routed
         if weights is not None and not takes_weights(self.estimator):
             advice = "use a classifier that does, or repeat rows"
@@ -127,7 +127,7 @@ class Reduction(Classifier):
                     "request it for the step that does (set_fit_request) under set_config(enable_metadata_routing=True)"
                 )
             raise ConfigError(f"{type(self.estimator).__name__}.fit takes no sample_weight: {advice}")
-        return given
+        return params
 
     @property
     def estimators_(self) -> list[Any]:
@@ -212,7 +212,7 @@ class Reduction(Classifier):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def _width(self) -> int:
-        """The number of float64 values per row that computing probabilities takes."""
+        """Return the number of float64 values per row that computing probabilities takes."""
         return 4 * self.learners_.count
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
@@ -240,7 +240,7 @@ class Reduction(Classifier):
 
     @abstractmethod
     def _check_learners(self, classes: int, learners: int) -> None:
-        """Refuse a file whose number of binary classifiers does not fit its number of classes."""
+        """Refuse a file whose number of binary classifiers does not match its number of classes."""
 
     def _input_encoder(self) -> Encoder | None:
         return self.learners_.input_encoder() if "learners_" in self.__dict__ else None
@@ -281,7 +281,7 @@ def as_rows(X: Any) -> Any:
     try:
         X = X if isinstance(getattr(X, "shape", None), tuple) else np.asarray(X)
     except ValueError:
-        raise DataError("X is no table: its rows have different lengths") from None
+        raise DataError("X is not a table: its rows have different lengths") from None
     if len(X.shape) != 2:
         raise DataError(f"X must be two-dimensional, got shape {tuple(X.shape)}: Reshape your data")
     if 0 in X.shape:

@@ -1,8 +1,8 @@
 """Code matrices: one row per class, one column per binary problem.
 
 An entry of +1 makes the rows of the class positive, -1 negative, 0 leaves them out. If all codewords, the rows of the
-matrix, are at least a distance d apart (`row_distance`), fewer than d / 2 wrong bits among the problems trained on the
-right class leave its codeword the nearest, whatever the other problems predict.
+matrix, are at least a distance d apart (`row_distance`), the codeword of the actual class remains the nearest if fewer
+than d / 2 of the problems trained on that class predict a wrong bit, whatever the other problems predict.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from linnet.errors import ConfigError
 Codes = NDArray[np.int8]
 
 _MAX_EXHAUSTIVE_CLASSES = 12  # 2047 columns
-_MAX_DRAW_PRODUCTS = 3e9  # of two entries, over all drawn matrices: about a second
-_MIN_DRAW_PRODUCTS = 3e5  # what a draw counts as: the time of a call, however small its matrix is
+_MAX_DRAW_PRODUCTS = 3e9  # products of two entries, over all drawn matrices: about a second
+_MIN_DRAW_PRODUCTS = 3e5  # products that take as long as the overhead of a draw
 _POLYNOMIALS = {  # primitive polynomials over GF(2), by degree; bit i is the coefficient of x^i
     2: 0b111, 3: 0b1011, 4: 0b10011, 5: 0b100101, 6: 0b1000011, 7: 0b10001001, 8: 0b100011101,
     9: 0b1000010001, 10: 0b10000001001, 11: 0b100000000101, 12: 0b1000001010011,
@@ -52,14 +52,14 @@ def _signed_distance(codes: Codes) -> float:
     return float(distances.min())
 
 
-def check_codes(given: Any, classes: int) -> Codes:
+def check_codes(code: Any, classes: int) -> Codes:
     """Return a user's code matrix as int8; raise a ConfigError if it cannot separate the classes."""
     try:
-        matrix = np.asarray(given, np.float64)
+        matrix = np.asarray(code, np.float64)
     except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != classes or not np.isin(matrix, (-1, 0, 1)).all():
-        raise ConfigError(f"code must be a matrix of -1, 0 and 1 with {classes} rows, one per class, got {given!r}")
+        raise ConfigError(f"code must be a matrix of -1, 0 and 1 with {classes} rows, one per class, got {code!r}")
     codes = matrix.astype(np.int8)
     for column in range(codes.shape[1]):
         if not ((codes[:, column] > 0).any() and (codes[:, column] < 0).any()):
@@ -132,14 +132,16 @@ def bch(classes: int, columns: int, rng: np.random.RandomState, draws: int) -> C
 
 
 def _largest_generator(degree: int, classes: int) -> int | None:
-    """The generator of the BCH code with the largest designed distance among those with a codeword for every class."""
+    """Return the generator of the BCH code with the largest designed distance among those with a codeword for every
+    class.
+    """
     length = 2**degree - 1
     powers = [1]
     for _ in range(length - 1):
         doubled = powers[-1] << 1
         powers.append(doubled ^ _POLYNOMIALS[degree] if doubled >> degree else doubled)
     logarithm = {value: index for index, value in enumerate(powers)}
-    found, generator, used = None, 1, set[int]()
+    largest, generator, used = None, 1, set[int]()
     for root in range(1, length, 2):
         if root in used:
             continue
@@ -155,12 +157,12 @@ def _largest_generator(degree: int, classes: int) -> int | None:
         bits = length - (generator.bit_length() - 1)
         if bits < 1 or 2**bits < classes:
             break
-        found = generator
-    return found
+        largest = generator
+    return largest
 
 
 def _polynomial_product(a: int, b: int) -> int:
-    """The product of two polynomials over GF(2)."""
+    """Return the product of two polynomials over GF(2)."""
     total, shift = 0, 0
     while b >> shift:
         if b >> shift & 1:
@@ -179,12 +181,12 @@ def _redraw_constant_columns(codes: Codes, rng: np.random.RandomState, entries: 
 
 
 def _distinct(rows: Codes) -> int:
-    """The number of distinct rows."""
+    """Return the number of distinct rows."""
     return len({row.tobytes() for row in rows})
 
 
 def _best(draw: Callable[[], Codes], classes: int, columns: int, draws: int) -> Codes:
-    """The drawn matrix whose rows are furthest apart; among equals, the one with the most distinct columns.
+    """Return the drawn matrix whose rows are furthest apart; among equals, the one with the most distinct columns.
 
     At most `draws` matrices are drawn, and no more than `_MAX_DRAW_PRODUCTS` allows: 10,000 for few classes,
     with 1.5 columns per class 100 up to 270 classes and 2 for 1,000 classes.

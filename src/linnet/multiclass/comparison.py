@@ -43,7 +43,7 @@ class Compared:
     name : str
         The name of the model.
     classifiers : int
-        The number of binary classifiers; 1 for a model that is no reduction.
+        The number of binary classifiers; 1 for a model that is not a reduction.
     fit_seconds, predict_seconds : float
         Wall time of `fit` on the training rows and of `predict` on the test rows.
     accuracy, macro_f1, log_loss : float
@@ -167,7 +167,7 @@ def compare(
     sample_weight : array of shape (rows,), default=None
         Row weights, in the fits and in all measures.
     random_state : int, RandomState, Generator or None, default=0
-        What draws the split.
+        Seed of the split.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def compare(
     test = _stratified_sample(labels, share, check_random(random_state))
     train = np.setdiff1d(np.arange(count), test)
     if not len(test) or len({*labels[test].tolist()} - {*labels[train].tolist()}):
-        raise DataError(f"test_size={test_size!r} leaves no test rows: increase it, or give more rows per class")
+        raise DataError(f"test_size={test_size!r} leaves no test rows: increase it, or pass more rows per class")
     X_train, X_test = _safe_indexing(table, train), _safe_indexing(table, test)
     y_train, y_test = target[train], target[test]
     w_train, w_test = (None, None) if weights is None else (weights[train], weights[test])
@@ -223,13 +223,13 @@ def compare(
 
 
 def _stratified_sample(labels: NDArray[np.int32], share: float, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """The indices of a random share of the rows of each class, never of all of them."""
+    """Return the indices of a random share of the rows of each class, never of all of them."""
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     counts = np.bincount(labels)
     rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)  # within the class
-    wanted = np.minimum(np.round(share * counts), counts - 1)
-    return np.sort(order[rank < np.repeat(wanted, counts)])
+    sizes = np.minimum(np.round(share * counts), counts - 1)
+    return np.sort(order[rank < np.repeat(sizes, counts)])
 
 
 def _softmax(binary: Any) -> Any:

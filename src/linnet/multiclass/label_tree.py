@@ -120,8 +120,8 @@ class LabelTreeClassifier(Reduction):
         p = model.predict_proba(_safe_indexing(data.X, test))
         p *= weights[test, None]
         confusion = np.zeros((count, count))
-        known = np.flatnonzero(np.bincount(labels[train], minlength=count))
-        confusion[:, known] = [p[labels[test] == k].sum(axis=0) for k in range(count)]
+        present = np.flatnonzero(np.bincount(labels[train], minlength=count))
+        confusion[:, present] = [p[labels[test] == k].sum(axis=0) for k in range(count)]
         total = np.bincount(labels[test], weights[test], count)
         confusion /= np.where(total > 0, total, 1.0)[:, None]
         return np.asarray(confusion + confusion.T)
@@ -191,7 +191,7 @@ class LabelTreeClassifier(Reduction):
         return p
 
     def _leaf_probabilities(self, z: Floats) -> Floats:
-        """The product of the probabilities on the path to each leaf, from the log-odds of going right."""
+        """Return the product of the probabilities on the path to each leaf, from the log-odds of going right."""
         p = np.ones((len(z), len(self.classes_)))
         reached = np.ones_like(z)
         for node, (left, right) in enumerate(self.children_):

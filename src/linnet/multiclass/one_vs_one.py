@@ -133,7 +133,7 @@ class OneVsOneClassifier(Reduction):
         return np.asarray(self.classes_[self._table_votes(self._read(X)).argmax(axis=1)])
 
     def _table_votes(self, table: Any) -> Floats:
-        """The votes of all rows, computed by blocks of rows and of pairs to bound the memory."""
+        """Return the votes of all rows, computed by blocks of rows and of pairs to bound the memory."""
         out = np.empty((self.learners_.size(table), len(self.classes_)))
         for rows, block in self.learners_.blocks(table, 4 * min(self.learners_.count, _PAIRS_PER_BLOCK)):
             out[rows] = self._votes(rows.stop - rows.start, partial(self._scores, block))

@@ -41,10 +41,10 @@ class OneVsRestClassifier(Reduction):
     estimator : classifier
         The binary classifier, cloned for each class. It needs `predict_proba`, `decision_function` or `predict`.
     tie_break : {"score", "random"}, default="score"
-        How a row is decided that several classifiers claim: by the highest score, or by drawing one of these classes
-        with equal probability. Where no classifier claims the row, the highest score decides, and "random" draws among
-        equal ones. A draw depends only on `random_state` and the values of the row, so a row is classified the same
-        alone, among other rows, and as an array, a sparse matrix or a data frame of numbers.
+        The decision for a row that several classifiers predict as positive: the highest score, or a random one of these
+        classes, with equal probability. If no classifier predicts positive, the highest score decides, and "random"
+        draws among equal ones. A draw depends only on `random_state` and the values of the row, so the prediction for a
+        row is the same alone, among other rows, and in an array, a sparse matrix or a data frame of numbers.
     random_state : int, RandomState, Generator or None, default=None
         The seed of `tie_break="random"`.
     n_jobs : int, default=None
@@ -98,9 +98,8 @@ class OneVsRestClassifier(Reduction):
         check_name(self.tie_break, "tie_break", TIE_BREAKS)
         self.seed_ = int(check_random(self.random_state).randint(2**31))
         check_unmasked(y, "y")
-        given = as_dense(y)
         try:
-            table = np.asarray(given)
+            table = np.asarray(as_dense(y))
         except ValueError:  # rows of different lengths
             raise DataError(
                 "y has a list of labels in each row: encode it as one column of zeros and ones per label, for example "
@@ -163,8 +162,8 @@ class OneVsRestClassifier(Reduction):
     def decision_function(self, X: Table) -> Floats:
         """Return the scores of the classifiers.
 
-        With `tie_break="random"` they are adjusted, by the least squared change, until the predicted class has the
-        highest score; no sign changes. The classifiers in `estimators_` return the scores themselves.
+        With `tie_break="random"` they are adjusted, by the least squared change, so that the predicted class has the
+        highest score; no sign changes. The classifiers in `estimators_` return the original scores.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ class OutputCodeClassifier(Reduction):
         all 2^(K-1) - 1 splits of up to 12 classes; "bch" has codewords of a Bose-Chaudhuri-Hocquenghem code; or a
         matrix of -1, 0 and 1.
     decoding : {"likelihood", "hamming", "loss"}, default="likelihood"
-        Which class k is predicted from the scores s_l (positive for +1) and the probabilities p_l of +1:
+        The rule that predicts class k from the scores s_l (positive for +1) and the probabilities p_l of +1:
         "likelihood" maximises Σ_l log P(M_kl) with P(1) = p_l, P(-1) = 1 - p_l, P(0) = 1/2;
         "hamming" minimises the number of l where sign(s_l) differs from M_kl, a 0 counting half;
         "loss" minimises Σ_l (M_kl - s_l)², as scikit-learn does.
@@ -53,7 +53,7 @@ class OutputCodeClassifier(Reduction):
         The number of random codes, of which the one with the largest `row_distance_` is used. At most
         3·10^9 / (K² columns) are drawn, and 10,000, which takes about a second: 100 up to 270 classes, 2 for 1,000.
     random_state : int, RandomState, Generator or None, default=None
-        What draws the codes.
+        Seed of the random codes.
     n_jobs : int, default=None
         The number of classifiers fitted in parallel, -1 for one per processor. Not used by linnet's
         LogisticRegression, whose problems are solved jointly.
@@ -65,8 +65,8 @@ class OutputCodeClassifier(Reduction):
     code_book_ : array of shape (classes, columns)
         The code matrix, int8.
     row_distance_ : float
-        The smallest distance d between two codewords: with "hamming", fewer than d / 2 wrong bits leave the right
-        codeword the nearest. Without zeros it is the Hamming distance; with zeros it is smaller than the number of
+        The smallest distance d between two codewords: with "hamming", the actual codeword remains the nearest if fewer
+        than d / 2 bits are wrong. Without zeros it is the Hamming distance; with zeros it is smaller than the number of
         differing entries, as a classifier may predict either bit for a class it was not trained on, and it is 0 if such
         classifiers alone can decide.
     estimators_ : list of classifiers
@@ -114,7 +114,7 @@ class OutputCodeClassifier(Reduction):
         columns = int(min(check_number(self.code_size, "code_size", above=0) * classes, _MAX_COLUMNS + 1))
         if columns > _MAX_COLUMNS:
             raise ConfigError(
-                f"code_size={self.code_size!r} asks for more than {_MAX_COLUMNS:,} binary classifiers of {classes} "
+                f"code_size={self.code_size!r} requires more than {_MAX_COLUMNS:,} binary classifiers for {classes} "
                 "classes: lower it"
             )
         draws, rng = check_whole(self.draws, "draws", at_least=1), check_random(self.random_state)
@@ -131,7 +131,7 @@ class OutputCodeClassifier(Reduction):
         return matrices.check_codes(self.code, classes)
 
     def _log_likelihood(self, log_odds: Floats) -> Floats:
-        """Σ_l log P(M_kl), rows x classes."""
+        """Return Σ_l log P(M_kl), rows x classes."""
         positive, negative = (self.code_book_ > 0).T.astype(np.float64), (self.code_book_ < 0).T.astype(np.float64)
         log_p, log_q = log_sigmoids(log_odds)
         log_half = np.log(2.0) * (self.code_book_ == 0).sum(axis=1)

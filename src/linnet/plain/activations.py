@@ -20,13 +20,13 @@ Activation = tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]
 
 
 def sigma(z: Array) -> Array:
-    """Logistic sigmoid 1 / (1 + e^-z), written with e^-|z| so that no exponential is too large."""
+    """Logistic sigmoid 1 / (1 + e^-z), written with e^-|z| so that no exponential overflows."""
     e = np.exp(-np.abs(z))
     return np.where(z >= 0, 1, e) / (1 + e)
 
 
 def softmax(z: Array) -> Array:
-    """e^z_k / sum_j e^z_j per row; subtracting the largest z of the row changes nothing but keeps e^z small."""
+    """e^z_k / sum_j e^z_j per row; subtracting the largest z of the row changes nothing but avoids overflow."""
     e = np.exp(z - z.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 

@@ -31,7 +31,7 @@ def network(phi: Function, weights: Weights, x: Array) -> Array:
 
 
 def relu_network(f: Function, u: Array) -> Weights:
-    """Follow f by straight pieces between the breakpoints u_0 < u_1 < ... < u_k: k pieces, k units.
+    """Approximate f by straight pieces between the breakpoints u_0 < u_1 < ... < u_k: k pieces, k units.
 
     y(x) = f(u_0) + sum_j (s_j - s_{j-1}) relu(x - u_j), where s_j is the slope of piece j and s_{-1} = 0.
     """
@@ -40,7 +40,7 @@ def relu_network(f: Function, u: Array) -> Weights:
 
 
 def step_network(f: Function, u: Array, steepness: float = 1e4, low: float = 0.0, high: float = 1.0) -> Weights:
-    """Follow f by levels f(middle of piece), with a unit stepping from `low` to `high` at each inner breakpoint.
+    """Approximate f by levels f(middle of piece), with a unit that steps from `low` to `high` at each inner breakpoint.
 
     For any phi that is nondecreasing and goes from `low` to `high`: phi(steepness (x - u_j)) is nearly a step at u_j.
     """
@@ -50,10 +50,10 @@ def step_network(f: Function, u: Array, steepness: float = 1e4, low: float = 0.0
 
 
 def ridge_network(f: Function, D: int, frequencies: int = 8, pieces: int = 64) -> Weights:
-    """Follow f on [0, 1]^D: samples -> sum of c_k cos(pi k . x) over k in {-n+1 ... n-1}^D -> ReLUs along each k.
+    """Approximate f on [0, 1]^D: samples -> sum of c_k cos(pi k . x) over k in {-n+1 ... n-1}^D -> ReLUs along each k.
 
     Mirrored at 0, f is even and periodic in each input; its Fourier series is a sum of ridges, functions of one number
-    k . x. The ReLU recipe makes each of them of its own units.
+    k . x. `relu_network` approximates each of them with units of its own.
     """
     n = frequencies
     grid = np.minimum(np.arange(2 * n), 2 * n - np.arange(2 * n)) / n  # 0 ... 1 and back: the mirrored axis

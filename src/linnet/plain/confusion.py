@@ -1,4 +1,4 @@
-"""Counts of right and wrong answers, and the rates made of them. Classes are 0 ... K-1.
+"""Counts of correct and wrong predictions, and the rates computed from them. Classes are 0 ... K-1.
 
                     predicted positive          predicted negative
     positive        TP                          FN, Type II errors (misses)
@@ -28,15 +28,15 @@ def confusion_matrix(t: Array, predicted: Array, K: int) -> Array:
 def counts(C: Array, positives: list[int]) -> tuple[Array, Array, Array]:
     """Return TP, FP and FN of each of these classes, taken as positive against all others.
 
-    Leave out one class as negative ("nothing"): a positive predicted as it is then still a miss, and it predicted as a
-    positive still a false alarm.
+    If one class means "nothing", leave it out as the negative one: a positive predicted as negative is still a miss,
+    and a negative predicted as positive a false alarm.
     """
     TP = C.diagonal()[positives]
     return TP, C.sum(axis=0)[positives] - TP, C.sum(axis=1)[positives] - TP
 
 
 def precision(TP: Any, FP: Any) -> Any:
-    """Share of the rows predicted positive that are."""
+    """Share of the rows predicted as positive that are positive."""
     return TP / (TP + FP)
 
 
@@ -51,11 +51,11 @@ def f_beta(TP: Any, FP: Any, FN: Any, beta: float = 1.0) -> Any:
 
 
 def micro_f(C: Array, positives: list[int], beta: float = 1.0) -> float:
-    """F_beta of the counts added up over classes: each row counts alike."""
+    """F_beta of the counts added up over classes: each row has the same weight."""
     TP, FP, FN = counts(C, positives)
     return float(f_beta(TP.sum(), FP.sum(), FN.sum(), beta))
 
 
 def macro_f(C: Array, positives: list[int], beta: float = 1.0) -> float:
-    """Mean of the classes' F_beta: each class counts alike."""
+    """Mean of the classes' F_beta: each class has the same weight."""
     return float(f_beta(*counts(C, positives), beta).mean())

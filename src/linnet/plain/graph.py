@@ -1,8 +1,8 @@
 """Reverse-mode differentiation: a graph of values and operations, walked backwards.
 
-Each operation makes a node that knows its inputs and how a gradient arriving at it goes on to each of them. Backwards,
-from the last node to the first, every node adds up what arrives by all branches (the chain rule for f(g_1(w), ...,
-g_d(w)) is a sum over branches), then passes it on:
+Each operation makes a node that keeps its inputs and the rule by which its gradient is passed on to each of them.
+Backwards, from the last node to the first, every node adds up the gradients from all branches (the chain rule for
+f(g_1(w), ..., g_d(w)) is a sum over branches), then passes the sum on:
 
     x, w = Node(x), Node(w)
     E = ((x @ w - t) ** 2).sum()
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 class Node:
     """A value, the nodes it was made from, and the derivative of the last node by it."""
 
-    __array_ufunc__ = None  # so that array + node asks the node
+    __array_ufunc__ = None  # so that array + node calls the node's __radd__
 
     def __init__(self, value: Any, *inputs: "tuple[Node, Callable[[Array], Array]]") -> None:
         self.value = np.asarray(value, float)
@@ -37,7 +37,7 @@ class Node:
                 before.gradient = before.gradient + fitted(share(node.gradient), before.value.shape)
 
     def in_order(self) -> "list[Node]":
-        """All nodes below this one and itself, inputs first."""
+        """Return all nodes that this one depends on, and itself, inputs first."""
         order: list[Node] = []
 
         def visit(node: Node) -> None:
@@ -93,7 +93,7 @@ class Node:
 
 
 def as_node(value: Any) -> Node:
-    """Return a node as it is, a number or array as a node without inputs."""
+    """Return a node as it is, and a number or an array as a node without inputs."""
     return value if isinstance(value, Node) else Node(value)
 
 

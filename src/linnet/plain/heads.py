@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 
 class Head(Protocol):
-    """What a model asks of its head."""
+    """The functions that a model needs of its head."""
 
     def mean(self, z: Array) -> Array:
         """Return the mean of the target."""
@@ -55,7 +55,7 @@ class Normal:
 
 
 class Bernoulli:
-    """Yes (t = 1) or no (t = 0): p(t) = y^t (1 - y)^(1-t), z = log(y / (1 - y)) the log-odds."""
+    """A binary target, t = 1 or 0: p(t) = y^t (1 - y)^(1-t), z = log(y / (1 - y)) the log-odds."""
 
     def mean(self, z: Array) -> Array:
         return sigma(z)
@@ -71,7 +71,7 @@ class Bernoulli:
 
 
 class Categorical:
-    """One of K classes: p(t) = prod_k y_k^t_k, t one-hot or any shares of the classes; a row of t usually sums to 1."""
+    """One of K classes: p(t) = prod_k y_k^t_k, t one-hot or shares of the classes; a row of t usually sums to 1."""
 
     def mean(self, z: Array) -> Array:
         return softmax(z)

@@ -1,8 +1,8 @@
 """Initial weights of a layer with M inputs and K outputs. Biases start at 0.
 
-Weights must differ, or all units of a layer compute the same, get the same gradient and stay the same for ever. How
-large: a unit's z is a sum of M products, whose variance is M times that of one weight (for inputs of size 1), and
-backwards K takes the place of M.
+Weights must differ, or all units of a layer compute the same, get the same gradient and stay equal. Their size: a
+unit's z is a sum of M products, whose variance is M times that of one weight (for inputs of size 1); backwards, K takes
+the place of M.
 
     uniform        +-1/sqrt(M)              variance 1 / (3M)
     glorot         variance 2 / (M + K)     forwards and backwards about 1, for tanh
@@ -48,5 +48,5 @@ def he_normal(rng: np.random.Generator, M: int, K: int) -> Array:
 
 
 def zeros(rng: np.random.Generator, M: int, K: int) -> Array:
-    """Zero: right for a model without hidden layers, never for a hidden layer."""
+    """Zero: only for models without hidden layers."""
     return np.zeros((M, K))

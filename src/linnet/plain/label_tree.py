@@ -38,7 +38,7 @@ def fit(learn: Learner, x: Array, t: Array, tree: Tree) -> Tree:
 
 
 def probabilities(fitted: Tree, x: Array, K: int) -> Array:
-    """Return rows x classes: the product of the probabilities on the way down to each leaf."""
+    """Return rows x classes: the product of the probabilities on the path to each leaf."""
     if not isinstance(fitted, tuple):
         return np.tile(np.eye(K)[fitted], (len(x), 1))
     score, left, right = fitted
@@ -47,7 +47,7 @@ def probabilities(fitted: Tree, x: Array, K: int) -> Array:
 
 
 def walk(fitted: Tree, x: Array) -> Array:
-    """Go down from the root, to the likelier side at each node: one question per level, mostly to the best leaf."""
+    """Descend from the root to the more probable side at each node: a decision per level, usually to the best leaf."""
     if not isinstance(fitted, tuple):
         return np.full(len(x), fitted)
     score, left, right = fitted

@@ -2,9 +2,9 @@
 
     grad f = sum_i lambda_i grad g_i        that is, L(x, lambda) = f - sum_i lambda_i g_i is stationary
 
-If grad f had a part along the surface g = 0, to which grad g is perpendicular, one could go there and do better. Where
-a constraint makes no difference its lambda is 0. Newton's method solves the n + m equations; derivatives are taken by
-differences, to keep the program short.
+If grad f had a component along the surface g = 0, to which grad g is perpendicular, f could be improved by moving
+there. Where a constraint makes no difference its lambda is 0. Newton's method solves the n + m equations; derivatives
+are computed by finite differences, to keep the program short.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def slopes(f: Callable[[Array], Any], x: Array, e: float = 1e-5) -> Array:
 
 
 def lagrange(f: Function, constraints: Sequence[Function], x: Array, steps: int = 50) -> tuple[Array, Array]:
-    """Return x and lambda at the stationary point that Newton's method finds from x on.
+    """Return x and lambda at the stationary point that Newton's method finds from the initial x.
 
     lagrange(lambda x: x[0] + x[1], [lambda x: x[0] ** 2 + x[1] ** 2 - 1], [1, 0]) goes to x = (0.707, 0.707), where
     grad f = (1, 1) is 0.707 times grad g = (1.414, 1.414).
@@ -38,7 +38,7 @@ def lagrange(f: Function, constraints: Sequence[Function], x: Array, steps: int 
         return np.concatenate([slopes(f, x) - lam @ dg, g])
 
     dg = np.array([slopes(g, np.asarray(x, float)) for g in constraints]).reshape(-1, n)
-    lam = np.linalg.lstsq(dg.T, slopes(f, np.asarray(x, float)))[0]  # the best there is at the start
+    lam = np.linalg.lstsq(dg.T, slopes(f, np.asarray(x, float)))[0]  # the best multipliers at the initial x
     both = np.concatenate([x, lam])
     for _ in range(steps):
         both = both - np.linalg.lstsq(slopes(equations, both, 1e-4), equations(both))[0]

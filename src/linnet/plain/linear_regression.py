@@ -2,7 +2,7 @@
 
     E = (1/N) sum_i (y_i - t_i)^2 / 2        dE/dw = (1/N) x' (y - t)        dE/db = (1/N) sum_i (y_i - t_i)
 
-At the minimum the slopes are zero, which is a system of linear equations; or walk there, against the slope.
+At the minimum the slopes are zero, which is a system of linear equations; or gradient descent leads there.
 """
 
 from typing import Any
@@ -28,16 +28,16 @@ def closed_form(x: Array, t: Array) -> tuple[Array, float]:
 def gradient_descent(
     x: Array, t: Array, *, eta: float = 0.1, batch_size: int | None = None, epochs: int = 100, seed: int = 0
 ) -> tuple[Array, float, list[tuple[Array, float]]]:
-    """Return w, b and the way there. A step uses the mean gradient of a batch of rows.
+    """Return w, b and the path to them. A step uses the mean gradient of a batch of rows.
 
-    Batch gradient descent takes all rows (batch_size=None), stochastic one (batch_size=1), minibatch some. Small
-    batches make many rough steps per epoch, large ones few smooth steps.
+    A batch has all rows in batch gradient descent (batch_size=None), one in stochastic (batch_size=1), and several in
+    minibatch gradient descent. Small batches make many noisy steps per epoch, large ones few smooth steps.
     """
     N, D = x.shape
     B = batch_size or N
     rng = np.random.default_rng(seed)
     w, b = np.zeros(D), 0.0
-    way = [(w, b)]
+    path = [(w, b)]
     for _ in range(epochs):
         order = rng.permutation(N)
         for start in range(0, N, B):
@@ -45,5 +45,5 @@ def gradient_descent(
             delta = x[rows] @ w + b - t[rows]  # y - t
             w = w - eta * x[rows].T @ delta / len(rows)
             b = b - eta * float(delta.mean())
-            way.append((w, b))
-    return w, b, way
+            path.append((w, b))
+    return w, b, path

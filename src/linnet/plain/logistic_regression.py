@@ -1,4 +1,4 @@
-"""Logistic regression: the probability of yes is y = sigma(z), z = x w + b the log-odds. Target t = 1 (yes) or 0 (no).
+"""Logistic regression: the probability of t = 1 is y = sigma(z), z = x w + b the log-odds. The target t is 1 or 0.
 
     p(t) = y^t (1 - y)^(1-t)        E = -(1/N) sum log p(t) = (1/N) sum [log(1 + e^z) - t z]        dE/dz = (y - t) / N
 
@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 def sigma(z: Array) -> Array:
-    """1 / (1 + e^-z), by e^-|z|, which is never too large."""
+    """1 / (1 + e^-z), by e^-|z|, which never overflows."""
     e = np.exp(-np.abs(z))
     return np.where(z >= 0, 1, e) / (1 + e)
 
@@ -38,14 +38,15 @@ def fit(
     with_replacement: bool = False,
     seed: int = 0,
 ) -> tuple[Array, float]:
-    """Minibatch gradient descent until the loss on the development rows `dev` has not fallen by `tolerance` for
-    `patience` epochs; without `dev`, the loss on the training rows. Return the best w and b met.
+    """Return the best w and b of minibatch gradient descent with early stopping.
 
-    Rows are shuffled in each epoch, or drawn uniformly at random, so that a row may come twice and another not at all.
+    Training ends when the loss on the development rows `dev` (without `dev`, on the training rows) has not fallen by
+    `tolerance` for `patience` epochs. Rows are shuffled in each epoch, or drawn with replacement, so that a row may
+    occur twice and another not at all.
     """
     N, D = len(x), x.shape[1]
     rng = np.random.default_rng(seed)
-    w, b = np.zeros(D), 0.0  # a fine start: the loss is convex
+    w, b = np.zeros(D), 0.0  # zeros will do, as the loss is convex
     best, kept, waited = np.inf, (w, b), 0
     for _ in range(epochs):
         order = rng.choice(N, N, replace=with_replacement)

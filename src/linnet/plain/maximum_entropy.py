@@ -1,12 +1,12 @@
-"""Maximum entropy: of all distributions with given mean features, the one that claims least beyond them.
+"""Maximum entropy: of all distributions with given mean features, the one that assumes least beyond them.
 
 Maximise -sum_i p_i log p_i subject to sum_i p_i = 1 and sum_i p_i f_i = m. The Lagrangian is stationary where
-p_i = e^(lambda . f_i) / Z: softmax, with the multipliers as weights. They are where the dual is least,
+p_i = e^(lambda . f_i) / Z: softmax, with the multipliers as weights. They minimise the dual,
 
     D(lambda) = log sum_i e^(lambda . f_i) - lambda . m      dD = sum_i p_i f_i - m      d2D = covariance of f under p
 
-Its slope is "expected minus observed". Softmax regression is the same with one distribution over the classes per row:
-its weights are the multipliers of the constraints sum_i p_ik x_i = sum_i [t_i = k] x_i, one vector per class.
+Its slope is "expected minus observed". Softmax regression is the case of one distribution over the classes per row: its
+weights are the multipliers of the constraints sum_i p_ik x_i = sum_i [t_i = k] x_i, one vector per class.
 """
 
 from typing import Any
@@ -25,9 +25,9 @@ def entropy(p: Array) -> float:
 
 
 def maximum_entropy(f: Array, m: Array) -> tuple[Array, Array]:
-    """Return p and lambda for outcomes with features f (outcomes x moments) whose mean is to be m, by Newton's method.
+    """Return p and lambda for outcomes with features f (outcomes x moments) of mean m, by Newton's method.
 
-    Some distribution with all p above 0 must have these means: 7 is no mean of a die, and 6 is one only without doubt.
+    Some distribution with all p above 0 must have this mean: no die has a mean of 7, and 6 leaves only one outcome.
     """
     f = f - m  # the same p, and the dual becomes log sum_i e^(lambda . f_i)
     lam = np.zeros(f.shape[1])
@@ -44,8 +44,8 @@ def maximum_entropy(f: Array, m: Array) -> tuple[Array, Array]:
 def classifier(x: Array, t: Array, K: int, eta: float = 1.0, steps: int = 10_000) -> tuple[Array, Array]:
     """Return p (rows x classes) and lambda (inputs x classes) of largest entropy with the data's feature sums.
 
-    By gradient descent on the dual, against expected minus observed: this is batch gradient descent for softmax
-    regression. A table of the true classes meets the constraints too, with entropy 0, and knows nothing of new rows.
+    Gradient descent on the dual, whose gradient is expected minus observed, is batch gradient descent for softmax
+    regression. The one-hot targets satisfy the constraints, too, with entropy 0, but predict nothing for new rows.
     """
     observed = x.T @ np.eye(K)[t]
     lam = np.zeros((x.shape[1], K))

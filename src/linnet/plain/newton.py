@@ -1,4 +1,4 @@
-"""Newton's method: to the minimum of the parabola that the objective looks like from here, again and again.
+"""Newton's method: repeated steps to the minimum of the parabola that approximates the objective.
 
     theta <- theta - H^-1 g        g = dE/dtheta        H = d2E/dtheta2        E = sum_i loss_i + l2 |W|^2 / 2
 
@@ -21,8 +21,8 @@ Array = NDArray[Any]
 def minimise(E: Callable[[Array], float], g: Callable[[Array], Array], H: Callable[[Array], Array], n: int) -> Array:
     """Return the theta of n parameters that minimises E, starting from 0; g and H are the derivatives of E.
 
-    Where the parabola fits badly a full step may lead uphill: it is halved until E falls. H may be singular, as for
-    softmax, whose logits are determined up to a constant: of all solutions the one of smallest norm is taken.
+    Where the approximation is poor a full step may lead uphill: it is halved until E falls. H may be singular, as for
+    softmax, whose logits are determined up to a constant: of all solutions, that of smallest norm is taken.
     """
     theta = np.zeros(n)
     for _ in range(100):
@@ -36,7 +36,7 @@ def minimise(E: Callable[[Array], float], g: Callable[[Array], Array], H: Callab
 
 
 def irls(head: Head, x: Array, t: Array, *, l2: float = 0.0) -> tuple[Array, float]:
-    """Fit w and b of a model with one output and any smooth head; the penalty is not on b."""
+    """Fit w and b of a model with one output and any smooth head; b is not penalised."""
     x = np.hstack([x, np.ones((len(x), 1))])
     t, free = t[:, None], np.append(np.full(x.shape[1] - 1, l2), 0.0)
     theta = minimise(
@@ -49,7 +49,7 @@ def irls(head: Head, x: Array, t: Array, *, l2: float = 0.0) -> tuple[Array, flo
 
 
 def softmax_regression(x: Array, t: Array, K: int, *, l2: float = 0.0) -> tuple[Array, Array]:
-    """Fit W and b of softmax regression. The K outputs of a row belong together: its curvature is diag(p) - p p'."""
+    """Fit W and b of softmax regression. The K outputs of a row are coupled: its curvature is diag(p) - p p'."""
     x, t = np.hstack([x, np.ones((len(x), 1))]), np.eye(K)[t]
     M, head = x.shape[1], Categorical()
     free = np.repeat(np.append(np.full(M - 1, l2), 0.0), K)

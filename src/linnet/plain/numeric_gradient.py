@@ -1,9 +1,9 @@
-"""The gradient by differences: a check of a gradient, not a way to train.
+"""The gradient by finite differences: a check of a gradient, not a way to train.
 
     dF/dtheta_j = (F(theta + e 1_j) - F(theta - e 1_j)) / 2e + O(e^2)
 
 Two evaluations of F per parameter, where backpropagation needs about three for all of them. With e = 1e-5 both errors,
-e^2 from the curve's bend and 1e-16 / e from rounding, are about 1e-10.
+e^2 from the curvature and 1e-16 / e from rounding, are about 1e-10.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,9 @@ def numeric_gradient(F: Callable[[Array], float], theta: Array, e: float = 1e-5)
 
 
 def largest_difference(g: Array, F: Callable[[Array], float], theta: Array) -> float:
-    """Return how far g is from F's gradient, in units of the largest derivative: 1e-7 is fine, 1e-2 a mistake."""
+    """Return the largest difference between g and F's gradient, relative to the largest derivative.
+
+    1e-7 is fine, 1e-2 is a mistake.
+    """
     numeric = numeric_gradient(F, theta)
     return float(np.abs(g - numeric).max() / np.abs(numeric).max())

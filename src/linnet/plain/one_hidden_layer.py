@@ -21,7 +21,7 @@ Weights = list[Array]  # W_h, b_h, W_y, b_y
 
 
 def start(D: int, H: int, K: int, rng: np.random.Generator) -> Weights:
-    """Random weights, as units that start alike stay alike: uniform within +-1/sqrt(inputs); biases 0."""
+    """Return random weights, uniform within +-1/sqrt(inputs), as equal units would stay equal; biases are 0."""
     W_h = rng.uniform(-1, 1, (D, H)) / np.sqrt(D)
     W_y = rng.uniform(-1, 1, (H, K)) / np.sqrt(H)
     return [W_h, np.zeros(H), W_y, np.zeros(K)]
@@ -37,7 +37,7 @@ def forward(weights: Weights, x: Array) -> tuple[Array, Array]:
 
 
 def loss(weights: Weights, x: Array, t: Array) -> float:
-    """Return the mean cross-entropy; t has the number of each row's class."""
+    """Return the mean cross-entropy; t has the index of each row's class."""
     _, p = forward(weights, x)
     return float(-np.log(p[np.arange(len(t)), t]).mean())
 

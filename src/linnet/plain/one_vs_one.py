@@ -1,4 +1,4 @@
-"""One against one: many classes by K (K - 1) / 2 binary classifiers, one per pair, learned from the rows of the two.
+"""One-vs-one: many classes by K (K - 1) / 2 binary classifiers, one per pair, trained on the rows of its two classes.
 
 A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for 1.
 """
@@ -25,7 +25,7 @@ def fit(learn: Learner, x: Array, t: Array, K: int) -> dict[tuple[int, int], Sco
 
 
 def votes(classifiers: dict[tuple[int, int], Score], x: Array, K: int) -> Array:
-    """Return rows x classes: votes, plus less than half a vote by the sum of scores, which decides among equals."""
+    """Return rows x classes: votes, plus less than half a vote from the sum of scores, which breaks ties."""
     won, sums = np.zeros((len(x), K)), np.zeros((len(x), K))
     for (j, k), score in classifiers.items():
         s = score(x)
@@ -37,5 +37,5 @@ def votes(classifiers: dict[tuple[int, int], Score], x: Array, K: int) -> Array:
 
 
 def predict(classifiers: dict[tuple[int, int], Score], x: Array, K: int) -> Array:
-    """Return the class with most votes per row."""
+    """Return the class with the most votes for each row."""
     return votes(classifiers, x, K).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""One against the rest: many classes by K binary classifiers, class k against all others.
+"""One-vs-rest: many classes by K binary classifiers, class k against all others.
 
 A binary learner is any function learn(x, t) with t = 0 or 1 that returns a score function: above 0 for 1.
 """
@@ -15,7 +15,7 @@ Learner = Callable[[Array, Array], Score]
 
 
 def fit(learn: Learner, x: Array, t: Array, K: int) -> list[Score]:
-    """Return K score functions, each learned from all rows."""
+    """Return K score functions, each trained on all rows."""
     return [learn(x, (t == k).astype(float)) for k in range(K)]
 
 
@@ -32,7 +32,7 @@ def by_score(s: Array) -> Array:
 def by_lot(s: Array, u: Array) -> Array:
     """Draw one of the classes with a score above 0, with equal probability; u has a uniform number in [0, 1) per row.
 
-    Where there is none, the highest score is chosen. One wrong classifier is enough for a wrong prediction.
+    If there is none, the class with the highest score is chosen. One wrong classifier can make the prediction wrong.
     """
     tied = s > 0
     tied = np.where(tied.any(axis=1, keepdims=True), tied, s == s.max(axis=1, keepdims=True))

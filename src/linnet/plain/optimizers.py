@@ -1,7 +1,7 @@
 """Optimizers: from the parameters theta and the gradient g of the objective to the next theta.
 
-What an optimizer remembers starts at zero and becomes an array like theta with the first step. eta is the learning
-rate; epsilon keeps divisors away from 0.
+The state of an optimizer starts at zero and becomes an array like theta with the first step. eta is the learning rate;
+epsilon keeps divisors away from 0.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 
 class SGD:
-    """Gradient descent: against the gradient, nothing remembered."""
+    """Gradient descent: steps against the gradient, without a state."""
 
     def __init__(self, eta: float = 0.01) -> None:
         self.eta = eta
@@ -23,7 +23,7 @@ class SGD:
 
 
 class Momentum:
-    """A ball rolling downhill: the velocity v is the steps so far, fading by mu per step."""
+    """A ball rolling downhill: the velocity v sums up the steps so far, and decays by mu per step."""
 
     def __init__(self, eta: float = 0.01, mu: float = 0.9) -> None:
         self.eta, self.mu = eta, mu
@@ -35,7 +35,7 @@ class Momentum:
 
 
 class Nesterov(Momentum):
-    """Momentum that looks ahead: the step is where the new velocity will lead next."""
+    """Momentum that looks ahead: the step includes that of the new velocity."""
 
     def step(self, theta: Array, g: Array) -> Array:
         self.v = self.mu * self.v - self.eta * g
@@ -96,7 +96,7 @@ class Adam:
 
 
 class AdamW(Adam):
-    """Adam, before whose step all `decayed` parameters (True for weights, False for biases) shrink a little."""
+    """Adam with weight decay: before each step, `decayed` parameters (True for weights, False for biases) shrink."""
 
     def __init__(self, eta: float = 0.001, decay: float = 0.004, decayed: Any = True, **adam: Any) -> None:
         super().__init__(eta, **adam)
@@ -106,7 +106,7 @@ class AdamW(Adam):
         return super().step(theta - self.eta * self.decay * theta * self.decayed, g)
 
 
-def clip(g: Array, most: float) -> Array:
-    """Return the gradient, scaled down to the length `most` if it is longer."""
-    length = np.sqrt((g**2).sum())
-    return g * (most / length) if length > most else g
+def clip(g: Array, max_norm: float) -> Array:
+    """Return the gradient, scaled down to `max_norm` if its norm is larger."""
+    norm = np.sqrt((g**2).sum())
+    return g * (max_norm / norm) if norm > max_norm else g

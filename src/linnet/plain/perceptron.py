@@ -1,7 +1,7 @@
-"""Rosenblatt's perceptron: z = x w + b, and the answer is the sign of z. Learns from its mistakes only.
+"""Rosenblatt's perceptron: z = x w + b, and the prediction is the sign of z. It learns from its mistakes only.
 
-A row with t = +1 or -1 is a mistake where t z <= 0. Then w moves by eta t x and b by eta t, which moves t z up by
-eta (|x|^2 + 1). If some plane separates the classes, the mistakes come to an end.
+A row with t = +1 or -1 is a mistake if t z <= 0. Then w changes by eta t x and b by eta t, which raises t z by
+eta (|x|^2 + 1). If a plane separates the classes, the number of mistakes is finite.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ Array = NDArray[Any]
 def perceptron(
     x: Array, t: Array, *, eta: float = 1.0, epochs: int = 1000, seed: int | None = 0
 ) -> tuple[Array, float, list[int]]:
-    """Return w, b and the number of mistakes per epoch; seed=None takes the rows in their own order."""
+    """Return w, b and the number of mistakes per epoch; with seed=None the rows are not shuffled."""
     rng = np.random.default_rng(seed)
     w, b = np.zeros(x.shape[1]), 0.0
     mistakes = []

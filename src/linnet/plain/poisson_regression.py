@@ -2,7 +2,7 @@
 
     p(t) = y^t e^-y / t!        E = -(1/N) sum log p(t) = (1/N) sum [e^z - t z] + constant        dE/dz = (y - t) / N
 
-The variance is the mean, so that errors count in relation to what is expected: 3 off is much at 4, and little at 400.
+The variance equals the mean, so that errors are measured relative to it: an error of 3 is large at 4, and small at 400.
 """
 
 from typing import Any
@@ -32,14 +32,15 @@ def fit(
     with_replacement: bool = False,
     seed: int = 0,
 ) -> tuple[Array, float]:
-    """Minibatch gradient descent until the loss on the development rows `dev` has not fallen by `tolerance` for
-    `patience` epochs; without `dev`, the loss on the training rows. Return the best w and b met.
+    """Return the best w and b of minibatch gradient descent with early stopping.
 
-    A rate that is fine for yes and no may be far too large here: e^z has no upper limit, nor has its slope.
+    Training ends when the loss on the development rows `dev` (without `dev`, on the training rows) has not fallen by
+    `tolerance` for `patience` epochs. A learning rate that suits logistic regression may be far too large here, as
+    neither e^z nor its slope is bounded.
     """
     N, D = len(x), x.shape[1]
     rng = np.random.default_rng(seed)
-    w, b = np.zeros(D), float(np.log(t.mean()))  # the counts' mean is the best constant
+    w, b = np.zeros(D), float(np.log(t.mean()))  # the mean count is the best constant prediction
     best, kept, waited = np.inf, (w, b), 0
     for _ in range(epochs):
         order = rng.choice(N, N, replace=with_replacement)

@@ -7,7 +7,7 @@ With mean y(z) and variance V(y) the gradient is again mean minus target, now in
     Tweedie             V = y^q           q = 0 is the Normal, 1 the Poisson, 2 the gamma distribution
     negative binomial   V = y + q y^2     q -> 0 is the Poisson distribution
 
-Between q = 1 and 2 Tweedie's target is a sum of gammas as numerous as a Poisson count: rainfall, claims.
+Between q = 1 and 2 the target is the sum of a Poisson number of gamma variables, such as rainfall or claims.
 """
 
 from typing import Any
@@ -61,14 +61,14 @@ class Tweedie(TweedieIdentity):
 
 
 class Gamma(Tweedie):
-    """A positive amount with relative errors alike: loss t / y + log y, slope (y - t) / y. Tweedie's for q = 2."""
+    """A positive amount with constant relative errors: loss t / y + log y, slope (y - t) / y. Tweedie for q = 2."""
 
     def __init__(self) -> None:
         super().__init__(2.0)
 
 
 class NegativeBinomial:
-    """A count that scatters more than Poisson's: mean y = e^z, variance y + q y^2."""
+    """An overdispersed count: mean y = e^z, variance y + q y^2."""
 
     def __init__(self, q: float) -> None:
         self.q = q

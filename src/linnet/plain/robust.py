@@ -1,12 +1,11 @@
-"""Losses of r = z - t that are not the likelihood of the four classic heads: absolute error, Huber's, quantiles, and
-the perceptron's.
+"""Losses of r = z - t other than those of the four classic heads: absolute error, Huber's, quantiles, the perceptron's.
 
-    Laplace       |r|                                            least at the median
-    Huber         r^2 / 2 where |r| <= q, else q |r| - q^2 / 2   squares for small errors, absolute for large
-    Quantile      (1 - q) r above t, -q r below                  least at the quantile q
-    Perceptron    max(0, -t z), t = +1 or -1                     only mistakes cost anything
+    Laplace       |r|                                            minimal at the median
+    Huber         r^2 / 2 where |r| <= q, else q |r| - q^2 / 2   squared for small errors, absolute for large ones
+    Quantile      (1 - q) r above t, -q r below                  minimal at the quantile q
+    Perceptron    max(0, -t z), t = +1 or -1                     only mistakes have a loss
 
-A corner has no slope; where one is needed, that of the flat side or 0 is taken. Curvature is 0 off the corners.
+At a corner, where there is no slope, that of the flat side or 0 is used. The curvature is 0 elsewhere.
 """
 
 from typing import Any
@@ -34,7 +33,7 @@ class Laplace:
 
 
 class Huber(Laplace):
-    """A number, with outliers that lie further than q from the mean."""
+    """A number, with outliers that are further than q from the mean."""
 
     def __init__(self, q: float) -> None:
         self.q = q
@@ -64,7 +63,7 @@ class Quantile(Laplace):
 
 
 class Perceptron(Laplace):
-    """The side of a plane, t = +1 or -1: z is a score, whose sign is the answer."""
+    """The side of a plane, t = +1 or -1: z is a score, whose sign is the prediction."""
 
     def loss(self, z: Array, t: Array) -> Array:
         return np.maximum(0, -t * z)

@@ -2,8 +2,8 @@
 
     E = -(1/N) sum log p_t = (1/N) sum [log sum_k e^z_k - z_t]        dE/dz = (p - 1_t) / N        1_t: one-hot row of t
 
-A constant added to all z of a row changes nothing, so that one class's z may be held at 0; with two classes the other
-is then the logit of logistic regression.
+A constant added to all z of a row changes nothing, so that the z of one class may be held at 0; with two classes the
+other is then the logit of logistic regression.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 def softmax(z: Array) -> Array:
-    """e^z_k / sum_j e^z_j along the last axis; subtracting the largest z changes nothing but keeps e^z small."""
+    """e^z_k / sum_j e^z_j along the last axis; subtracting the largest z changes nothing but avoids overflow."""
     e = np.exp(z - z.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
@@ -28,21 +28,21 @@ def loss(W: Array, b: Array, x: Array, t: Array) -> float:
 
 
 def predict(W: Array, b: Array, x: Array) -> Array:
-    """Return the most probable class per row. Between rows of one class all is that class: its region is convex."""
+    """Return the most probable class of each row. The region of a class is convex."""
     return (x @ W + b).argmax(axis=1)
 
 
 def sample(W: Array, b: Array, x: Array, rng: np.random.Generator) -> Array:
-    """Draw a class per row from the predicted distribution: the first whose sum of probabilities so far exceeds u."""
+    """Draw a class per row from the predicted distribution: the first whose cumulative probability exceeds u."""
     p = softmax(x @ W + b)
     return (p.cumsum(axis=1) > rng.random((len(x), 1))).argmax(axis=1)
 
 
 def stochastic(x: Array, t: Array, K: int, *, eta: float = 0.1, steps: int = 1000, seed: int = 0) -> Array:
-    """Stochastic gradient descent as first written down: W = 0; pick a row at random; W <- W - eta x' (p - 1_t).
+    """Stochastic gradient descent in its plainest form: W = 0; pick a row at random; W <- W - eta x' (p - 1_t).
 
-    The true class's weights move by eta (1 - p_t) x, those of any other class k by -eta p_k x. There is no bias: for
-    one, give x a column of ones.
+    The weights of the actual class change by eta (1 - p_t) x, those of any other class k by -eta p_k x. There is no
+    bias: for one, add a column of ones to x.
     """
     rng = np.random.default_rng(seed)
     W = np.zeros((x.shape[1], K))
@@ -67,8 +67,10 @@ def fit(
     with_replacement: bool = False,
     seed: int = 0,
 ) -> tuple[Array, Array]:
-    """Minibatch gradient descent until the loss on the development rows `dev` has not fallen by `tolerance` for
-    `patience` epochs; without `dev`, the loss on the training rows. Return the best W and b met.
+    """Return the best W and b of minibatch gradient descent with early stopping.
+
+    Training ends when the loss on the development rows `dev` (without `dev`, on the training rows) has not fallen by
+    `tolerance` for `patience` epochs.
     """
     N, D = len(x), x.shape[1]
     rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
-"""From scores to yes and no: a row is predicted positive where its score reaches the threshold.
+"""From scores to decisions: a row is predicted as positive if its score is at least the threshold.
 
-A lower threshold finds more of the positives (recall) and is wrong more often (precision). Each distinct score is a
-threshold worth trying; all of them make the precision-recall curve.
+A lower threshold finds more of the positives (recall) but is wrong more often (precision). Each distinct score is a
+candidate for the threshold; together they make the precision-recall curve.
 """
 
 from typing import Any
@@ -16,8 +16,8 @@ Array = NDArray[Any]
 
 def counts(t: Array, score: Array, threshold: float) -> tuple[int, int, int]:
     """Return TP, FP and FN at a threshold, for t = 1 (positive) or 0."""
-    yes = score >= threshold
-    return int((yes & (t == 1)).sum()), int((yes & (t == 0)).sum()), int((~yes & (t == 1)).sum())
+    positive = score >= threshold
+    return int((positive & (t == 1)).sum()), int((positive & (t == 0)).sum()), int((~positive & (t == 1)).sum())
 
 
 def precision_recall_curve(t: Array, score: Array) -> tuple[Array, Array, Array]:
@@ -36,9 +36,9 @@ def average_precision(t: Array, score: Array) -> float:
 
 
 def best_threshold(t: Array, score: Array, beta: float = 1.0) -> tuple[float, float]:
-    """Return the threshold of highest F_beta and that F_beta; of several such the highest.
+    """Return the threshold with the highest F_beta, and that F_beta; of several such thresholds, the highest.
 
-    Choose it on a development set: on the training rows scores are too good, and the test rows are there to judge.
+    Choose it on a development set: on the training rows scores are too optimistic, and the test rows must stay unseen.
     """
     thresholds = np.unique(score)[::-1]
     F = [f_beta(*counts(t, score, threshold), beta) for threshold in thresholds]

@@ -99,9 +99,10 @@ def _infer(
     if not isinstance(model.estimator, LinearModel):
         return f"{type(model.estimator).__name__} is not a statistical model: its coefficients have no intervals."
     given: dict[str, Any] = training.given
+    y: Any = training.y  # encoded already, which `inference` takes as well
     try:
         with hearing():  # its warnings were shown when the model was fitted
-            found = model.estimator.inference(training.x, training.y, **given)
+            found = model.estimator.inference(training.x, y, **given)
     except LinnetError as error:
         return f"There are no intervals: {error}"
     rows = [

@@ -250,7 +250,7 @@ def _too_large(rows: _Rows) -> LinnetError | None:
     """
     import pyarrow as pa
 
-    from linnet.data.tabular_encoder import TabularEncoder, most_columns
+    from linnet.data.tabular_encoder import TabularEncoder, max_columns
     from linnet.estimators.tabular.base import parameter_count
 
     x, outputs = rows.some.x, 1 if rows.classes is None or len(rows.classes) == 2 else len(rows.classes)
@@ -258,7 +258,7 @@ def _too_large(rows: _Rows) -> LinnetError | None:
     most = max(_MOST_PARAMETERS, _MOST_PER_ROW * len(x))
     coded = {place for place, type_ in enumerate(x.schema.types) if pa.types.is_dictionary(type_)}
     levels = [len(x.column(place).chunk(0).dictionary) for place in coded]
-    inputs = most_columns(len(x), x.num_columns - len(coded), levels)
+    inputs = max_columns(len(x), x.num_columns - len(coded), levels)
     if parameter_count(inputs, outputs) > most:  # seldom: then they are counted, as columns may have fewer bins
         inputs = TabularEncoder.learn(x)[0].count
     count = parameter_count(inputs, outputs)
@@ -360,7 +360,8 @@ def _fitted(candidate: Candidate, rows: Examples, checkpoint: str | None) -> Any
     model = candidate.make()
     given = {name: values for name, values in rows.given.items() if name in candidate.takes}
     if checkpoint is not None:
-        model = resume(checkpoint, rows.x, rows.y, given.pop("sample_weight", None), model=model, **given)
+        y: Any = rows.y  # encoded already, which `resume` takes as well
+        model = resume(checkpoint, rows.x, y, given.pop("sample_weight", None), model=model, **given)
     else:
         model.fit(rows.x, rows.y, **given)
     if candidate.by_epochs:

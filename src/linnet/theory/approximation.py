@@ -60,7 +60,7 @@ class Interpolant:
     theta : array
         Its parameters.
     knots : array of shape (units,)
-        Where the units start (relu) or step (sigmoid).
+        The x at which units start (relu) or step (sigmoid).
     error : float
         The largest |f - network| found.
     error_at : float
@@ -89,8 +89,8 @@ class Interpolant:
 
     def __call__(self, x: ArrayLike) -> Floats:
         """Return the network's output at x, in float64 and in the shape of x."""
-        given = np.asarray(x, np.float64)
-        return _predict(self.network, self.theta, given.ravel()).reshape(given.shape)
+        array = np.asarray(x, np.float64)
+        return _predict(self.network, self.theta, array.ravel()).reshape(array.shape)
 
     def __str__(self) -> str:
         hidden = self.network.layers[0].activation.name
@@ -202,7 +202,7 @@ def squash_interpolant(
 
 @dataclass(frozen=True, slots=True)
 class _Construction:
-    """A kind of approximation: how long a piece may be, and the networks that pieces make."""
+    """A kind of approximation: the rule for the length of a piece, and the networks made of pieces."""
 
     piece_length: PieceLength
     networks: Callable[[Sampled, list[int]], Iterator[_Built]]
@@ -216,7 +216,7 @@ class _Construction:
         if not low < high:
             raise ConfigError(f"the interval needs a < b, got a={a!r}, b={b!r}")
         if eps is None and units is None:
-            raise ConfigError("give the largest error, such as eps=0.01, or the number of units, such as units=20")
+            raise ConfigError("pass the largest error, such as eps=0.01, or the number of units, such as units=20")
         if units is not None:
             check_whole(units, "units", at_least=1)
         if lipschitz is not None:
@@ -234,10 +234,10 @@ class _Construction:
         return self._within(initial, eps, units, lipschitz)
 
     def _within(self, initial: Sampled, eps: float, units: int | None, lipschitz: float | None) -> Interpolant:
-        """A network whose error, proven or found, is at most eps."""
+        """Return a network whose error, proven or found, is at most eps."""
         max_units = _MAX_UNITS if units is None else units
         tolerance = _POINT_SHARE * eps if lipschitz is None else 0.9 * eps
-        found = None
+        candidate = None
         for _ in range(_MAX_TRIES):
             sampled = sample(initial, tolerance / _SAMPLING_FACTOR)
             at, jump = jump_of(sampled)
@@ -253,14 +253,14 @@ class _Construction:
                 advice = "a larger eps" if units is None else "a larger eps or more units"
                 raise FitError(f"eps={eps:g} needs more than {max_units} units: use {advice}")
             for built in self.networks(sampled, pieces):
-                found = _checked(initial, sampled, built, lipschitz, eps)
-                if (found.error <= _POINT_SHARE * eps) if found.bound is None else (found.bound <= eps):
-                    return found
+                candidate = _checked(initial, sampled, built, lipschitz, eps)
+                if (candidate.error <= _POINT_SHARE * eps) if candidate.bound is None else (candidate.bound <= eps):
+                    return candidate
             tolerance *= 0.95
-        raise FitError(f"eps={eps:g} was not reached ({found}): f may be too irregular, use a larger eps")
+        raise FitError(f"eps={eps:g} was not reached ({candidate}): f may be too irregular, use a larger eps")
 
     def _best_of_size(self, initial: Sampled, units: int, lipschitz: float | None) -> Interpolant:
-        """The network with the given number of units and the smallest error found."""
+        """Return the network with the given number of units and the smallest error found."""
         closer = sample(initial, 0.0, 1e-3 / units)  # the first samples may have missed a peak
         initial = replace(initial, scale=max(initial.scale, float(np.abs(closer.y).max())))
         finest = initial.scale * _MIN_RELATIVE_EPS / 64
@@ -273,7 +273,7 @@ class _Construction:
                 break
             before, fine = tolerance, max(tolerance / (4 * _SAMPLING_FACTOR), finest)
         tried = [_checked(initial, sampled, built, None, None) for built in self.networks(sampled, pieces)]
-        best = int(np.argmin([one.error for one in tried]))
+        best = int(np.argmin([each.error for each in tried]))
         if lipschitz is None:
             return tried[best]
         built = list(self.networks(sampled, pieces))[best]
@@ -283,7 +283,7 @@ class _Construction:
         return sampled if self.max_change is None else sample_by_height(sampled, self.max_change * fine)
 
     def _smallest_tolerance(self, sampled: Sampled, units: int, finest: float) -> tuple[float, list[int]]:
-        """The smallest tolerance, to a few per cent, that the given number of units can meet, and its pieces."""
+        """Return the smallest tolerance, to a few per cent, that the given number of units can meet, and its pieces."""
         high = max(float(np.ptp(sampled.y)), finest)
         best = high, [0, len(sampled.x) - 1]
         low = finest
@@ -301,7 +301,9 @@ class _Construction:
         return best
 
     def _pieces(self, sampled: Sampled, tolerance: float, max_units: int) -> list[int] | None:
-        """The indices of the samples where pieces end, each as long as possible; None if they need too many units."""
+        """Return the indices of the samples where pieces end, each as long as possible; None if they need too many
+        units.
+        """
         ends, size = [0], 64
         while ends[-1] < len(sampled.x) - 1:
             if len(ends) > max_units + self.extra_pieces:
@@ -322,7 +324,7 @@ class _Construction:
 
 
 def _line_length(x: Floats, y: Floats, tolerance: float) -> int:
-    """The index of the last sample to which a line from the first stays within the tolerance of all between.
+    """Return the index of the last sample to which a line from the first stays within the tolerance of all between.
 
     The line is within the tolerance of a sample if its slope is between (y ± tolerance - y_0) / (x - x_0).
     """
@@ -350,7 +352,7 @@ def _straight_network(sampled: Sampled, ends: list[int]) -> Iterator[_Built]:
 
 
 def _level_length(x: Floats, y: Floats, tolerance: float) -> int:
-    """The index of the last sample up to which one level is within the tolerance of all samples."""
+    """Return the index of the last sample up to which one level is within the tolerance of all samples."""
     spread = np.maximum.accumulate(y) - np.minimum.accumulate(y)
     return max(1, int(np.flatnonzero(spread <= 2 * tolerance)[-1]))
 
@@ -388,7 +390,7 @@ def _monotone_parts(
 
 
 def _one_hidden(activation: str, w: Floats, b: Floats, v: Floats, c: float) -> tuple[Network, Floats]:
-    """The network Σ_j v_j activation(w_j x + b_j) + c and its parameters."""
+    """Return the network Σ_j v_j activation(w_j x + b_j) + c and its parameters."""
     network = Network(1, (Layer(len(w), Activation(activation)), Layer(1)), Normal())
     return network, np.concatenate([w, b, v, [c]])
 
@@ -406,13 +408,13 @@ def _checked(
     cells = len(sampled.x) - 1
     parts = np.full(cells, max(3, -(-_MIN_CHECKS // cells)))
     if lipschitz is not None and aim is not None:
-        wanted = np.ceil(np.diff(sampled.x) * lipschitz / (0.05 * aim))
-        if wanted.sum() > _MAX_CHECKS:
+        checks = np.ceil(np.diff(sampled.x) * lipschitz / (0.05 * aim))
+        if checks.sum() > _MAX_CHECKS:
             raise ConfigError(
-                f"a proof of {aim:.2g} with lipschitz={lipschitz:g} needs {wanted.sum():.2g} values of f, more than "
+                f"a proof of {aim:.2g} with lipschitz={lipschitz:g} needs {checks.sum():.2g} values of f, more than "
                 f"{_MAX_CHECKS:,}: use a larger eps or fewer units, or leave lipschitz out"
             )
-        parts = np.maximum(parts, wanted.astype(np.int64))
+        parts = np.maximum(parts, checks.astype(np.int64))
     cell = np.repeat(np.arange(cells), parts)
     inside = np.arange(len(cell)) - np.repeat(np.cumsum(parts) - parts, parts)
     x = np.append(sampled.x[cell] + np.diff(sampled.x)[cell] * (inside / parts[cell]), sampled.x[-1])

@@ -64,7 +64,7 @@ class Certificate:
     penalty_gradient : array of shape (classes, columns)
         The gradient of the penalty.
     gap : float
-        How far the objective is above its minimum, at most or by an estimate.
+        The suboptimality, objective minus minimum: an upper bound or an estimate.
     is_bound : bool
         Whether the gap is a bound; otherwise it is an estimate.
     objective : float
@@ -72,7 +72,7 @@ class Certificate:
     scale : array of shape (columns,)
         √(Σ w · Σ w x²), an upper bound of Σ w |x|.
     segments : tuple of Segment
-        The classes predicted along the segments asked for.
+        The classes predicted along the requested segments.
     """
 
     names: list[str]
@@ -119,6 +119,11 @@ def certify(
         The indices, in the core's order, of the user's columns.
     segments : tuple of Segment
         The segments to attach.
+
+    Returns
+    -------
+    Certificate
+        The certificate.
     """
     k = problem.outputs
     l1, ridge = lasso(problem), problem.ridge
@@ -158,14 +163,14 @@ def certify(
 
 
 def _at(problem: Problem, theta: Floats) -> tuple[float, Floats]:
-    """The objective, and the gradient of the loss alone, including parameters held at zero."""
+    """Return the objective, and the gradient of the loss alone, including parameters held at zero."""
     slope = np.empty(problem.size)
     loss, _ = problem.sums.at(theta, slope)
     return loss + float(0.5 * problem.ridge @ theta**2 + lasso(problem) @ np.abs(theta)), slope
 
 
 def _gap_and_kind(problem: Problem, theta: Floats) -> tuple[float, bool]:
-    """How far the objective is above its minimum, and whether that is a bound rather than an estimate."""
+    """Return the suboptimality, objective minus minimum, and whether it is a bound rather than an estimate."""
     ridge, l1 = problem.ridge, lasso(problem)
     unpenalised = problem.free & (ridge == 0) & (l1 == 0)
     unpenalised[-problem.outputs :] = False
@@ -182,25 +187,29 @@ def _gap_and_kind(problem: Problem, theta: Floats) -> tuple[float, bool]:
 
 
 def _with_best_biases(problem: Problem, theta: Floats) -> Floats:
-    """The parameters with the intercepts that minimise the objective for the given weights."""
+    """Return the parameters with the intercepts that minimise the objective for the given weights."""
     weights, biases = problem.to_user(theta)
-    rest = part_of(problem, theta, np.empty(0, np.intp))
+    subproblem = part_of(problem, theta, np.empty(0, np.intp))
     best = newton(
-        rest, rest.from_user(weights[:0], biases), elimination_order(rest), plain=starting_point(rest), short=False
+        subproblem,
+        subproblem.from_user(weights[:0], biases),
+        elimination_order(subproblem),
+        plain=starting_point(subproblem),
+        short=False,
     )
     return problem.from_user(weights, best.theta)
 
 
 def _decrement(problem: Problem, theta: Floats, unpenalised: NDArray[np.bool_]) -> float:
-    """½ g'H⁻¹g in the unpenalised columns and the intercept; infinite if there are too many to compute it."""
+    """Return ½ g'H⁻¹g in the unpenalised columns and the intercept; infinite if there are too many to compute it."""
     chosen = np.flatnonzero(unpenalised.reshape(-1, problem.outputs).any(axis=1))
-    rest = part_of(problem, theta, chosen)
-    if rest.size > _MAX_PARAMETERS:
+    subproblem = part_of(problem, theta, chosen)
+    if subproblem.size > _MAX_PARAMETERS:
         return float("inf")
     weights, biases = problem.to_user(theta)
-    point = rest.at(rest.from_user(weights[chosen], biases), curvature=True)
-    order = elimination_order(rest)
-    aliased = aliased_parameters(rest.at(starting_point(rest), curvature=True), order)
+    point = subproblem.at(subproblem.from_user(weights[chosen], biases), curvature=True)
+    order = elimination_order(subproblem)
+    aliased = aliased_parameters(subproblem.at(starting_point(subproblem), curvature=True), order)
     assert point.gradient is not None
     assert point.curvature is not None
     return 0.5 * float(point.gradient @ factor(point.curvature, order, aliased).solve(point.gradient))
@@ -209,8 +218,8 @@ def _decrement(problem: Problem, theta: Floats, unpenalised: NDArray[np.bool_]) 
 def _gap(theta: Floats, slope: Floats, ridge: Floats, l1: Floats) -> float:
     over = np.maximum(np.abs(slope) - l1, 0)
     conjugate = np.where(ridge > 0, over**2 / (2 * np.where(ridge > 0, ridge, 1)), over * np.abs(theta))
-    each = theta * slope + 0.5 * ridge * theta**2 + l1 * np.abs(theta) + conjugate
-    return float(np.abs(each).sum())
+    terms = theta * slope + 0.5 * ridge * theta**2 + l1 * np.abs(theta) + conjugate
+    return float(np.abs(terms).sum())
 
 
 def walk(z_start: Floats, z_end: Floats, names: list[Any]) -> Segment:

@@ -37,7 +37,7 @@ from linnet.theory.sampling import start
 Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
-_CELLS = 1024  # between the points to learn from; the error is computed on eight times as many
+_CELLS = 1024  # between training points; the error is computed on eight times as many
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # distinguishable by colour-blind readers
 
 
@@ -50,7 +50,7 @@ class DepthRow:
     made : str
         "built" for a construction, or "trained".
     depth, units, parameters : int
-        The numbers of hidden layers, of hidden units in all, and of parameters.
+        The numbers of hidden layers, of hidden units in total, and of parameters.
     error : float
         The largest error found.
     """
@@ -206,7 +206,7 @@ def shallow_vs_deep(
     check_whole(seed, "seed")
     if f is None and (a, b) != (0.0, 1.0):
         raise ConfigError(
-            f"without f the function is the square on [0, 1]: give f for the interval from {a:g} to {b:g}"
+            f"without f the function is the square on [0, 1]: pass f for the interval from {a:g} to {b:g}"
         )
     function = start(np.square if f is None else f, a, b).f
     rows = list[DepthRow]()
@@ -230,14 +230,14 @@ def _row(made: str, network: Network, error: float) -> DepthRow:
 
 
 def _error(network: Network, theta: Floats, x: Floats, y: Floats) -> float:
-    found = NetworkObjective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
-    return float(np.abs(found - y).max())
+    outputs = NetworkObjective(network, np.float64, rows=len(x)).predict(theta, np.ascontiguousarray(x[:, None]))[:, 0]
+    return float(np.abs(outputs - y).max())
 
 
 def _trained(
     f: Function, a: float, b: float, depth: int, units: int, starts: int, max_iter: int, seed: int
 ) -> DepthRow:
-    """The best trained network of several starts, with inputs and targets scaled to the size of 1."""
+    """Return the best trained network of several starts, with inputs and targets scaled to the size of 1."""
     widths = [units // depth + (index < units % depth) for index in range(depth)]
     network = Network(1, (*(Layer(width, Activation("relu")) for width in widths), Layer(1)), Normal())
     x, x_fine = np.linspace(-1, 1, _CELLS + 1), np.linspace(-1, 1, 8 * _CELLS + 1)
@@ -249,6 +249,6 @@ def _trained(
         theta = initial_theta(network, seed + offset, np.float64, ["he_uniform"] * depth + ["uniform"])
         first = network.blocks(theta)[0]  # its units start at points spread evenly over the interval
         first.biases[:] = -np.abs(first.weights[0]) * np.linspace(-1, 1, widths[0] + 1)[:-1]
-        found = minimise(problem, theta, gradient_tolerance=1e-9, max_iter=max_iter, max_evaluations=4 * max_iter)
-        best = min(best, size * _error(network, found.theta, x_fine, (truth - middle) / size))
+        result = minimise(problem, theta, gradient_tolerance=1e-9, max_iter=max_iter, max_evaluations=4 * max_iter)
+        best = min(best, size * _error(network, result.theta, x_fine, (truth - middle) / size))
     return _row("trained", network, best)

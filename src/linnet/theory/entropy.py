@@ -5,8 +5,8 @@ by class the feature sums are those of the data,
 
     Σ_i π_ik x_i = Σ_i [t_i = k] x_i                                                                     (D x K values)
 
-A table of the targets themselves satisfies them, and is useless. Of all solutions take the one that assumes least: the
-one with the largest entropy -Σ π log π. The Lagrangian
+The one-hot targets themselves satisfy them, but are useless. Of all solutions take the one that assumes least: that
+with the largest entropy -Σ π log π. The Lagrangian
 
     -Σ π_ik log π_ik - Σ_k λ_k · (Σ_i [t_i = k] x_i - Σ_i π_ik x_i) - Σ_i β_i (1 - Σ_k π_ik)
 
@@ -120,7 +120,7 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     rows, classes = len(table), int(labels.max()) + 1
     if rows * classes > _MAX_UNKNOWNS:
         raise DataError(
-            f"{rows} rows x {classes} classes are more than {_MAX_UNKNOWNS} unknowns: use LogisticRegression"
+            f"{rows} rows x {classes} classes exceed the limit of {_MAX_UNKNOWNS} unknowns: use LogisticRegression"
         )
     onehot = np.eye(classes)[labels]
     observed = table.T @ onehot
@@ -128,16 +128,16 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     row_sums = [_row_sum(i) for i in range(rows)]
     start = np.full((rows, classes), 1 / classes)
     try:
-        found = lagrange(lambda p: -np.sum(p * np.log(p)), [*feature_sums, *row_sums], start)
+        point = lagrange(lambda p: -np.sum(p * np.log(p)), [*feature_sums, *row_sums], start)
     except FitError as error:
         raise DataError(_SEPARATED) from error
-    if found.x.min() < _MIN_PROBABILITY:  # here the weights diverge, and the slopes of p log p are lost in rounding
+    if point.x.min() < _MIN_PROBABILITY:  # here the weights diverge, and the slopes of p log p are lost in rounding
         raise DataError(_SEPARATED)
-    factors = found.multipliers[: observed.size].reshape(observed.shape)
+    factors = point.multipliers[: observed.size].reshape(observed.shape)
     shift = factors.mean(axis=1, keepdims=True)  # a vector added to all classes is not determined
-    log_normaliser = 1 - found.multipliers[observed.size :] - table @ shift[:, 0]
-    p = found.x
-    return EntropySolution(p, factors - shift, log_normaliser, observed, table.T @ p, found.value, found)
+    log_normaliser = 1 - point.multipliers[observed.size :] - table @ shift[:, 0]
+    p = point.x
+    return EntropySolution(p, factors - shift, log_normaliser, observed, table.T @ p, point.value, point)
 
 
 def _feature_sum(feature: Floats, k: int, observed: float) -> Callable[[Any], Any]:

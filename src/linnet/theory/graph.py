@@ -194,21 +194,21 @@ def draw(f: Function, *args: Any, path: str | PathLike[str] | None = None) -> Sv
     Svg
         The text of an SVG picture, which notebooks display.
     """
-    given = tuple(i for i, a in enumerate(args) if np.asarray(plain(a)).dtype.kind == "f")
-    if not given:
+    floats = tuple(i for i, a in enumerate(args) if np.asarray(plain(a)).dtype.kind == "f")
+    if not floats:
         raise GraphError("graph.draw needs at least one argument of floating-point type, got none")
     with _level() as level:
-        leaves, result = _run(f, given, args, {}, level)
+        leaves, result = _run(f, floats, args, {}, level)
         if not isinstance(result, Tensor) or result.level != level or result.shape:
             raise GraphError(
                 "graph.draw needs a function that returns one number computed from its arguments: add it up with .sum()"
             )
         with np.errstate(all="ignore"):
-            found = dict(_walk(result, np.ones_like(result.value), careful=True))
+            gradients = dict(_walk(result, np.ones_like(result.value), careful=True))
     names = _argument_names(f, len(args))
-    known = {id(a): names[i] for i, a in enumerate(args) if i not in given}
-    known |= {id(leaf): names[i] for leaf, i in zip(leaves, given, strict=True)}
-    image = picture(_boxes({node: plain(g) for node, g in found.items()}, known))
+    argument_names = {id(a): names[i] for i, a in enumerate(args) if i not in floats}
+    argument_names |= {id(leaf): names[i] for leaf, i in zip(leaves, floats, strict=True)}
+    image = picture(_boxes({node: plain(g) for node, g in gradients.items()}, argument_names))
     if path is not None:
         save(image, path)
     return image
@@ -229,18 +229,18 @@ def _level() -> Iterator[int]:
 
 
 def _run(f: Function, argnum: Any, args: Any, options: Any, level: int) -> tuple[list[Tensor], Array]:
-    """The chosen arguments as the leaves of a graph, and the result of f: its last node, or a constant."""
+    """Return the chosen arguments as the leaves of a graph, and the result of f: its last node, or a constant."""
     chosen = (argnum,) if isinstance(argnum, int) else tuple(argnum)
     if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(len(args))):
         raise ConfigError(
             f"argnum must be the positions of one or more of the {len(args)} arguments, counted from 0, got {argnum!r}"
         )
-    given = list(args)
+    arguments = list(args)
     for i in chosen:
-        given[i] = Tensor(_as_floats(args[i], i), level)
-    leaves = [given[i] for i in chosen]
+        arguments[i] = Tensor(_as_floats(args[i], i), level)
+    leaves = [arguments[i] for i in chosen]
     try:
-        result = f(*given, **options)
+        result = f(*arguments, **options)
     except (LinnetError, Warning):
         raise
     except Exception as error:
@@ -311,30 +311,30 @@ def _walk(result: Tensor, gradient: Array, *, careful: bool = False) -> Iterator
 
 
 def _nodes(result: Tensor) -> list[Tensor]:
-    """The nodes that the result depends on, itself included, each before its inputs."""
-    found, stack = {result}, [result]
+    """Return the nodes that the result depends on, itself included, each before its inputs."""
+    visited, stack = {result}, [result]
     while stack:
         for _, source in stack.pop().inputs():
-            if source not in found:
-                found.add(source)
+            if source not in visited:
+                visited.add(source)
                 stack.append(source)
-    return sorted(found, key=lambda node: -node.number)
+    return sorted(visited, key=lambda node: -node.number)
 
 
 def _gradients(result: Array, gradient: Array, leaves: list[Tensor]) -> tuple[Array, ...]:
-    """The gradients of the leaves, as copies; 0 where the result does not depend on them."""
+    """Return the gradients of the leaves, as copies; 0 where the result does not depend on them."""
     by_leaf = {leaf: np.zeros(leaf.shape, leaf.dtype) for leaf in leaves}
     if isinstance(result, Tensor) and result.level == leaves[0].level:
         with np.errstate(all="ignore"):  # infinite slopes are legitimate
-            found = {node: g for node, g in _walk(result, gradient) if node in by_leaf}
-            if _needs_care(result, found):
-                found = {node: g for node, g in _walk(result, gradient, careful=True) if node in by_leaf}
-            by_leaf |= found
+            gradients = {node: g for node, g in _walk(result, gradient) if node in by_leaf}
+            if _needs_care(result, gradients):
+                gradients = {node: g for node, g in _walk(result, gradient, careful=True) if node in by_leaf}
+            by_leaf |= gradients
     return tuple(g if isinstance(g, Tensor) else np.array(g)[()] for g in map(by_leaf.__getitem__, leaves))
 
 
 def _needs_care(result: Tensor, gradients: dict[Tensor, Array]) -> bool:
-    """Whether some value is infinite or some gradient NaN: only then a 0 may stand for a value that was lost."""
+    """Return whether some value is infinite or some gradient NaN: only then a 0 may stand for a value that was lost."""
     if any(np.isnan(plain(g)).any() for g in gradients.values()):
         return True
     return any(np.isinf(plain(node)).any() for node in _nodes(result))
@@ -352,7 +352,7 @@ def _argument_names(f: Function, count: int) -> list[str]:
 
 
 def _boxes(gradients: dict[Tensor, Any], known: dict[int, str]) -> list[Box]:
-    """The nodes in the order of computation, and the constant arrays among their arguments."""
+    """Return the nodes in the order of computation, and the constant arrays among their arguments."""
     boxes: list[Box] = []
     indices: dict[int, int] = {}
     for node in sorted(gradients, key=lambda node: node.number):

@@ -151,7 +151,7 @@ def _lines(box: Box) -> list[tuple[str, str]]:
 
 
 def _title(box: Box) -> str:
-    """The operation with its constant arguments: `1 − ·`, `maximum(·, 0)`."""
+    """Return the operation with its constant arguments: `1 − ·`, `maximum(·, 0)`."""
     sign = _SIGNS.get(box.name, box.name)
     if all(a is None for a in box.shown):
         return sign
@@ -160,7 +160,7 @@ def _title(box: Box) -> str:
 
 
 def _value_text(value: Any) -> str:
-    """A number, a few numbers, or the smallest and the largest of many."""
+    """Return a number, a few numbers, or the smallest and the largest of many."""
     array = np.asarray(value)
     if array.ndim == 0:
         return _number_text(array[()])
@@ -181,7 +181,7 @@ def _number_text(value: Any, digits: int = 4) -> str:
 
 
 def _layers(places: list[_Place]) -> list[list[_Place]]:
-    """The boxes by layer, arguments next to their first use, with passages for arrows across several layers."""
+    """Return the boxes by layer, arguments next to their first use, with passages for arrows across several layers."""
     users: dict[int, list[_Place]] = {id(p): [] for p in places}
     for place in places:
         for start in place.before:
@@ -203,7 +203,7 @@ def _layers(places: list[_Place]) -> list[list[_Place]]:
 
 
 def _passage(start: _Place, end: _Place, layers: list[list[_Place]]) -> _Place:
-    """The neighbour of `end` in the previous layer on the way from `start`: the box itself or a shared passage."""
+    """Return the neighbour of `end` in the previous layer, on the way from `start`: the box or a shared passage."""
     while start.layer < end.layer - 1:
         step = next((p for p in start.after if not p.lines), None)
         if step is None:
@@ -273,7 +273,7 @@ def _settle(layer: list[_Place], targets: Iterable[float]) -> None:
 
 
 def _offset(block: list[_Place], after: _Place) -> float:
-    """The distance from the middle of the block's first box to that of the next box below the block."""
+    """Return the distance from the middle of the block's first box to that of the next box below the block."""
     return sum(_distance(a, b) for a, b in pairwise([*block, after]))
 
 
@@ -300,14 +300,14 @@ def _box(place: _Place) -> str:
 
 
 def _arrow(start: _Place, index: int, end: _Place) -> str:
-    """A curve from the right of one box to the left of another, through the passages between them."""
-    way = [end]
-    while not way[-1].lines or way[-1] is end:
-        way.append(start if way[-1] is end else way[-1].before[0])
-    way.reverse()
+    """Return a curve from the right of one box to the left of another, through the passages between them."""
+    stops = [end]
+    while not stops[-1].lines or stops[-1] is end:
+        stops.append(start if stops[-1] is end else stops[-1].before[0])
+    stops.reverse()
     port = end.y + (index - (len(end.before) - 1) / 2) * min(14.0, (end.height - 12) / len(end.before))
-    points = [(way[0].x + way[0].width, way[0].y)]
-    for passage in way[1:-1]:
+    points = [(stops[0].x + stops[0].width, stops[0].y)]
+    for passage in stops[1:-1]:
         points += [(passage.x, passage.y), (passage.x + passage.width, passage.y)]
     points.append((end.x, port))
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"

@@ -231,24 +231,24 @@ def _tensordot(a: Array, b: Array, axes: Any = 2) -> Array:
 
 @_rule(np.einsum)
 def _einsum(subscripts: str, *operands: Array) -> Operation:
-    given, arrow, out = subscripts.replace(" ", "").partition("->")
-    terms = given.split(",")
+    inputs, arrow, out = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
     if "." in subscripts or any(len(set(term)) < len(term) for term in terms):
         raise GraphError(
             f"np.einsum({subscripts!r}): '...' and repeated letters in one operand cannot be differentiated here"
         )
     if not arrow:
-        out = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
+        out = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
 
     def pull(k: int, g: Array, y: Array, *arrays: Array) -> Array:
         others = [i for i in range(len(terms)) if i != k]
-        lost = [c for c in terms[k] if c not in out + "".join(terms[i] for i in others)]
-        ones = np.ones([np.shape(arrays[k])[terms[k].index(c)] for c in lost])
-        spec = ",".join([out, *(terms[i] for i in others), "".join(lost)])
+        summed = [c for c in terms[k] if c not in out + "".join(terms[i] for i in others)]
+        ones = np.ones([np.shape(arrays[k])[terms[k].index(c)] for c in summed])
+        spec = ",".join([out, *(terms[i] for i in others), "".join(summed)])
         d = np.einsum(f"{spec}->{terms[k]}", g, *(arrays[i] for i in others), ones)
         return fit(d, np.shape(arrays[k]))
 
-    return Operation("einsum", operands, lambda *a: np.einsum(f"{given}->{out}", *a), pull)
+    return Operation("einsum", operands, lambda *a: np.einsum(f"{inputs}->{out}", *a), pull)
 
 
 # ---- selecting and rearranging elements ----
@@ -256,11 +256,12 @@ def _einsum(subscripts: str, *operands: Array) -> Operation:
 
 def _reshaping(function: Any) -> None:
     @_rule(function)
-    def build(a: Array, *how: Any, **named: Any) -> Operation:
-        if "order" in named or any(isinstance(option, str) for option in how):
+    def build(a: Array, *args: Any, **options: Any) -> Operation:
+        if "order" in options or any(isinstance(option, str) for option in args):
             raise GraphError(f"np.{function.__name__}: order= is not supported here: omit it")
+        name = function.__name__
         return Operation(
-            function.__name__, (a,), lambda a: function(a, *how, **named), lambda k, g, y, a: np.reshape(g, np.shape(a))
+            name, (a,), lambda a: function(a, *args, **options), lambda k, g, y, a: np.reshape(g, np.shape(a))
         )
 
 
@@ -304,8 +305,8 @@ def moved(name: str, a: Array, forward: Callable[[Array], Array]) -> Operation:
 
 def _moving(function: Any) -> None:
     @_rule(function)
-    def build(a: Array, *how: Any, **named: Any) -> Operation:
-        return moved(function.__name__, a, lambda a: function(a, *how, **named))
+    def build(a: Array, *args: Any, **options: Any) -> Operation:
+        return moved(function.__name__, a, lambda a: function(a, *args, **options))
 
 
 _MOVING: tuple[Any, ...] = (np.flip, np.roll, np.repeat, np.tile, np.take, np.take_along_axis, np.moveaxis)

@@ -27,6 +27,15 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
     Differentiations may be nested. Each has a level of its own, higher for the inner one, and the value of an inner
     tensor is itself a tensor of the outer level where it depends on the outer arguments. An operation on tensors of
     several levels belongs to the highest; there, all others are constants.
+
+    Parameters
+    ----------
+    value : array or Tensor
+        The value: an array, or a tensor of an outer level.
+    level : int
+        The level of the differentiation.
+    operation : Operation or None, default=None
+        The operation that computed the value.
     """
 
     __slots__ = ("level", "number", "operation", "value")
@@ -47,6 +56,20 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         """Return the gradient of the k-th argument, given the gradient g of this node.
 
         Elements of this node that are not `active` pass no gradient on, even where the slope is infinite.
+
+        Parameters
+        ----------
+        k : int
+            The position of the argument.
+        g : array or Tensor
+            The gradient of this node.
+        active : array of bool or None, default=None
+            A mask of the active elements of this node; None: all.
+
+        Returns
+        -------
+        array or Tensor
+            The gradient of the argument.
         """
         assert self.operation is not None
         arrays = [below(a, self.level) for a in self.operation.arrays]
@@ -56,15 +79,28 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         return fit(gradient if active is None else np.where(active, gradient, 0.0), np.shape(arrays[k]))
 
     def active_inputs(self, k: int, active: Any) -> Any:
-        """Return a mask of the elements of the k-th argument that active elements of this node depend on."""
+        """Return a mask of the elements of the k-th argument that active elements of this node depend on.
+
+        Parameters
+        ----------
+        k : int
+            The position of the argument.
+        active : array of bool
+            A mask of the active elements of this node.
+
+        Returns
+        -------
+        array of bool
+            The mask, in the shape of the argument.
+        """
         assert self.operation is not None
-        name, given = self.operation.name, self.operation.arrays
-        y, arrays = plain(self), [plain(a) for a in given]
+        name, arguments = self.operation.name, self.operation.arrays
+        y, arrays = plain(self), [plain(a) for a in arguments]
         if name in _MIXING:
             return np.full(np.shape(arrays[k]), active.any())
         if name not in SLOPES:
             return self.operation.pull(k, active.astype(float), y, *arrays) != 0
-        if name in CHOOSING or (name == "multiply" and not isinstance(given[1 - k], Tensor)):
+        if name in CHOOSING or (name == "multiply" and not isinstance(arguments[1 - k], Tensor)):
             active = active & ((SLOPES[name][k](y, *arrays) != 0) | np.isnan(y))
         return fit(active.astype(float), np.shape(arrays[k])) != 0
 
@@ -93,8 +129,7 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
             options.setdefault("axis", 0)
             return logsumexp(self, **options) if name == "logaddexp" else _REDUCTIONS[name](self, **options)
         if options or method != "__call__":
-            what = f"np.{name}.{method}" if method != "__call__" else f"np.{name} with {', '.join(options)}="
-            raise _unknown(what)
+            raise _unknown(f"np.{name}.{method}" if method != "__call__" else f"np.{name} with {', '.join(options)}=")
         arrays = tuple(
             a if isinstance(a, (Tensor, np.ndarray, np.generic, float, int)) else np.asarray(a) for a in inputs
         )
@@ -186,14 +221,31 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         self.__float__()
 
     def item(self, *index: Any) -> NoReturn:
-        """Raise a GraphError: tensors cannot be converted to numbers."""
+        """Raise a GraphError: tensors cannot be converted to numbers.
+
+        Parameters
+        ----------
+        *index : int
+            Ignored.
+        """
         self.__float__()
 
     __int__ = __complex__ = __float__
     tolist = item
 
     def astype(self, dtype: DTypeLike) -> Array:
-        """Return the tensor in another precision; converted to integers or Booleans it is a constant array."""
+        """Return the tensor in another precision; converted to integers or Booleans it is a constant array.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The type.
+
+        Returns
+        -------
+        Tensor or array
+            The converted tensor.
+        """
         if not np.issubdtype(dtype, np.floating):
             return plain(self).astype(dtype)
         if self.dtype == dtype:
@@ -316,15 +368,15 @@ def _check_options(name: str, build: Callable[..., Any], args: Any, options: Any
 
 
 def _index_name(index: Any) -> str:
-    """The index as written in Python, with … for arrays: `[:, 0]`."""
+    """Return the index as written in Python, with … for arrays: `[:, 0]`."""
 
-    def one(i: Any) -> str:
+    def text(i: Any) -> str:
         if isinstance(i, slice):
             ends = ["" if end is None else str(end) for end in (i.start, i.stop, i.step)]
             return ":".join(ends[: 2 if i.step is None else 3])
         return str(i) if isinstance(i, int | np.integer | None) else "…"
 
-    return f"[{', '.join(map(one, index if isinstance(index, tuple) else (index,)))}]"
+    return f"[{', '.join(map(text, index if isinstance(index, tuple) else (index,)))}]"
 
 
 def _unknown(name: str) -> GraphError:

@@ -102,18 +102,18 @@ def multinomial_log_likelihood(counts: ArrayLike, p: ArrayLike) -> float:
     >>> round(float(np.exp(multinomial_log_likelihood([2, 1, 0], [0.5, 0.25, 0.25]))), 6)
     0.1875
     """
-    x, of_class = np.asarray(counts, np.float64), np.asarray(p, np.float64)
-    if x.ndim not in (1, 2) or x.size == 0 or of_class.shape not in (x.shape, x.shape[-1:]):
+    x, probabilities = np.asarray(counts, np.float64), np.asarray(p, np.float64)
+    if x.ndim not in (1, 2) or x.size == 0 or probabilities.shape not in (x.shape, x.shape[-1:]):
         raise DataError(
             "counts and p must have one column per class, and counts one or two dimensions, got shapes "
-            f"{x.shape} and {of_class.shape}"
+            f"{x.shape} and {probabilities.shape}"
         )
     if (x < 0).any() or (x != np.round(x)).any():
         raise DataError("counts must be non-negative integers")
-    if (of_class < 0).any() or np.abs(of_class.sum(axis=-1) - 1).max() > 1e-9:
+    if (probabilities < 0).any() or np.abs(probabilities.sum(axis=-1) - 1).max() > 1e-9:
         raise DataError("p must be probabilities that sum to 1")
     ways = scipy.special.gammaln(x.sum(axis=-1) + 1) - scipy.special.gammaln(x + 1).sum(axis=-1)
-    return float(np.sum(ways + scipy.special.xlogy(x, of_class).sum(axis=-1)))
+    return float(np.sum(ways + scipy.special.xlogy(x, probabilities).sum(axis=-1)))
 
 
 def squared_error_is_normal(
@@ -144,8 +144,8 @@ def squared_error_is_normal(
     squares = float(np.square(truth - second).sum() - np.square(truth - first).sum())
     rows = []
     for sigma in sigmas:
-        found = [normal_log_likelihood(truth, mean, sigma) for mean in (first, second)]
-        rows.append((sigma, *found, 2 * sigma**2 * (found[0] - found[1]), squares))
+        log_likelihoods = [normal_log_likelihood(truth, mean, sigma) for mean in (first, second)]
+        rows.append((sigma, *log_likelihoods, 2 * sigma**2 * (log_likelihoods[0] - log_likelihoods[1]), squares))
     names = ("sigma", "log-lik. one", "log-lik. other", "2 sigma² x difference", "difference of squared errors")
     return Demonstration(names, tuple(rows), max(abs(row[3] - row[4]) for row in rows))
 
@@ -165,15 +165,15 @@ def cross_entropy_is_multinomial(labels: ArrayLike, p: ArrayLike) -> Demonstrati
     Demonstration
         Negative log-likelihood and the loss of the categorical head, one row each.
     """
-    of_class = _table(p, "p")
-    t = _classes(labels, of_class)
-    if not (of_class > 0).all():
+    probabilities = _table(p, "p")
+    t = _classes(labels, probabilities)
+    if not (probabilities > 0).all():
         raise DataError("p must be above 0, as probabilities of a softmax are: the logarithm of 0 is infinite")
-    onehot = np.eye(of_class.shape[1])[t]
-    loss = Categorical().loss(np.log(of_class), t)
+    onehot = np.eye(probabilities.shape[1])[t]
+    losses = Categorical().loss(np.log(probabilities), t)
     rows = [
-        (float(label), float(row[label]), -multinomial_log_likelihood(hot, row), float(of_head))
-        for label, row, hot, of_head in zip(t, of_class, onehot, loss, strict=True)
+        (float(label), float(row[label]), -multinomial_log_likelihood(hot, row), float(loss))
+        for label, row, hot, loss in zip(t, probabilities, onehot, losses, strict=True)
     ]
     names = ("class", "probability", "-log likelihood", "loss of the head")
     return Demonstration(names, tuple(rows), max(abs(row[2] - row[3]) for row in rows))
@@ -214,7 +214,7 @@ def poisson_limit(rate: float, trials: Sequence[int] = (10, 100, 1000, 10_000)) 
 
 
 def _log_binomial_to_poisson(k: Floats, n: int, p: float) -> Floats:
-    """log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), accurate even where P is almost Q."""
+    """Return log(P/Q) = Σ_{i<k} log(1 - i/n) - k log(1 - p) + n (log(1 - p) + p), accurate even where P is almost Q."""
     ways = np.concatenate([[0.0], np.cumsum(np.log1p(-k[:-1] / n))])
     if p > 0.1:
         return np.asarray(ways + scipy.special.xlog1py(n - k, -p) + n * p)
@@ -250,7 +250,7 @@ def zero_one_and_log_loss(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floa
     """Return the zero-one loss and the logarithmic loss in base 2 of each row; the latter is never smaller.
 
     log2(1 + Σ_{k≠t} e^(z_k - z_t)) >= log2(1 + 1) = 1 wherever some z_k >= z_t: the sum of the losses is an upper bound
-    of the number of mistakes, so minimising it pushes the mistakes down.
+    on the number of mistakes, so minimising it reduces the mistakes, too.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def zero_one_and_log_loss(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floa
     Returns
     -------
     zero_one : array of shape (rows,)
-        1 where another class has at least the logit of the right one, 0 elsewhere.
+        1 where another class has at least the logit of the actual one, 0 elsewhere.
     log_loss : array of shape (rows,)
         The cross-entropy, in bits.
     """

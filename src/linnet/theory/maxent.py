@@ -39,7 +39,7 @@ class MaxEnt:
     entropy : float
         The entropy, in nats.
     gap : float
-        The dual minus the primal objective: an upper bound on how far the entropy is below the maximum.
+        The dual minus the primal objective: an upper bound on the difference between the maximum and the entropy.
     moments : array of shape (moments,)
         The moments reached.
     """
@@ -53,7 +53,7 @@ class MaxEnt:
 
 @dataclass(frozen=True, slots=True)
 class _Dual:
-    """log Σ e^(λ·f_i) - λ·m, where f is centered at m."""
+    """The dual objective log Σ e^(λ·f_i) - λ·m, where f is centered at m."""
 
     f: Floats
 
@@ -66,7 +66,7 @@ class _Dual:
 
 
 def _log_sum_exp(z: Floats) -> tuple[float, Floats]:
-    """log Σ e^z, and the log-softmax of z."""
+    """Return log Σ e^z, and the log-softmax of z."""
     log_p = log_softmax(z[None])[0]
     return float(z.max() - log_p.max()), log_p
 
@@ -125,8 +125,8 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
         column = int(np.argmax(error))
         reached = m[column] + float(np.exp(log_p) @ inside[:, column]) * scale[column]
         raise DataError(
-            f"moment {column} = {m[column]:g} could not be reached, only {reached:g}: the features differ too much in "
-            "size, or the moments are too near the boundary of the possible ones"
+            f"moment {column} = {m[column]:g} could not be reached, only {reached:g}: the scales of the features "
+            "differ too much, or the moments are too close to the boundary of the possible ones"
         )
     p = np.zeros(len(f))
     p[possible] = np.exp(log_p)
@@ -138,7 +138,7 @@ def maxent(features: ArrayLike, moments: ArrayLike = ()) -> MaxEnt:
 
 
 def _possible(centered: Floats, f: Floats, m: Floats) -> NDArray[np.bool_]:
-    """The outcomes that can have a probability above 0; a DataError if no distribution has the moments."""
+    """Return the outcomes that can have a probability above 0; a DataError if no distribution has the moments."""
     n, d = centered.shape
     if d == 0:
         return np.ones(n, np.bool_)

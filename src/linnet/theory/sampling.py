@@ -71,7 +71,7 @@ def sample(initial: Sampled, fine: float, relative: float = 0.0) -> Sampled:
 
 
 def _without_pole(sampled: Sampled) -> Sampled:
-    """The samples; a DataError if f grows without bound towards a cell too narrow to split."""
+    """Return the samples; a DataError if f grows without bound towards a cell too narrow to split."""
     height = np.where(sampled.rough, np.maximum(np.abs(sampled.y[:-1]), np.abs(sampled.y[1:])), 0.0)
     cell = int(np.argmax(height))
     if height[cell] > _POLE_FACTOR * sampled.scale:
@@ -91,7 +91,7 @@ def sample_by_height(sampled: Sampled, max_change: float) -> Sampled:
 
 
 def _with_samples(sampled: Sampled, x: Floats, fine: float) -> Sampled:
-    """The samples and f at further x in ascending order; new cells are not rough."""
+    """Return the samples and f at further x in ascending order; new cells are not rough."""
     if len(sampled.x) + len(x) > _MAX_SAMPLES:
         raise FitError(
             f"f needs more than {_MAX_SAMPLES:,} samples for a precision of {fine:.2g}: use a shorter interval, a "
@@ -113,7 +113,7 @@ def jump_of(sampled: Sampled) -> tuple[float, float]:
 
 
 def _vectorised(f: Callable[[Any], Any], x: Floats) -> Callable[[Floats], Any]:
-    """f itself if it takes arrays, otherwise f applied to one number at a time."""
+    """Return f itself if it takes arrays, otherwise a function that applies f to one number at a time."""
     try:
         with np.errstate(all="ignore"):
             if np.shape(f(x)) == x.shape:
@@ -124,19 +124,19 @@ def _vectorised(f: Callable[[Any], Any], x: Floats) -> Callable[[Floats], Any]:
 
 
 def _checked(f: Callable[[Floats], Any]) -> Callable[[Floats], Floats]:
-    """f, which raises a DataError where it does not return one finite number for each x."""
+    """Return f with a check that raises a DataError unless it returns one finite number for each x."""
 
     def values(x: Floats) -> Floats:
         try:
             with np.errstate(all="ignore"):
-                found = np.asarray(f(x))
+                values = np.asarray(f(x))
         except ArithmeticError as error:
             raise DataError(f"f failed on the interval: {type(error).__name__}: {error}") from error
-        if found.dtype.kind not in "fiub":
-            raise DataError(f"f must return real numbers, got {found.ravel()[:1]!r} of type {found.dtype}")
-        if found.shape != x.shape:
-            raise DataError(f"f must return one number for each x, got shape {found.shape} for {len(x)} values of x")
-        y = found.astype(np.float64)
+        if values.dtype.kind not in "fiub":
+            raise DataError(f"f must return real numbers, got {values.ravel()[:1]!r} of type {values.dtype}")
+        if values.shape != x.shape:
+            raise DataError(f"f must return one number for each x, got shape {values.shape} for {len(x)} values of x")
+        y = values.astype(np.float64)
         if not np.isfinite(y).all():
             index = int(np.flatnonzero(~np.isfinite(y))[0])
             raise DataError(f"f must be finite on the whole interval: f({x[index]:.10g}) is {y[index]:g}")

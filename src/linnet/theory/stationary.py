@@ -55,8 +55,8 @@ class Stationary:
     independent : bool
         Whether the gradients of the constraints are linearly independent, so that λ is unique.
     kind : str
-        "maximum", "minimum" or "saddle" along the constraints; "flat" where second derivatives do not decide; "only
-        point" where the constraints leave no direction.
+        "maximum", "minimum" or "saddle" along the constraints; "flat" if the second derivatives are inconclusive; "only
+        point" if the constraints leave no direction.
     iterations : int
         The number of Newton steps.
     """
@@ -76,8 +76,8 @@ class Stationary:
         return float(np.linalg.norm(self.gradient - self.multipliers @ self.constraint_gradients))
 
     def __str__(self) -> str:
-        what = f"{self.kind} point" if self.kind in ("flat", "saddle") else self.kind
-        lines = [f"{what} of f at x = {_numbers(self.x)}, f = {self.value:.6g}"]
+        kind = f"{self.kind} point" if self.kind in ("flat", "saddle") else self.kind
+        lines = [f"{kind} of f at x = {_numbers(self.x)}, f = {self.value:.6g}"]
         lines.append(f"gradient of f      {_numbers(self.gradient)}")
         for i, (factor, row) in enumerate(zip(self.multipliers, self.constraint_gradients, strict=True), 1):
             lines.append(f"gradient of g_{i}    {_numbers(row)}   multiplier {factor:.6g}")
@@ -123,8 +123,8 @@ def lagrange(
     (array([0.707107, 0.707107]), array([0.707107]), 'maximum')
     """
     check_whole(max_iter, "max_iter", at_least=1)
-    given = [constraints] if callable(constraints) else list(constraints)
-    if not all(callable(g) for g in given):
+    functions = [constraints] if callable(constraints) else list(constraints)
+    if not all(callable(g) for g in functions):
         raise ConfigError("constraints must be a function g with g(x) = 0, or a list of such functions")
     if not callable(f):
         raise ConfigError(f"f must be a function of x, got {f!r}")
@@ -136,7 +136,7 @@ def lagrange(
         raise DataError("x0 must have at least one number")
     if not np.isfinite(start).all():
         raise DataError("x0 must be finite")
-    system = _System(f, given, start.shape)
+    system = _System(f, functions, start.shape)
     x = start.ravel().copy()
     if not all(np.isfinite(values).all() for values in system.gradients(x)):
         raise DataError("f, a constraint or one of their derivatives is not finite at x0: start elsewhere")
@@ -144,7 +144,7 @@ def lagrange(
     equations = system.equations(x, multipliers)
     for iteration in range(max_iter + 1):
         hessian = system.hessian(x)
-        spread = float(max(np.abs(x).max(), np.abs(x - start.ravel()).max()))  # the scale on which x has digits
+        spread = float(max(np.abs(x).max(), np.abs(x - start.ravel()).max()))  # the scale of x
         unknown_units, equation_factors = system.units(x, hessian, spread)
         curvature = system.curvature(x, multipliers, hessian)
         if not np.isfinite(curvature).all():
@@ -158,7 +158,7 @@ def lagrange(
         solvable = np.linalg.norm(matrix @ scaled_step + equation_factors * equations) <= max(
             0.5 * float(size), _ROUNDING
         )
-        # at the boundary of the domain of a logarithm the residual may shrink for ever without a solution
+        # at the boundary of a logarithm's domain the residual may shrink without end, though there is no solution
         inside = system.is_defined(x, _DOMAIN_STEPS * step[: x.size])
         if settled and inside and solvable and system.solved(x, multipliers, equations, hessian, spread):
             return system.result(x, multipliers, curvature, iteration)
@@ -192,7 +192,7 @@ class _System:
         self.constraints = [flat(g) for g in constraints]
 
     def gradients(self, x: Floats) -> tuple[float, Floats, Floats, Floats]:
-        """f, ∇f, g and ∇g, one row per constraint."""
+        """Return f, ∇f, g and ∇g, one row per constraint."""
         with np.errstate(all="ignore"):  # callers check for values that are not finite
             value, gradient = graph.value_and_grad(self.f)(x)
             pairs = [graph.value_and_grad(g)(x) for g in self.constraints]
@@ -200,13 +200,15 @@ class _System:
         return float(value), gradient, np.array([pair[0] for pair in pairs]), rows
 
     def multipliers(self, x: Floats) -> Floats:
-        """The λ of smallest norm for which Σ λ ∇g is nearest ∇f."""
+        """Return the λ of smallest norm for which Σ λ ∇g is nearest ∇f."""
         _, gradient, _, rows = self.gradients(x)
         return np.asarray(np.linalg.lstsq(rows.T, gradient, rcond=_RANK_TOLERANCE)[0]) if len(rows) else np.empty(0)
 
     def units(self, x: Floats, hessian: Floats, spread: float) -> tuple[Floats, Floats]:
-        """The unit of each of (x, λ) and the factor of each equation, which make tolerances independent of the units of
-        x, f and g. They are taken at the current x, as slope and curvature vanish together where f is flat.
+        """Return the unit of each of (x, λ) and the factor of each equation.
+
+        They make tolerances independent of the units of x, f and g. They are taken at the current x, as slope and
+        curvature vanish together where f is flat.
         """
         _, gradient, _, rows = self.gradients(x)
         x_unit = _or_one(spread)
@@ -216,22 +218,22 @@ class _System:
         return units, np.append(np.full(x.size, x_unit / f_unit), 1 / g_units)
 
     def is_defined(self, x: Floats, offset: Floats) -> bool:
-        """Whether f, the constraints and their gradients are finite on both sides of x."""
+        """Return whether f, the constraints and their gradients are finite on both sides of x."""
         sides = (self.gradients(x + offset), self.gradients(x - offset))
         return all(np.isfinite(values).all() for side in sides for values in side)
 
     def equations(self, x: Floats, multipliers: Floats) -> Floats:
-        """∇f - Σ λ ∇g and g; NaN where f is not finite, as its gradient may be: log x has a slope 1/x below 0."""
+        """Return ∇f - Σ λ ∇g and g; NaN if f is not finite, as its gradient may be: log x has a slope 1/x below 0."""
         value, gradient, g, rows = self.gradients(x)
-        found = np.concatenate([gradient - multipliers @ rows, g])
-        return found if np.isfinite(value) else np.full_like(found, np.nan)
+        residuals = np.concatenate([gradient - multipliers @ rows, g])
+        return residuals if np.isfinite(value) else np.full_like(residuals, np.nan)
 
     def hessian(self, x: Floats) -> Floats:
-        """The second derivatives of f."""
+        """Return the second derivatives of f."""
         return np.asarray(graph.hessian(self.f)(x))
 
     def curvature(self, x: Floats, multipliers: Floats, hessian: Floats) -> Floats:
-        """The second derivatives of the Lagrangian in x."""
+        """Return the second derivatives of the Lagrangian in x."""
         total = hessian
         for factor, g in zip(multipliers, self.constraints, strict=True):
             total = total - factor * graph.hessian(g)(x)
@@ -243,7 +245,7 @@ class _System:
         return np.block([[curvature, -rows.T], [rows, zero]])
 
     def solved(self, x: Floats, multipliers: Floats, equations: Floats, hessian: Floats, spread: float) -> bool:
-        """Whether the equations hold to ten digits of the size of their terms, for x of the scale `spread`."""
+        """Return whether the equations hold to a relative 1e-10 of their terms, for x of the scale `spread`."""
         _, gradient, _, rows = self.gradients(x)
         size = np.abs(gradient).max() + np.abs(multipliers[:, None] * rows).max(initial=0.0)
         # ∇f may be 0, where the constraints change nothing: then its change over the scale of x counts
@@ -274,18 +276,18 @@ class _System:
         return Stationary(at, value, multipliers, gradient, rows, rank == len(rows), kind, iterations)
 
     def vanishing(self, x: Floats, multipliers: Floats, directions: Floats) -> Floats:
-        """For each direction, the curvature below which it may be 0 at the exact solution, as x is only near it."""
-        distance, found = _NEARBY_DISTANCE * (1 + float(np.abs(x).max())), np.zeros(len(directions))
+        """Return, for each direction, the curvature that may be 0 at the exact solution, as x is only close to it."""
+        distance, curvatures = _NEARBY_DISTANCE * (1 + float(np.abs(x).max())), np.zeros(len(directions))
         at_x = self.equations(x, multipliers)[: x.size]
         for k, direction in enumerate(directions):
             for step in (-distance * direction, distance * direction):
                 nearby = self.equations(x + step, multipliers)[: x.size]
                 if np.isfinite(nearby).all():  # f may not be defined there
-                    found[k] = max(found[k], np.linalg.norm(directions @ (nearby - at_x)) / distance)
-        return _VANISHING_SHARE * found
+                    curvatures[k] = max(curvatures[k], np.linalg.norm(directions @ (nearby - at_x)) / distance)
+        return _VANISHING_SHARE * curvatures
 
     def failure(self, start: Floats, x: Floats, steps: str) -> str:
-        """The message of a search that failed, with its probable cause."""
+        """Return the message of a search that failed, with its probable cause."""
         g, rows = self.gradients(x)[2:]
         text = f"no stationary point was found from x0: after {steps} x = {_numbers(x)}"
         if not self.is_defined(x, 1e-3 * (x - start)):

@@ -70,7 +70,7 @@ def numbers(model: Any, table: str) -> np.ndarray:
     return np.stack([np.asarray(column, float) for column in columns], axis=1)
 
 
-def answers(model: Any, table: Any) -> np.ndarray:
+def predictions(model: Any, table: Any) -> np.ndarray:
     """What depends on z alone, and all of z."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(table))
@@ -88,24 +88,24 @@ def expected(model: Any, table: str) -> np.ndarray:
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_set_is_what_predicts(name: str, table: str, tmp_path: Path) -> None:
     model = fitted(name, table)
-    np.testing.assert_allclose(answers(model, TABLES[table]), expected(model, table), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(predictions(model, TABLES[table]), expected(model, table), rtol=1e-9, atol=1e-12)
     shape = np.shape(model.coef_)
     model.coef_[..., 1] = 0.25  # in place
     model.intercept_ -= 0.5
-    np.testing.assert_allclose(answers(model, TABLES[table]), expected(model, table), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(predictions(model, TABLES[table]), expected(model, table), rtol=1e-9, atol=1e-12)
     model.coef_ = RNG.normal(size=shape).round(2).tolist()
     model.intercept_ = 0.75 if np.ndim(model.intercept_) == 0 else RNG.normal(size=len(model.intercept_)) / 2
     before = pickle.dumps(model)
-    said = answers(model, TABLES[table])
-    np.testing.assert_allclose(said, expected(model, table), rtol=1e-9, atol=1e-12)
+    predicted = predictions(model, TABLES[table])
+    np.testing.assert_allclose(predicted, expected(model, table), rtol=1e-9, atol=1e-12)
     assert pickle.dumps(model) == before, "predicting writes nothing"
     model.coef_ = np.asarray(model.coef_)
     model.save(tmp_path / "model")
     again = linnet.load(tmp_path / "model")
-    np.testing.assert_array_equal(answers(again, TABLES[table]), said)
+    np.testing.assert_array_equal(predictions(again, TABLES[table]), predicted)
     again.coef_[:] = 0
     again.save(tmp_path / "second")
-    np.testing.assert_allclose(answers(linnet.load(tmp_path / "second"), TABLES[table]), expected(again, table))
+    np.testing.assert_allclose(predictions(linnet.load(tmp_path / "second"), TABLES[table]), expected(again, table))
 
 
 @pytest.mark.parametrize("table", ["dense", "frame"])
@@ -125,7 +125,9 @@ def test_onnx_has_what_was_set(name: str, table: str, tmp_path: Path) -> None:
             given[each.name] = np.asarray(column, object if texts else each.type[7:-1].replace("double", "f8"))[:, None]
     found = dict(zip([each.name for each in session.get_outputs()], session.run(None, given), strict=True))
     if "variable" in found:
-        np.testing.assert_allclose(found["variable"].reshape(ROWS, -1), answers(model, TABLES[table]).reshape(ROWS, -1))
+        np.testing.assert_allclose(
+            found["variable"].reshape(ROWS, -1), predictions(model, TABLES[table]).reshape(ROWS, -1)
+        )
     else:
         np.testing.assert_array_equal(found["label"], model.predict(TABLES[table]))
 
@@ -182,11 +184,11 @@ def test_a_warm_start_begins_at_what_was_set() -> None:
 
 def test_a_link_belongs_to_the_fit(tmp_path: Path) -> None:
     model = TweedieRegressor(power=1.5).fit(X, COUNTS)
-    said = model.predict(X)
-    np.testing.assert_array_equal(model.set_params(power=0.0).predict(X), said)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(model.set_params(power=0.0).predict(X), predicted)
     model.save(tmp_path / "model")
-    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), said)
-    assert (model.fit(X, COUNTS).predict(X) != said).any()
+    np.testing.assert_array_equal(linnet.load(tmp_path / "model").predict(X), predicted)
+    assert (model.fit(X, COUNTS).predict(X) != predicted).any()
 
 
 def test_a_warm_start_begins_at_coefficients_of_any_form() -> None:

@@ -69,7 +69,7 @@ def test_balanced_classes_weigh_the_same_with_the_weights_of_rows(y: Any) -> Non
 def test_labels_of_numbers_and_names_are_refused() -> None:
     y = np.array(["a" if one else 1 for one in LABEL], object)
     for model in (linnet.LogisticRegression(), linnet.Perceptron(), linnet.MLPClassifier(max_iter=1)):
-        with pytest.raises(DataError, match="numbers or names, not both"):
+        with pytest.raises(DataError, match="numbers or text, not both"):
             model.fit(X, y)
 
 

@@ -1,4 +1,4 @@
-"""Linear models on data that nobody wishes for: right answers, or errors that say what is wrong where."""
+"""Linear models on hostile data: correct results, or errors that name what is wrong and where."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -311,7 +311,7 @@ def test_numbers_without_squares(kind: str, solver: str) -> None:
             model = getattr(linnet, name)(solver=solver, **free).fit(KINDS[kind](X * scale), y)
             np.testing.assert_allclose(model.coef_ * scale, plain.coef_, rtol=1e-3)
             scale[1] **= 1.5
-            with np.errstate(all="ignore"), pytest.raises(DataError, match=r"column '.1' of X has numbers of about"):
+            with np.errstate(all="ignore"), pytest.raises(DataError, match=r"column '.1' of X has values of about"):
                 getattr(linnet, name)(solver=solver, **free).fit(KINDS[kind](X * scale), y)
 
 

@@ -338,15 +338,15 @@ def test_classes_of_the_largest_whole_numbers() -> None:
 def test_warnings_point_at_the_line_of_the_user() -> None:
     table, y = pd.DataFrame({"g": ["u", "v"] * 5}), np.arange(10) % 3 % 2
     new = pd.DataFrame({"g": ["w"] * 10})
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = linnet.LogisticRegression().fit(table, y[:, None])
-        assert len(said) == 1, "once"
+        assert len(caught) == 1, "once"
         for ask in (model.predict, model.predict_proba, model.decision_function, model.sample):
             ask(new)
         model.score(new, y)
         model.inference(new, y)
         linnet.Perceptron(max_iter=1).fit(np.arange(10.0)[:, None], y[:, None])
         linnet.LogisticRegression(max_iter=0).fit(table, y)
-    assert len(said) == 9
-    assert {warning.filename for warning in said} == {__file__}
+    assert len(caught) == 9
+    assert {warning.filename for warning in caught} == {__file__}

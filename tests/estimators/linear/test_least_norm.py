@@ -1,4 +1,4 @@
-"""Least squares with many answers: the smallest coefficients, as scikit-learn's LinearRegression gives them."""
+"""Least squares with many solutions: the smallest coefficients, as scikit-learn's LinearRegression gives them."""
 
 from typing import Any
 
@@ -103,7 +103,7 @@ def test_every_type_of_wide_table(kind: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_by_rows_or_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same answer whichever way it is sought, with offsets and penalties by column as well."""
+    """The same solution by every solver, with offsets and penalties by column as well."""
     x, y = SHAPES["wide"], make_y(60)
     rng = np.random.default_rng(4)
     params: dict[str, Any] = {"column_penalty": rng.random(150) + 0.1}

@@ -349,7 +349,7 @@ def test_the_reference_of_two_classes_is_the_first() -> None:
     y = np.where((TARGETS["real"] > 0), "yes", "no")
     plain = linnet.LogisticRegression().fit(X, y)
     np.testing.assert_array_equal(linnet.LogisticRegression(reference="no").fit(X, y).coef_, plain.coef_)
-    with pytest.raises(ConfigError, match="reference='yes': of two classes the first, 'no', is the reference"):
+    with pytest.raises(ConfigError, match="reference='yes': with two classes the reference is always the first, 'no'"):
         linnet.LogisticRegression(reference="yes").fit(X, y)
 
 

@@ -235,12 +235,12 @@ def test_a_network_stops_by_the_likelihood() -> None:
     x, y, _ = counts(5, 0.7)
     model = linnet.Sequential([linnet.Dense(4, "tanh"), linnet.Dense(1, "exponential")], seed=0)
     model.compile("adam", loss="negative_binomial")
-    told = model.fit(x, y, epochs=30, validation_data=(x, y), verbose=0).history
+    history = model.fit(x, y, epochs=30, validation_data=(x, y), verbose=0).history
     alpha = model.network.head.parameter
     mean = model.predict(x)[:, 0].astype(np.float64)
     expected = -log_likelihood(y, mean, alpha) / len(y) - scipy.special.gammaln(y + 1).mean()
     assert model.evaluate(x, y) == pytest.approx(expected, rel=1e-5)
-    assert told["val_loss"][-1] == pytest.approx(expected, rel=1e-5)
-    assert told["loss"][-1] == pytest.approx(expected, rel=0.1)
+    assert history["val_loss"][-1] == pytest.approx(expected, rel=1e-5)
+    assert history["loss"][-1] == pytest.approx(expected, rel=0.1)
     model.compile("sgd", loss="negative_binomial")  # another optimizer, the same distribution
     assert model.evaluate(x, y) == pytest.approx(expected, rel=1e-5)

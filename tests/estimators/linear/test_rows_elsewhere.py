@@ -158,7 +158,7 @@ def test_columns_that_add_nothing_are_named(kind: str) -> None:
 def test_a_fit_without_optimum_is_told() -> None:
     apart = (X["a"] > 2).to_numpy().astype(float)
     model = linnet.LogisticRegression(C=np.inf)
-    with pytest.warns(SeparationWarning, match="sums over the rows do not tell"):
+    with pytest.warns(SeparationWarning, match="whether the rows are separable cannot be determined from sums"):
         fit_parts(model, elsewhere(X, values=apart[:, None]), CLASSES)
 
 
@@ -167,7 +167,7 @@ def test_a_separation_by_the_intercept_is_told(kind: str) -> None:
     """Whatever the penalty, which biases have none of."""
     model: Any = linnet.PoissonRegressor() if kind == "all counts zero" else linnet.LogisticRegression()
     targets = {"values": np.zeros((N, 1))} if kind == "all counts zero" else {"labels": np.minimum(LABELS, 1)}
-    with pytest.warns(SeparationWarning, match="sums over the rows do not tell"):
+    with pytest.warns(SeparationWarning, match="whether the rows are separable cannot be determined from sums"):
         fit_parts(model, elsewhere(X, **targets), THREE)
 
 
@@ -187,7 +187,7 @@ def test_a_fit_that_has_not_converged_is_told() -> None:
 def test_columns_too_large_are_named() -> None:
     x = X.assign(huge=X["c"] * 1e170)
     for model in (linnet.Ridge(), linnet.PoissonRegressor()):
-        with pytest.raises(DataError, match="column 'huge' of X has numbers too large"):
+        with pytest.raises(DataError, match="column 'huge' of X has values whose squares"):
             fit_parts(model, elsewhere(x, values=COUNTS[:, None]), None)
 
 

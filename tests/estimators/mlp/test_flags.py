@@ -1,4 +1,4 @@
-"""What a perceptron's switches may be, and what it says of a fit that was interrupted or given wrong rows."""
+"""What a perceptron's switches may be, and its messages about interrupted fits and wrong rows."""
 
 import inspect
 import os

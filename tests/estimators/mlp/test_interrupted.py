@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-# A process that is sent SIGINT at a moment of its own choosing, and says how its fit ended.
+# A process that is sent SIGINT at a moment of its own choosing, and reports how its fit ended.
 SCRIPT = """
 import os, signal, sys, threading, warnings
 import numpy as np
@@ -72,18 +72,18 @@ def ended(kind: str, name: str, time: int = 0, *, fitted: bool = False, streamed
 def test_before_anything_is_learned_everything_is_as_it_was(
     kind: str, name: str, params: Any, fitted: bool, streamed: bool
 ) -> None:
-    said, unchanged, _ = ended(kind, name, fitted=fitted, streamed=streamed, **params)
-    assert (said, unchanged) == ("KeyboardInterrupt", "True")
+    message, unchanged, _ = ended(kind, name, fitted=fitted, streamed=streamed, **params)
+    assert (message, unchanged) == ("KeyboardInterrupt", "True")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_all_networks_of_a_preset_hear_it(threads: int) -> None:
-    said, _, rest = ended("Training", "_verdict", 9, **PRESET, threads=threads)  # in the third epoch of four networks
-    assert said == "training interrupted by user; the model is usable"
+    message, _, rest = ended("Training", "_verdict", 9, **PRESET, threads=threads)  # in the third epoch of four
+    assert message == "training interrupted by user; the model is usable"
     assert rest == "2 interrupted"
 
 
 def test_one_network_keeps_what_it_learned() -> None:
-    said, _, rest = ended("Training", "_verdict", 2)
-    assert said == "training interrupted by user; the model is usable"
+    message, _, rest = ended("Training", "_verdict", 2)
+    assert message == "training interrupted by user; the model is usable"
     assert rest.split()[1] == "interrupted"

@@ -48,7 +48,7 @@ def test_only_rows_trained_on_are_smoothed(classes: int, preset: str | None) -> 
 
 
 def test_only_labels_trained_on_are_smoothed() -> None:
-    """With a table of yes and no: a network that has nothing to learn from says (1 - e) share + e / 2."""
+    """With a table of yes and no: a network with nothing to learn from predicts (1 - e) share + e / 2."""
     y = np.repeat([[1, 0], [1, 1]], 150, axis=0)
     model = MLPClassifier((), label_smoothing=0.4, early_stopping=True, alpha=0.0, max_iter=200, random_state=0)
     model.set_params(learning_rate_init=0.05).fit(np.zeros((300, 1)), y, eval_metric="loss")

@@ -209,11 +209,11 @@ def test_sparse_input_is_not_made_dense_and_gives_the_same() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"hidden_layer_sizes": (10, 0)}, "hidden_layer_sizes must be > 0"),
-        ({"activation": ["relu", "tanh"]}, "activation must be one for all or one per hidden layer, 1 in all"),
+        ({"hidden_layer_sizes": (10, 0)}, "hidden_layer_sizes must be positive integers"),
+        ({"activation": ["relu", "tanh"]}, "activation must be one value or one per hidden layer, 1 in all"),
         ({"activation": "rleu"}, "did you mean 'relu'"),
         ({"dropout": 1.0}, "dropout must be"),
-        ({"dropout": [0.1, 0.2]}, "dropout must be one for all"),
+        ({"dropout": [0.1, 0.2]}, "dropout must be one value"),
         ({"solver": "adm"}, "unknown solver"),
         ({"learning_rate": "cos"}, "unknown learning_rate"),
         ({"learning_rate_init": 0}, "learning_rate_init must be"),

@@ -102,7 +102,9 @@ def test_what_has_changed_is_refused_by_name(tmp_path: Path) -> None:
         linnet.resume(path, X + 1, Y)
     with pytest.raises(DataError, match="y has other values"):
         linnet.resume(path, X, Y[::-1])
-    with pytest.raises(DataError, match=r"the classes are 10 and were 10: now they lack 0, .* and have 'a', 'b'"):
+    with pytest.raises(
+        DataError, match=r"the classes have changed .10 before, 10 now.: now they lack 0, .* and have 'a', 'b'"
+    ):
         linnet.resume(path, X, np.array(list("abcdefghij"))[Y])
     with pytest.raises(DataError, match="weights was not given, now it is"):
         linnet.resume(path, X, Y, np.ones(len(Y)) * 2)
@@ -124,11 +126,11 @@ def test_a_model_whose_run_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:
     model = MLPClassifier(**MODELS["adam"], random_state=0)
     left_after(2, MLPClassifier(**MODELS["adam"], random_state=0, checkpoint=path), X, Y)
     model.fit(X[:, :10], Y)
-    before, answers = dict(vars(model)), model.predict_proba(X[:, :10])
+    before, probabilities = dict(vars(model)), model.predict_proba(X[:, :10])
     with pytest.raises(DataError, match="y has other values"):
         linnet.resume(path, X, Y[::-1], model=model)
     assert vars(model) == before
-    np.testing.assert_array_equal(model.predict_proba(X[:, :10]), answers)
+    np.testing.assert_array_equal(model.predict_proba(X[:, :10]), probabilities)
 
 
 def test_a_function_has_to_be_given_again(tmp_path: Path) -> None:
@@ -191,5 +193,7 @@ def test_another_function_is_another_parameter(tmp_path: Path) -> None:
         linnet.resume(path, X, Y, model=first.set_params(random_state=0), evalset=1)
     left_after(2, MLPClassifier((5,), random_state=np.random.RandomState(3), max_iter=5, checkpoint=path), X, Y)
     assert linnet.resume(path, X, Y).n_iter_ == 5
-    with pytest.raises(DataError, match=r"the classes are 10 and were 10: now they lack 0, .* and have '0', '1'"):
+    with pytest.raises(
+        DataError, match=r"the classes have changed .10 before, 10 now.: now they lack 0, .* and have '0', '1'"
+    ):
         linnet.resume(path, X, Y.astype(str))

@@ -84,9 +84,9 @@ def matrix(encoder: Encoder, columns: Columns) -> list[list[float]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_gap_only_in_later_rows_is_the_median_or_an_unseen_level(kind: str) -> None:
     model = MLPClassifier(**HOW).fit(table(kind, gaps=False), Y)
-    with pytest.warns(DataWarning) as said:
+    with pytest.warns(DataWarning) as caught:
         found = model.predict_proba(table(kind, gaps=True))
-    messages = [str(one.message) for one in said]
+    messages = [str(one.message) for one in caught]
     assert any(f"which have no effect: {LOST.sum()} in column 'city'" in m for m in messages)
     assert any(f"filled with the median: {GAPS.sum()} in column 'age'" in m for m in messages)
     levels = (CITY[:, None] == np.array(["Bonn", "Rom", "Ulm"])) & ~LOST[:, None]

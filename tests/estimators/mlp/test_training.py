@@ -45,14 +45,14 @@ def test_patience_on_any_metric_of_classes(metric: str) -> None:
 
 
 def test_a_direction_that_no_name_tells_is_told() -> None:
-    def far(t: Any, said: Any) -> float:
-        return float(np.abs(t - said[:, 0]).max())
+    def far(t: Any, y_pred: Any) -> float:
+        return float(np.abs(t - y_pred[:, 0]).max())
 
-    def relative_error(t: Any, said: Any) -> float:
-        return far(t, said)
+    def relative_error(t: Any, y_pred: Any) -> float:
+        return far(t, y_pred)
 
     model = MLPRegressor(early_stopping=True, n_iter_no_change=1, max_iter=30, random_state=0)
-    with pytest.warns(UserWarning, match="a greater far is assumed to be better; if it is not, pass"):
+    with pytest.warns(UserWarning, match="a greater far is assumed to be better: if it is not, pass"):
         model.fit(XR, YR, eval_metric=far)
     model.fit(XR, YR, eval_metric=relative_error)
     assert model.best_validation_score_ == min(model.history_["val_relative_error"])
@@ -155,7 +155,7 @@ def test_records_as_they_come() -> None:
     assert model.loss_curve_ == seen
     assert model.stop_reason_ == "left early"
     assert model.predict(X).shape == (600,)
-    with pytest.raises(ConfigError, match="no epochs to follow"):
+    with pytest.raises(ConfigError, match="no epochs to stream"):
         MLPClassifier(solver="lbfgs").fit_stream(X, Y)
 
 
@@ -240,7 +240,7 @@ def test_convergence_is_told() -> None:
         MLPClassifier((5,), max_iter=2).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="lbfgs failed to converge after 2 iterations"):
         MLPClassifier((5,), max_iter=2, solver="lbfgs").fit(X, Y)
-    with pytest.warns(UserWarning, match="batch_size=9999 is more than there are rows"):
+    with pytest.warns(UserWarning, match="batch_size=9999 is larger than the number of rows"):
         MLPClassifier((5,), max_iter=2, batch_size=9999).fit(X, Y)
     model = MLPClassifier((5,), solver="lbfgs", alpha=1.0, max_iter=3000, random_state=0).fit(X, Y)
     assert model.stop_reason_ == "converged"
@@ -303,7 +303,7 @@ def test_rows_without_weight_are_not_held_out(kind: Any) -> None:
 @pytest.mark.parametrize("size", [1e-50, 1e-300, 1e40, 1e300])
 @pytest.mark.parametrize("how", [{}, {"preset": "tabular"}, {"early_stopping": True}], ids=str)
 def test_weights_that_are_no_numbers_in_single_precision(size: float, how: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match=f"weights of rows are up to {size:.3g}".replace("+", r"\+")):
+    with pytest.raises(DataError, match=f"the largest row weight is {size:.3g}".replace("+", r"\+")):
         MLPClassifier(**how).fit(X, Y, np.full(len(X), size))
 
 
@@ -314,12 +314,12 @@ def test_rows_beyond_single_precision_are_predicted_in_double(kind: Any, y: Any)
     method = model.predict if kind is MLPRegressor else model.predict_proba
     far = np.array(X)
     far[7] *= 1e60
-    answers = method(far)
-    assert np.isfinite(answers).all()
+    predictions = method(far)
+    assert np.isfinite(predictions).all()
     others = np.arange(len(X)) != 7
-    np.testing.assert_array_equal(answers[others], method(X)[others])
+    np.testing.assert_array_equal(predictions[others], method(X)[others])
     double = kind(hidden_layer_sizes=(5,), max_iter=1, batch_size=len(X)).fit(X, y)
     double.coefs_, double.intercepts_ = [
         [part.astype(float) for part in parts] for parts in (model.coefs_, model.intercepts_)
     ]
-    np.testing.assert_allclose(answers[7], getattr(double, method.__name__)(far)[7], rtol=1e-9)
+    np.testing.assert_allclose(predictions[7], getattr(double, method.__name__)(far)[7], rtol=1e-9)

@@ -1,4 +1,4 @@
-"""What Sequential says when something is wrong, and that it then changes nothing."""
+"""The errors of Sequential, after which the model is unchanged."""
 
 from typing import Any, cast
 
@@ -99,8 +99,8 @@ def test_targets_outside_a_loss_are_refused(loss: str, activation: str, targets:
 @pytest.mark.parametrize(
     ("loss", "activation", "message"),
     [
-        ("categorical_crossentropy", "sigmoid", "needs activation='softmax'.*'sigmoid' goes with binary cross-entropy"),
-        ("binary_crossentropy", "softmax", "needs activation='sigmoid'.*'softmax' goes with categorical cross-entropy"),
+        ("categorical_crossentropy", "sigmoid", "needs activation='softmax'.*'sigmoid' is for binary cross-entropy"),
+        ("binary_crossentropy", "softmax", "needs activation='sigmoid'.*'softmax' is for categorical cross-entropy"),
         ("poisson", "relu", "needs activation='exponential' on the last layer, which has 'relu'"),
         ("sparse_categorical_crossentropy", None, "needs activation='softmax' on the last layer, which has none"),
     ],
@@ -129,16 +129,22 @@ BAD_SETTINGS: dict[str, tuple[Any, str]] = {
     "no name": (lambda m, x, y: EarlyStopping(monitor=cast(Any, 3)), "monitor must be a name, .* got 3"),
     "callbacks": (lambda m, x, y: m.fit(x, y, callbacks=5), "EarlyStopping and one ReduceLROnPlateau, got 5"),
     "metrics": (lambda m, x, y: m.compile(loss="mse", metrics=5), "a metric must be a name or a function.* got 5"),
-    "heavy class": (lambda m, x, y: m.fit(x, y, class_weight={1: 1e200}), "class_weight of 1 makes .* too large for"),
+    "heavy class": (
+        lambda m, x, y: m.fit(x, y, class_weight={1: 1e200}),
+        "class_weight of class 1 gives .* too large for",
+    ),
     "heavy rows": (
         lambda m, x, y: m.fit(x, y, class_weight={2: 1e30}, sample_weight=np.full(200, 1e30)),
-        r"class_weight of 2 makes row 2 weigh 1e\+60, too large for float32",
+        r"class_weight of class 2 gives row 2 the weight 1e\+60, too large for float32",
     ),
     "monitor": (lambda m, x, y: m.fit(x, y, callbacks=EarlyStopping()), "there are no validation rows"),
     "callback": (lambda m, x, y: m.fit(x, y, callbacks=[print]), "EarlyStopping and one ReduceLROnPlateau"),
     "class": (lambda m, x, y: m.fit(x, y, class_weight={7: 1.0}), "names 7, which is not a class"),
     "layers": (lambda m, x, y: Sequential(cast(Any, Dense(3))), "layers must be a list"),
-    "top": (lambda m, x, y: Sequential([Dense(3), Dropout(0.5)]).compile(loss="mse"), "no meaning on top"),
+    "top": (
+        lambda m, x, y: Sequential([Dense(3), Dropout(0.5)]).compile(loss="mse"),
+        "must not follow the last Dense layer",
+    ),
     "empty": (lambda m, x, y: Sequential().compile(loss="mse"), "no Dense layer"),
     "not compiled": (lambda m, x, y: Sequential([Dense(3)]).fit(x, y), "compile the model first"),
     "one softmax unit": (lambda m, x, y: _fit_one_softmax_unit(x, y), "always 1"),
@@ -200,7 +206,7 @@ def test_data_that_hide_something_are_refused() -> None:
         model.fit(scipy.sparse.csr_array(x), y)
     with pytest.raises(DataError, match="masked"):
         model.fit(np.ma.masked_greater(x, 0), y)
-    with pytest.raises(DataError, match="nothing is left to learn from"):
+    with pytest.raises(DataError, match="there is nothing to learn from"):
         model.fit(x, y, sample_weight=(np.arange(200) >= 160) * 1.0, validation_split=0.2)
 
 
@@ -242,5 +248,5 @@ def test_minus_one_and_zero_are_not_both_a_no(y: Array) -> None:
     units = y.reshape(200, -1).shape[1]
     with pytest.raises(DataError, match=r"contains 0 in row 1\b.*: targets must be -1 or 1, or 0 or 1"):
         small(Dense(units), "perceptron").fit(x, y, verbose=0)
-    with pytest.raises(ConfigError, match="class_weight needs one class a row"):
+    with pytest.raises(ConfigError, match="class_weight needs one class per row"):
         small(Dense(units), "mse").fit(x, y, class_weight={0: 2.0}, verbose=0)

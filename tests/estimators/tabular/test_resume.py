@@ -50,7 +50,7 @@ def left_after(epochs: int, model: Any, y: Any, how: dict[str, Any]) -> None:
             break
 
 
-def told(model: Any) -> tuple[Any, ...]:
+def outcome_of(model: Any) -> tuple[Any, ...]:
     """All that a fit shows but the time."""
     history = {name: repr(values) for name, values in model.history_.items() if name != "seconds"}
     weights = [array.tobytes() for member in model.members_ for block in member for array in block]
@@ -62,7 +62,7 @@ def test_a_preset_left_at_its_defaults(tmp_path: Path) -> None:
     params: dict[str, Any] = {"preset": "tabular", "random_state": 0, "max_iter": 3}
     left_after(1, MLPClassifier(**params, checkpoint=Checkpoint(tmp_path / "run", epochs=1)), CLASS, {})
     resumed = linnet.resume(tmp_path / "run", X, CLASS)
-    assert told(resumed) == told(MLPClassifier(**params).fit(X, CLASS))
+    assert outcome_of(resumed) == outcome_of(MLPClassifier(**params).fit(X, CLASS))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -88,8 +88,8 @@ def test_left_after_any_epoch(name: str, tmp_path: Path) -> None:
         assert len(saved.history) == epochs
         assert len(saved.snapshots) == 4
         resumed = linnet.resume(path, X, y, **how)
-        assert told(resumed) == told(whole)
-        assert told(linnet.resume(path, X, y, **how)) == told(whole)  # a run that is over has nothing left to do
+        assert outcome_of(resumed) == outcome_of(whole)
+        assert outcome_of(linnet.resume(path, X, y, **how)) == outcome_of(whole)  # nothing left to do
 
 
 def test_changes_are_refused(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     longest = (time.perf_counter() - began) / 4
 
     def whole() -> None:
-        assert told(linnet.resume(path, X, CLASS)) == told(expected)
+        assert outcome_of(linnet.resume(path, X, CLASS)) == outcome_of(expected)
 
     leave_behind(
         path,

@@ -226,8 +226,8 @@ def test_what_does_not_go_together_is_refused() -> None:
     x, y = frame()
     assert not hasattr(linnet.MLPRegressor(preset="tabular"), "partial_fit")
     wrongs: list[tuple[dict[str, Any], str]] = [
-        ({"solver": "lbfgs"}, "train by epochs"),
-        ({"warm_start": True}, "warm_start does not go with preset='tabular': .* use checkpoint="),
+        ({"solver": "lbfgs"}, "trained by epochs"),
+        ({"warm_start": True}, "warm_start cannot be combined with preset='tabular', .* use checkpoint"),
         ({"preset": "tables"}, "unknown preset 'tables'"),
     ]
     for wrong, reason in wrongs:
@@ -334,7 +334,7 @@ def test_the_preset_is_a_door_to_the_tabular_estimators() -> None:
         door = kind(preset="tabular", max_iter=2, random_state=0, **loss).fit(x, target)
         assert door.predict(x).tobytes() == own.fit(x, target).predict(x).tobytes()
         assert not hasattr(own, "partial_fit")
-    with pytest.raises(ConfigError, match="solver='lbfgs' does not go with networks for tables"):
+    with pytest.raises(ConfigError, match="solver='lbfgs' cannot train networks for tables"):
         linnet.TabularClassifier(solver="lbfgs").fit(x, y > 0)
 
 
@@ -392,7 +392,7 @@ def test_files_from_before_a_parameter_could_be_auto(tmp_path: Path) -> None:
 def test_parameters_that_a_preset_names_stay_with_a_warning() -> None:
     X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
     named = linnet.MLPClassifier(preset=("tabular", "hidden_layer_sizes", "solver"), max_iter=1, random_state=0)
-    with pytest.warns(DeprecationWarning, match="preset='tabular' and their values are enough"):
+    with pytest.warns(DeprecationWarning, match="preset='tabular' and set the parameters"):
         named.fit(X, y)
     own = linnet.MLPClassifier((100,), solver="adam", preset="tabular", max_iter=1, random_state=0).fit(X, y)
     assert own.predict_proba(X).tobytes() == named.predict_proba(X).tobytes()
@@ -400,7 +400,7 @@ def test_parameters_that_a_preset_names_stay_with_a_warning() -> None:
         linnet.MLPClassifier(preset="tables").fit(X, y)
     with (
         pytest.raises(ConfigError, match="unknown parameter in preset 'solvr': did you mean 'solver'"),
-        pytest.warns(DeprecationWarning, match="are enough"),
+        pytest.warns(DeprecationWarning, match="set the parameters"),
     ):
         linnet.MLPClassifier(preset=("tabular", "solvr")).fit(X, y)
 
@@ -424,9 +424,9 @@ def test_counts_under_very_different_exposures() -> None:
     x, exposure = rng.normal(size=(600, 2)), rng.uniform(100, 10_000, 600)
     counts = rng.poisson(0.02 * exposure * np.exp(0.3 * x[:, 0]))
     model = linnet.MLPRegressor("poisson", preset="tabular", random_state=0).fit(x, counts, exposure=exposure)
-    said = model.predict(x, exposure=exposure)
+    predicted = model.predict(x, exposure=exposure)
     rate = counts.sum() / exposure.sum()
-    assert mean_poisson_deviance(counts, said) < 0.2 * mean_poisson_deviance(counts, rate * exposure)
+    assert mean_poisson_deviance(counts, predicted) < 0.2 * mean_poisson_deviance(counts, rate * exposure)
 
 
 def test_targets_far_from_zero() -> None:

@@ -55,8 +55,8 @@ def training_of(plan: Plan) -> Training:
     return Training(NETWORK, start(), ROWS, plan, HELD)
 
 
-def told(history: Any) -> list[Any]:
-    """All that records say but the time."""
+def without_times(history: Any) -> list[Any]:
+    """The records without their times."""
     return [(e.epoch, dict(e.numbers), e.learning_rate) for e in history if isinstance(e, Epoch)]
 
 

@@ -23,7 +23,7 @@ from linnet.fit.checkpoint.checkpoint import Checkpoint, checkpointed, read_chec
 from linnet.fit.loop.stopping import EarlyStopping
 from linnet.fit.loop.training import Epoch
 
-from .runs import PLANS, told, training_of
+from .runs import PLANS, training_of, without_times
 
 PLAN = replace(PLANS["plateau"], epochs=40, threads=1, stopping=EarlyStopping(patience=100))
 
@@ -56,13 +56,13 @@ def train(path: Path) -> None:
     else:
         training = training_of(PLAN)
         history = list(checkpointed(training, Checkpoint(path)))
-    path.with_suffix(".result").write_bytes(training.theta.tobytes() + repr(told(history)).encode())
+    path.with_suffix(".result").write_bytes(training.theta.tobytes() + repr(without_times(history)).encode())
 
 
 def uninterrupted() -> bytes:
     training = training_of(PLAN)
     history = list(training)
-    return training.theta.tobytes() + repr(told(history)).encode()
+    return training.theta.tobytes() + repr(without_times(history)).encode()
 
 
 def check_files(path: Path, *, begun: bool) -> bool:
@@ -194,7 +194,7 @@ def run_out_of_space(path: Path, fill: Callable[[], None], empty: Callable[[], N
                     empty()
     assert on_disk == [1, 2, 3, 3, 3, 3, *range(7, PLAN.epochs + 1)]
     assert [warning.category for warning in caught] == [CheckpointWarning]
-    assert f"{path}: {reason}; training goes on" in str(caught[0].message)
+    assert f"{path}: {reason}; training continues" in str(caught[0].message)
     expected = training_of(PLAN)
     list(expected)
     assert training.theta.tobytes() == expected.theta.tobytes()

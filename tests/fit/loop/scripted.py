@@ -17,7 +17,7 @@ NETWORK = Network(1, (Layer(1),), Laplace())
 
 
 class Scripted:
-    """A metric that says what it is told, one number an epoch."""
+    """A metric with scripted values, one per epoch."""
 
     name = "score"
 

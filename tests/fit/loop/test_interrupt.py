@@ -31,12 +31,12 @@ def rows_of(n):  # one row again and again, without the memory
     return Rows(x, values=rng.integers(0, 2, (n, 1)).astype("float32"))
 
 class Started:  # a metric that says when the first epoch's rows are done and the held-out ones come next
-    name, greater_is_better, said = "started", True, False
+    name, greater_is_better, reported = "started", True, False
 
     def __call__(self, mean, rows):
-        if not self.said:
+        if not self.reported:
             print("started", flush=True)
-        self.said = True
+        self.reported = True
         return 0.0
 
 plan = Plan(SGD(1e-4), epochs=epochs, batch_size=batch, metrics=[Started()] if held else [])

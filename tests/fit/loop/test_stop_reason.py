@@ -34,7 +34,7 @@ def test_words_of_files_are_read_as_their_kind(words: str) -> None:
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown reason for a training to end: 'tired'"):
+    with pytest.raises(ValueError, match="unknown stop reason: 'tired'"):
         StopReason.read("tired")
 
 

@@ -1,4 +1,4 @@
-"""Patience: when training ends or slows down, decided by numbers that are told in advance."""
+"""Patience: when training ends or slows down, decided by scripted metric values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The training loop: what a plan may say, what the records hold, and how a run ends."""
+"""The training loop: what a plan may contain, what the records hold, and how a run ends."""
 
 from itertools import pairwise
 

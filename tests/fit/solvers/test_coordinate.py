@@ -64,7 +64,7 @@ def test_columns_of_any_scale_enter_the_working_set(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("scale", [1.0, 1e10])
 def test_next_to_no_penalty_on_more_columns_than_rows(scale: float) -> None:
-    """Some thirty columns fit all, and the penalty says which: going round the coordinates would take for ever."""
+    """Thirty columns fit equally well, and the penalty decides which: plain coordinate descent would take forever."""
     rng = np.random.default_rng(1)
     x = rng.normal(size=(30, 40))
     y = rng.poisson(np.exp(x @ rng.normal(size=40) / 40**0.5)).astype(float)

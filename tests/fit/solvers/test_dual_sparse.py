@@ -210,9 +210,9 @@ def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         linnet.fit.solvers.newton, "LARGEST_CURVATURE", N + 1
     )  # Newton's method in the rows' columns only
-    told: list[int] = []
+    iterations_watched: list[int] = []
     for most in (0, 1, 2, 3, 4):
-        told.clear()
-        found = solve(make("counts"), max_iter=most, tolerance=0.0, watch=lambda i, *_: told.append(i))
+        iterations_watched.clear()
+        found = solve(make("counts"), max_iter=most, tolerance=0.0, watch=lambda i, *_: iterations_watched.append(i))
         assert found.iterations <= most
-        assert len(told) <= most + 3, "each of three ways also tells of its start"
+        assert len(iterations_watched) <= most + 3, "each of three ways also tells of its start"

@@ -152,10 +152,10 @@ def test_target_sums_of_parts_add() -> None:
     assert all_rows.weight == pytest.approx(weights.sum())
     np.testing.assert_allclose(all_rows.target, weights @ TARGETS["squared error"][2]["values"])
     assert one.weight == pytest.approx(all_rows.weight)
-    assert one.least_weight == all_rows.least_weight == weights[weights > 0].min()
+    assert one.min_weight == all_rows.min_weight == weights[weights > 0].min()
     for name in ("target", "offset"):
         np.testing.assert_allclose(getattr(one, name), getattr(all_rows, name))
-    np.testing.assert_array_equal(one.least_offset, offset[weights > 0].min(axis=0))
+    np.testing.assert_array_equal(one.min_offset, offset[weights > 0].min(axis=0))
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -186,7 +186,7 @@ def test_what_needs_rows_says_so() -> None:
 
 @dataclass(frozen=True)
 class Counted:
-    """Rows in memory in a source of another class, which says so by having rows."""
+    """Rows in memory in a source of another class, recognised by its attribute `rows`."""
 
     inside: InMemory
 

@@ -1,14 +1,14 @@
-"""Generalized linear models with scikit-learn's names, solved to the last digit.
+"""Generalized linear models with scikit-learn's names, solved to full precision.
 
 Each is a network without hidden layers: z = x W + b + offset, a head on top (`linnet.heads`), and
 
     objective = Σ_i w_i loss(z_i, t_i) + penalty
 
-Defaults that differ from scikit-learn's on purpose: tol=1e-12, solver="auto" and max_iter=1000, as problems are solved
-to the last digit. Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are accepted and ignored;
+Some defaults differ from scikit-learn's on purpose: tol=1e-12, solver="auto" and max_iter=1000, as problems are solved
+to full precision. Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are accepted and ignored.
 `verbose=1` shows a progress bar, `verbose=2` one line per iteration. `gaps="fill"` accepts data frames with missing
-values: in numeric columns they become the median, with an indicator column, in text and categories a level of their
-own.
+values: numeric columns are filled with their median and get an indicator column; in text and categories missing is a
+level of its own.
 
 Predictions are computed from `coef_` and `intercept_`: assign to them, or change them in place, to recalibrate a model.
 """

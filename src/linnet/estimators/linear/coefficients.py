@@ -1,4 +1,4 @@
-"""Between `coef_` and `intercept_`, which users may set, and the weights and biases that predictions are made from."""
+"""Conversion between `coef_` and `intercept_`, which users may set, and the weights and biases of predictions."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from linnet.fit.solvers.problem import Floats
 
 
 class HasCoefficients(Estimator):
-    """A model whose output is linear in its columns, z = x W + b of `coef_` and `intercept_`."""
+    """A model whose output is linear in its columns: z = x W + b, with W from `coef_` and b from `intercept_`."""
 
     coef_: Any  # predictions are computed from these two: users may set them
     intercept_: Any
@@ -21,11 +21,17 @@ class HasCoefficients(Estimator):
 
     @property
     def link_(self) -> str:
-        """What z is of the mean: "identity", "log" or "logit"."""
+        """The link function, which maps the mean to z: "identity", "log" or "logit"."""
         return "identity"
 
     def get_feature_names_out(self) -> Any:
-        """Return a name for every coefficient: the column's, or column=level."""
+        """Return the name of each coefficient: that of its column, or column=level.
+
+        Returns
+        -------
+        array of str
+            One name per coefficient, in the order of `coef_`.
+        """
         check_fitted(self)
         return np.array(self._encoder.coefficient_names, dtype=object)
 
@@ -34,35 +40,35 @@ class HasCoefficients(Estimator):
 
 
 def coefficient_shape(coef: Any) -> tuple[int, ...]:
-    """Outputs x coefficients of a `coef_` that may be one-dimensional, or sparse."""
+    """Return the shape of `coef_` as (outputs, coefficients); it may be one-dimensional, or sparse."""
     shape = np.shape(coef)
     return (1, *shape) if len(shape) == 1 else shape
 
 
 def as_coefficients(weights: Floats, encoder: Encoder) -> Floats:
-    """`coef_`, outputs x coefficients in the order of the user's columns, from weights, columns x outputs in the
-    core's order; a transposed array, so that predictions need not copy it.
+    """Return `coef_` (outputs x coefficients, in the order of the user's columns) from weights (columns x outputs, in
+    the core's order). The result is a transposed array, so that predictions need not copy it.
     """
     return weights[encoder.order()].T
 
 
 def as_parameters(coef: Any, intercept: Any, encoder: Encoder, outputs: int | None) -> tuple[Floats, Floats]:
-    """Weights, columns x outputs in the core's order, and biases, one per output, from `coef_` and `intercept_`.
+    """Return weights (columns x outputs, in the core's order) and biases (one per output).
 
-    `coef_` is outputs x coefficients, or one-dimensional for one output; `intercept_` one number per output, or one
-    for all. `outputs`: how many there must be; None: any number. The arrays may share memory with those given.
+    `coef` is outputs x coefficients, or one-dimensional for one output; `intercept` is one number per output, or one
+    for all. `outputs`: the required number of outputs; None: any. The results may share memory with the arguments.
     """
     order = encoder.order() if encoder.levels or encoder.marked else None  # None: both orders are the same
     count = encoder.width if order is None else len(order)
-    given = _numbers(as_dense(coef, "coef_"), "coef_")
-    table = given[None] if given.ndim == 1 else given
+    array = _numbers(as_dense(coef, "coef_"), "coef_")
+    table = array[None] if array.ndim == 1 else array
     if table.ndim != 2 or table.shape[1] != count or outputs not in (None, len(table)) or not len(table):
-        wanted = f"{count} coefficients" + ("" if outputs in (None, 1) else f" for each of {outputs} outputs")
-        raise DataError(f"coef_ must have {wanted}, as after the fit, got shape {given.shape}")
+        expected = f"{count} coefficients" + ("" if outputs in (None, 1) else f" for each of {outputs} outputs")
+        raise DataError(f"coef_ must have {expected}, as after the fit, got shape {array.shape}")
     biases = _numbers(intercept, "intercept_")
     if biases.ndim > 1 or biases.size not in (1, len(table)):
-        wanted = "one number" + ("" if len(table) == 1 else f", or one for each of {len(table)} outputs")
-        raise DataError(f"intercept_ must be {wanted}, got shape {biases.shape}")
+        expected = "one number" + ("" if len(table) == 1 else f", or one for each of {len(table)} outputs")
+        raise DataError(f"intercept_ must be {expected}, got shape {biases.shape}")
     weights: Floats = table.T
     if order is not None:
         weights = np.empty((count, len(table)))
@@ -70,11 +76,11 @@ def as_parameters(coef: Any, intercept: Any, encoder: Encoder, outputs: int | No
     return weights, np.ascontiguousarray(np.broadcast_to(biases.ravel(), len(table)))
 
 
-def _numbers(given: Any, name: str) -> Floats:
-    """An array that a user may have set, as finite numbers."""
-    check_unmasked(given, name)
+def _numbers(array: Any, name: str) -> Floats:
+    """Return an array that a user may have set as finite float64 numbers."""
+    check_unmasked(array, name)
     try:
-        values = np.asarray(given)
+        values = np.asarray(array)
         if values.dtype.kind not in "biufO":
             raise TypeError(f"its type is {values.dtype}")
         values = values.astype(np.float64, copy=False)

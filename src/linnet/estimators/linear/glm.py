@@ -1,4 +1,4 @@
-"""Generalized linear models of one target: penalised regression under any head, and amounts above 0."""
+"""Generalized linear models of one target: penalised regression with any head, and regression for positive amounts."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from linnet._sklearn import Regressor
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.checks import check_name, check_number
 from linnet.data.columns import Columns
 from linnet.data.rows import Rows
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PenalisedRegressor(Regressor, LinearModel):
-    """One target with a penalised mean loss: (1 / Σw) Σ w loss + alpha (l1_ratio |coef| + (1 - l1_ratio) coef² / 2)."""
+    """A model of one target that minimises Σ w loss / Σ w + alpha Σ (l1_ratio |coef| + (1 - l1_ratio) coef² / 2)."""
 
     alpha: float
     l1_ratio: float
@@ -71,9 +72,35 @@ class PenalisedRegressor(Regressor, LinearModel):
         return tags
 
     def fit(
-        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+        self,
+        X: Table,
+        y: Targets,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model. `offset` is added to z; `exposure` multiplies the mean (its logarithm is added to z)."""
+        """Fit the model; if that fails, it stays as it was.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+        exposure : array of shape (rows,), default=None
+            Multiplies the mean, as its logarithm is added to z: how long, or for how many, each row was
+            observed. Needs a log link.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         return self._fit(X, y, sample_weight, offset, exposure)
 
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
@@ -104,11 +131,27 @@ class PenalisedRegressor(Regressor, LinearModel):
         return self._head().log_link
 
     def _fitted_head(self) -> Head:
-        """The distribution that was fitted, whatever the parameters are now."""
+        """Return the distribution that was fitted, even if parameters have been set since."""
         return self._as_fitted()._head()
 
-    def predict(self, X: object, *, offset: object = None, exposure: object = None) -> Floats:
-        """Return the predicted mean of each row."""
+    def predict(self, X: Table, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> Floats:
+        """Return the predicted mean of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+        exposure : array of shape (rows,), default=None
+            Multiplies the mean, as its logarithm is added to z: how long, or for how many, each row was
+            observed. Needs a log link.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The means.
+        """
         return self._fitted_head().mean(self._z(X, offset, exposure))[:, 0]
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
@@ -117,11 +160,36 @@ class PenalisedRegressor(Regressor, LinearModel):
         return {"variable": mean(inputs.graph, self._fitted_head(), self._z_graph(inputs))}
 
     def score(
-        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+        self,
+        X: Table,
+        y: Targets,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> float:
         """Return D², the share of the null model's deviance that the model explains (R² for squared error).
 
         The null model has an intercept, the offset and the exposure only.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,)
+            Their targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+        exposure : array of shape (rows,), default=None
+            Multiplies the mean, as its logarithm is added to z: how long, or for how many, each row was
+            observed. Needs a log link.
+
+        Returns
+        -------
+        float
+            D², at most 1; NaN for fewer than two rows.
         """
         columns = self._read(X)
         if columns.rows < 2:
@@ -140,7 +208,50 @@ class PenalisedRegressor(Regressor, LinearModel):
 
 @saved
 class GammaRegressor(PenalisedRegressor):
-    """Gamma regression of positive amounts: mean e^z, loss t e^-z + z."""
+    """Gamma regression for positive amounts: mean e^z, loss t e^-z + z.
+
+    Minimises Σ w loss / Σ w + alpha Σ (l1_ratio |coef| + (1 - l1_ratio) coef² / 2); the intercept is not penalised.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty; 0 fits without one.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    solver : str, default="auto"
+        The method: "auto" chooses by the shape of the problem. scikit-learn's names are accepted; all lead to
+        the same optimum.
+    max_iter : int, default=1000
+        The largest number of iterations.
+    tol : float, default=1e-12
+        Relative tolerance on the objective, for L-BFGS and coordinate descent; Newton's method continues to
+        full precision.
+    warm_start : bool, default=False
+        Whether a fit starts from the coefficients of the previous one.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints one line per iteration.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, from 0 (L2 only) to 1 (L1 only).
+    column_penalty : dict, array or None, default=None
+        Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
+        coefficient.
+    gaps : {"refuse", "fill"}, default="refuse"
+        Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
+        indicator column; text and categories with a level of their own).
+    threads : int or None, default=None
+        The largest number of threads; None uses as many as pay off. The result has the same bytes for any
+        number.
+
+    Attributes
+    ----------
+    coef_ : array of shape (coefficients,)
+        The coefficients, in the order of `get_feature_names_out`. Predictions are computed from `coef_` and
+        `intercept_`, which may be set.
+    intercept_ : float
+        The intercept.
+    n_iter_ : int
+        The number of iterations.
+    """
 
     def _head(self) -> Head:
         return Gamma()
@@ -148,7 +259,56 @@ class GammaRegressor(PenalisedRegressor):
 
 @saved
 class TweedieRegressor(PenalisedRegressor):
-    """Tweedie regression: variance mean^power; link "auto" is the identity for power <= 0 and the log above."""
+    """Tweedie regression: the variance of the target is proportional to mean^power.
+
+    Minimises Σ w loss / Σ w + alpha Σ (l1_ratio |coef| + (1 - l1_ratio) coef² / 2) with half the unit deviance as the
+    loss, up to terms of the targets alone; the intercept is not penalised.
+
+    Parameters
+    ----------
+    power : float, default=0.0
+        0 is normal, 1 Poisson, 2 gamma, 3 inverse Gaussian; between 1 and 2, amounts of which some are exactly 0.
+        Powers between 0 and 1 have no distribution.
+    link : {"auto", "log", "identity"}, default="auto"
+        The link function; "auto" is the identity for power <= 0 and the log above.
+    alpha : float, default=1.0
+        Strength of the penalty; 0 fits without one.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    solver : str, default="auto"
+        The method: "auto" chooses by the shape of the problem. scikit-learn's names are accepted; all lead to
+        the same optimum.
+    max_iter : int, default=1000
+        The largest number of iterations.
+    tol : float, default=1e-12
+        Relative tolerance on the objective, for L-BFGS and coordinate descent; Newton's method continues to
+        full precision.
+    warm_start : bool, default=False
+        Whether a fit starts from the coefficients of the previous one.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints one line per iteration.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, from 0 (L2 only) to 1 (L1 only).
+    column_penalty : dict, array or None, default=None
+        Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
+        coefficient.
+    gaps : {"refuse", "fill"}, default="refuse"
+        Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
+        indicator column; text and categories with a level of their own).
+    threads : int or None, default=None
+        The largest number of threads; None uses as many as pay off. The result has the same bytes for any
+        number.
+
+    Attributes
+    ----------
+    coef_ : array of shape (coefficients,)
+        The coefficients, in the order of `get_feature_names_out`. Predictions are computed from `coef_` and
+        `intercept_`, which may be set.
+    intercept_ : float
+        The intercept.
+    n_iter_ : int
+        The number of iterations.
+    """
 
     power: float
     link: str

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linnet._sklearn import Regressor, r_squared
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.checks import check_number
 from linnet.data.columns import Columns
 from linnet.data.rows import Rows
@@ -29,10 +29,49 @@ if TYPE_CHECKING:
 
 @saved
 class Ridge(Regressor, LinearModel):
-    """Linear regression with an L2 penalty: Σ w (z - t)² + alpha Σ coef²; one target or several.
+    """Linear regression with an L2 penalty, for one target or several: minimises Σ w (z - t)² + alpha Σ coef².
 
-    `alpha` may be one number per target. `solver_` is the solver that was used: "cholesky", "lbfgs", "sparse_cg", or
-    "coordinate" after `positive=True`. `alpha=0` gives the minimum-norm solution from any solver.
+    Parameters
+    ----------
+    alpha : float or array of shape (targets,), default=1.0
+        Strength of the penalty, one for all targets or one per target; 0 gives the minimum-norm solution with any
+        solver.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    copy_X : bool, default=True
+        Ignored: X is never changed.
+    max_iter : int or None, default=None
+        The largest number of iterations; None is 1000.
+    tol : float, default=1e-12
+        Relative tolerance on the objective, for L-BFGS and coordinate descent; Newton's method continues to
+        full precision.
+    solver : str, default="auto"
+        The method: "auto" chooses by the shape of the problem. scikit-learn's names are accepted; all lead to
+        the same optimum.
+    positive : bool, default=False
+        Whether all coefficients must be at least 0.
+    random_state : object, default=None
+        Ignored: no solver uses random numbers.
+    column_penalty : dict, array or None, default=None
+        Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
+        coefficient.
+    gaps : {"refuse", "fill"}, default="refuse"
+        Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
+        indicator column; text and categories with a level of their own).
+    threads : int or None, default=None
+        The largest number of threads; None uses as many as pay off. The result has the same bytes for any
+        number.
+
+    Attributes
+    ----------
+    coef_ : array of shape (coefficients,) or (targets, coefficients)
+        The coefficients. Predictions are computed from `coef_` and `intercept_`, which may be set.
+    intercept_ : float or array of shape (targets,)
+        The intercepts.
+    n_iter_ : int
+        The number of iterations.
+    solver_ : str
+        The solver that was used: "cholesky", "lbfgs", "sparse_cg", or "coordinate" with `positive=True`.
     """
 
     alpha: float | ArrayLike
@@ -64,7 +103,7 @@ class Ridge(Regressor, LinearModel):
         return tags
 
     def _alpha(self, outputs: int) -> Any:
-        """The penalty: one number, or one per target."""
+        """Return the penalty: one number, or one per target."""
         try:
             alpha = np.asarray(self.alpha)
         except ValueError:  # lists of different lengths
@@ -87,8 +126,27 @@ class Ridge(Regressor, LinearModel):
     def _posed(self, data: RowSource) -> Problem:
         return self._make(data, Normal(), data.target_columns, l2=self._alpha(data.target_columns))
 
-    def fit(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> Self:
-        """Fit the model."""
+    def fit(
+        self, X: Table, y: Targets, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> Self:
+        """Fit the model; if that fails, it stays as it was.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,) or (rows, targets)
+            The targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
         return self._fit(X, y, sample_weight, offset)
 
     def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
@@ -104,26 +162,91 @@ class Ridge(Regressor, LinearModel):
         self.coef_ = coefficients if several else coefficients[0]
         self.intercept_ = biases.copy() if several else float(biases[0])
 
-    def predict(self, X: object, *, offset: object = None) -> Floats:
-        """Return the predicted mean of each row, or one per target."""
+    def predict(self, X: Table, *, offset: ArrayLike | None = None) -> Floats:
+        """Return the predicted mean of each row and target.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+
+        Returns
+        -------
+        array of shape (rows,) or (rows, targets)
+            The means, in the shape of the y of the fit.
+        """
         z = self._z(X, offset)
         return z if np.ndim(self.coef_) == 2 else z[:, 0]
 
     def _to_graph(self, inputs: "Inputs") -> "Outputs":
         return {"variable": self._z_graph(inputs)}
 
-    def score(self, X: object, y: object, sample_weight: object = None, *, offset: object = None) -> float:
-        """Return R², the share of the targets' variance that the model explains."""
+    def score(
+        self, X: Table, y: Targets, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> float:
+        """Return R², the share of the targets' variance that the model explains.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,) or (rows, targets)
+            Their targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+
+        Returns
+        -------
+        float
+            R², at most 1, averaged over the targets; NaN for fewer than two rows.
+        """
         return r_squared(y, self.predict(X, offset=offset), sample_weight)
 
 
 @saved
 class LinearRegression(Ridge):
-    """Least squares: Σ w (z - t)²; of several solutions the one with the smallest Σ coef².
+    """Least squares for one target or several: minimises Σ w (z - t)²; of several minima, that with the least Σ coef².
 
-    `singular_` and `rank_` are the singular values and the rank of the centered and weighted table, computed from its
-    Gram matrix when first used, so that singular values are exact to about 1e-8 of the largest. Both are unknown after
-    `positive=True`, and where there are so many columns that L-BFGS was used.
+    `singular_` and `rank_` are computed from the Gram matrix of the table when first used, so that singular values are
+    exact to about 1e-8 of the largest. Neither is available with `positive=True`, or where there are so many columns
+    that L-BFGS was used.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    copy_X : bool, default=True
+        Ignored: X is never changed.
+    tol : float, default=1e-12
+        Relative tolerance on the objective, for L-BFGS and coordinate descent; Newton's method continues to
+        full precision.
+    n_jobs : int or None, default=None
+        Ignored: see `threads`.
+    positive : bool, default=False
+        Whether all coefficients must be at least 0.
+    gaps : {"refuse", "fill"}, default="refuse"
+        Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
+        indicator column; text and categories with a level of their own).
+    threads : int or None, default=None
+        The largest number of threads; None uses as many as pay off. The result has the same bytes for any
+        number.
+
+    Attributes
+    ----------
+    coef_ : array of shape (coefficients,) or (targets, coefficients)
+        The coefficients. Predictions are computed from `coef_` and `intercept_`, which may be set.
+    intercept_ : float or array of shape (targets,)
+        The intercepts.
+    n_iter_ : int
+        The number of iterations.
+    rank_ : int
+        The rank of the centered and weighted table.
+    singular_ : array of shape (min(rows, coefficients),)
+        The singular values of the centered and weighted table, the largest first.
     """
 
     _products: Floats | None = None
@@ -152,14 +275,14 @@ class LinearRegression(Ridge):
         return super()._accept(problem, solution)
 
     def _rank_and_singular(self) -> tuple[int, Floats]:
-        """The rank and the singular values, computed once: the Gram matrix, which may be large, is dropped then."""
+        """Return the rank and the singular values, computed once, after which the Gram matrix is freed."""
         products = self._products  # another thread may have dropped it in the meantime
         if products is not None:
             rank, singular = spectrum(products)
             rank = rank if self._known_rank is None else self._known_rank
             self._spectrum, self._products = (rank, singular[: self._least]), None
         if self._spectrum is None:
-            raise AttributeError("rank_ and singular_ are known after a fit without positive=True and without L-BFGS")
+            raise AttributeError("rank_ and singular_ are not available after a fit with positive=True or by L-BFGS")
         return self._spectrum
 
     @property

@@ -1,4 +1,4 @@
-"""What a user is told about a fit: separation, collinear columns, scales beyond float64, no convergence."""
+"""Errors and warnings about a fit: separation, collinear columns, scales beyond float64, no convergence."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from linnet.fit.solvers.start import starting_point
 from linnet.inference.separation.detect import Separation, ruled_out_by_sums, separation
 
 _MAX_LEVELS_NAMED = 5  # of a column; more are counted
-_MAX_NAMES = 10
-_BOUNDARY_MEAN = 1e-9  # of the largest mean: a smaller one has reached 0
-_MAX_OFFSET, _MAX_L1_OFFSET = 1e13, 1e6  # of a sparse column: its mean, in spreads
+_MAX_NAMES = 10  # of columns in a message
+_BOUNDARY_RELATIVE_MEAN = 1e-9  # means below this fraction of the largest have reached 0
+_MAX_RELATIVE_MEAN, _MAX_RELATIVE_MEAN_WITH_L1 = 1e13, 1e6  # of a sparse column, in units of its spread
 _ADVICE_TO_CENTER = "(year - 2000 instead of year)"
 
 
@@ -28,10 +28,10 @@ class FitMessages:
     """Errors and warnings about a solution, in terms of the user's columns and classes."""
 
     encoder: Encoder
-    classes: NDArray[Any] | None = None  # None: the target is a number
+    classes: NDArray[Any] | None = None  # None for regressions
 
     def report(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
-        """Raise or warn what a user should know about a solution; weights, columns x outputs, and biases of it."""
+        """Issue the errors and warnings about a solution; return its weights (columns x outputs) and biases."""
         weights, biases = problem.to_user(solution.theta)
         self.check_scales(problem, solution, weights)
         self.warn(problem, solution)
@@ -47,27 +47,30 @@ class FitMessages:
         self._warn_of_offsets(problem)
         if solution.converged:
             return
-        way = "raise max_iter, or add a penalty if the coefficients diverge"
+        advice = "raise max_iter, or add a penalty if the coefficients diverge"
         low, high = solution.z_range
-        if problem.head.positive_mean and low < _BOUNDARY_MEAN * high:
-            way = "some means have reached 0, the boundary of the identity link: use link='log'"
+        if problem.head.positive_mean and low < _BOUNDARY_RELATIVE_MEAN * high:
+            advice = "some means have reached 0, the boundary of the identity link: use link='log'"
         warn(
             f"the fit has not converged after {solution.iterations} iterations: the objective {solution.value:.10g} is "
-            f"up to about {solution.gap:.3g} above its minimum, with a largest gradient entry of "
-            f"{solution.gradient_norm:.3g}: {way}",
+            f"up to about {solution.gap:.3g} above its minimum, and the largest entry of the gradient is "
+            f"{solution.gradient_norm:.3g}: {advice}",
             FitWarning,
         )
 
     def _of_separation(self, problem: Problem, solution: Solution) -> str | None:
-        """What to say of a separation, or of one that there may be: by which columns, only single rows tell."""
+        """Return the warning of a separation, or of a possible one if the rows are elsewhere; None if there is none.
+
+        Which columns separate can only be determined from single rows.
+        """
         if problem.has_rows:
-            found = separation(problem, solution)
-            return None if found is None else self._separation(found, problem)
+            result = separation(problem, solution)
+            return None if result is None else self._separation(result, problem)
         if ruled_out_by_sums(problem, solution):
             return None
         return (
-            "predictions are all but certain, and sums over the rows do not tell whether there is a separation: the "
-            "maximum likelihood coefficients may be infinite: add a penalty, or fit to rows in memory"
+            "predictions are almost certain, and whether the rows are separable cannot be determined from sums over "
+            "them, so the maximum likelihood coefficients may be infinite: add a penalty, or fit to rows in memory"
         )
 
     def _warn_of_aliasing(self, aliasing: Aliasing) -> None:
@@ -79,37 +82,37 @@ class FitMessages:
             text = f"{self.names(columns)} {are} of other columns and {add} nothing to the model: drop {them}"
             if (aliasing.left_out & aliasing.inexact).any():
                 text += (
-                    ". That is as far as their digits tell: powers and products of columns lose what they add to "
-                    f"rounding unless the columns are centered first {_ADVICE_TO_CENTER}"
+                    ". This may be due to rounding: powers and products of columns lose precision unless the columns "
+                    f"are centered first {_ADVICE_TO_CENTER}"
                 )
             warn(text, FitWarning)
         if aliasing.cancelling is not None:
             names = self.names(np.flatnonzero(aliasing.cancelling).tolist())
             warn(
-                f"{names}: nearly linear combinations of other columns, whose coefficients cancel each other so far "
-                "that predictions lose digits: center columns before taking powers and products "
-                f"{_ADVICE_TO_CENTER}",
+                f"{names}: nearly linear combinations of other columns, whose coefficients cancel so strongly that "
+                f"predictions lose precision: center columns before taking powers and products {_ADVICE_TO_CENTER}",
                 FitWarning,
             )
 
     def _warn_of_offsets(self, problem: Problem) -> None:
-        """Warn of sparse columns far from 0, which are not centered: what their numbers differ by is lost."""
-        if not problem.has_rows:  # sums of the squares of such a column have lost what its numbers differ by
+        """Warn of sparse columns far from 0: as they are not centered, their small differences are lost in rounding."""
+        if not problem.has_rows:  # in sums of squares of such a column, differences are lost already
             return
         if problem.table.sparse is None or not problem.intercept:
             return
-        most = _MAX_OFFSET if problem.l1 is None else _MAX_L1_OFFSET
-        if len(far := problem.table.far_from_zero(most)):
+        limit = _MAX_RELATIVE_MEAN if problem.l1 is None else _MAX_RELATIVE_MEAN_WITH_L1
+        if len(far := problem.table.far_from_zero(limit)):
             warn(
-                f"{self.names((problem.columns.dense + far).tolist())}: large numbers that hardly differ, in a sparse "
-                "matrix, where columns are not centered: their coefficients lose digits; subtract a column's mean, or "
-                "use a dense table",
+                f"{self.names((problem.columns.dense + far).tolist())}: large values that hardly vary, in a sparse "
+                "matrix, whose columns are not centered, so that coefficients lose precision: subtract the column's "
+                "mean, or use a dense table",
                 FitWarning,
             )
 
     def check_scales(self, problem: Problem, solution: Solution, weights: Floats) -> None:
-        """Raise a DataError for a column whose squares, times the rows' weights, overflow or underflow: its coefficient
-        could not be found; a FitError where coefficients are not finite for any other reason.
+        """Raise a DataError for a column whose weighted squares overflow or underflow.
+
+        Its coefficient could not be computed. Coefficients that are not finite for any other reason raise a FitError.
         """
         numbers = problem.columns.dense + problem.columns.sparse_columns
         weights = weights[:numbers]
@@ -124,7 +127,7 @@ class FitMessages:
             self._check_squares(problem, numbers)
         if not finite:
             raise FitError(
-                "the coefficients found are not finite numbers: scale the columns and sample_weight, or add a penalty"
+                "the fit gave coefficients that are not finite: scale the columns and sample_weight, or add a penalty"
             )
 
     def _check_squares(self, problem: Problem, numbers: int) -> None:
@@ -133,42 +136,44 @@ class FitMessages:
         wrong = ~np.isfinite(squares).all(axis=1)
         if wrong.any():
             raise DataError(
-                f"column {self._name(int(wrong.argmax()))!r} of X has numbers too large for their squares, times the "
-                "rows' weights, to be summed: scale the column"
+                f"column {self._name(int(wrong.argmax()))!r} of X has values whose squares, times the row weights, are "
+                "too large to be summed: scale the column"
             )
 
     def _check_sizes(self, problem: Problem, suspect: NDArray[np.bool_]) -> None:
-        """Raise a DataError for a column with numbers too large or, if it is suspect, too small for their squares."""
+        """Raise a DataError for a column whose squares overflow or, if it is suspect, underflow."""
         numbers, sizes = len(suspect), problem.table.largest()
-        bare = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
-        heaviest = 1.0 if problem.rows.weights is None else max(1.0, float(problem.rows.weights.max()))
-        small = (sizes > 0) & (sizes < 1 / MAX_SQUARABLE) & bare & suspect
-        wrong = (sizes > MAX_SQUARABLE / heaviest**0.5) | small
+        unpenalised = (problem.ridge + lasso(problem)).reshape(-1, problem.outputs)[:numbers].min(axis=1) == 0
+        max_weight = 1.0 if problem.rows.weights is None else max(1.0, float(problem.rows.weights.max()))
+        small = (sizes > 0) & (sizes < 1 / MAX_SQUARABLE) & unpenalised & suspect
+        wrong = (sizes > MAX_SQUARABLE / max_weight**0.5) | small
         if wrong.any():
-            place = int(np.flatnonzero(wrong)[0])
-            found = f"numbers of about {sizes[place]:.3g}"
-            if sizes[place] <= MAX_SQUARABLE and not small[place]:
-                found += f" and weights of up to {heaviest:.3g}"
+            column = int(np.flatnonzero(wrong)[0])
+            sizes_found = f"values of about {sizes[column]:.3g}"
+            if sizes[column] <= MAX_SQUARABLE and not small[column]:
+                sizes_found += f" and row weights of up to {max_weight:.3g}"
             raise DataError(
-                f"column {self._name(place)!r} of X has {found}, too {'small' if small[place] else 'large'} for their "
-                "squares to be computed: scale the column"
+                f"column {self._name(column)!r} of X has {sizes_found}, too {'small' if small[column] else 'large'} "
+                "for their squares to be computed: scale the column"
             )
 
-    def _name(self, place: int) -> str:
-        """The name of a column, given by its place in the core's order."""
-        return self.encoder.coefficient_names[int(np.flatnonzero(self.encoder.order() == place)[0])]
+    def _name(self, column: int) -> str:
+        """Return the name of a column, given by its index in the core's order."""
+        return self.encoder.coefficient_names[int(np.flatnonzero(self.encoder.order() == column)[0])]
 
     def names(self, columns: Iterable[int]) -> str:
-        """Names of columns, given by their places in the core's order; many levels of a column are counted."""
+        """Names of columns, given by their indices in the core's order; many levels of a column are counted."""
         chosen, sources = set(columns), self.encoder.sources
         by_source: dict[str, list[str]] = {}
         for name, place in zip(self.encoder.coefficient_names, self.encoder.order().tolist(), strict=True):
             if place in chosen:
                 by_source.setdefault(sources[place], []).append(name)
         names: list[str] = []
-        for source, some in by_source.items():
-            many = len(some) > _MAX_LEVELS_NAMED
-            names += [f"{len(some):,} levels of {source} (such as {' and '.join(some[:2])})"] if many else some
+        for source, levels in by_source.items():
+            is_shortened = len(levels) > _MAX_LEVELS_NAMED
+            names += (
+                [f"{len(levels):,} levels of {source} (such as {' and '.join(levels[:2])})"] if is_shortened else levels
+            )
         listed = ", ".join(names[:_MAX_NAMES])
         return listed + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
 
@@ -178,7 +183,7 @@ class FitMessages:
         verb = "separate" if len(found.columns) > 1 else "separates"
         return (
             f"{kind} separation: {columns} {verb} {self._separated(found, problem)} on {found.rows} rows, so "
-            "the maximum likelihood coefficients are infinite and those of this fit merely large: add a penalty, or "
+            "the maximum likelihood coefficients are infinite and those of this fit only large: add a penalty, or "
             "drop the columns"
         )
 

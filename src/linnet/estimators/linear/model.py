@@ -1,4 +1,4 @@
-"""What all linear models share: from the user's table to a solved problem and back to coefficients."""
+"""The base class of linear models: from the user's table to a solved problem and back to coefficients."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._sklearn import check_fitted, check_form
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
 from linnet.data.rows import Rows
@@ -35,13 +36,13 @@ Model = TypeVar("Model", bound="LinearModel")
 class ReportedOutput(NamedTuple):
     """An output of a problem whose coefficients are reported."""
 
-    column: int  # among the problem's outputs
-    place: int  # of its class in `classes_`, or of its target among the columns of y
-    label: str  # before the names of its coefficients
+    column: int  # the index of the output in the problem
+    place: int  # the index of its class in `classes_`, or of its target among the columns of y
+    label: str  # put before the names of its coefficients
 
 
 class LinearModel(HasCoefficients):
-    """A network without hidden layers, z = x W + b + offset, under a head; subclasses say what they minimise.
+    """A network without hidden layers, z = x W + b + offset, with a head; subclasses define what they minimise.
 
     Predictions are computed from `coef_` and `intercept_`, which users may set.
     """
@@ -51,14 +52,14 @@ class LinearModel(HasCoefficients):
     gaps: str
     tol: float
     threads: int | None
-    _shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
+    _shifts: tuple[str, ...] = ()  # which of "offset" and "exposure" were passed to the fit
     _file_types: ClassVar[Mapping[str, Any]] = {
         "n_iter_": int | NDArray[np.int32],
         "_encoder": Encoder,
         "_shifts": tuple[str, ...],
     }
 
-    # ---- what subclasses say ----
+    # ---- what subclasses define ----
 
     @abstractmethod
     def _rows(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Rows:
@@ -66,21 +67,22 @@ class LinearModel(HasCoefficients):
 
     @abstractmethod
     def _posed(self, data: RowSource) -> Problem:
-        """What is minimised for rows, wherever they are."""
+        """The problem to minimise for rows, in memory or elsewhere."""
 
     @abstractmethod
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
-        """Set `coef_`, `intercept_` and what else users see, from weights (columns x outputs) and biases; y: the
-        targets as they were given, None for rows of a source.
+        """Set `coef_`, `intercept_` and the other public attributes from weights (columns x outputs) and biases.
+
+        `y`: the targets as the user passed them; None if the rows are elsewhere.
         """
 
     def _outputs(self) -> int | None:
-        """How many outputs `coef_` must have; None: as many as it has."""
+        """Return the number of outputs that `coef_` must have; None: any."""
         return 1
 
     @property
     def link_(self) -> str:
-        """What z is of the mean: "identity", "log" or "logit"."""
+        """The link function, which maps the mean to z: "identity", "log" or "logit"."""
         return "log" if self.has_log_link else "identity"
 
     @property
@@ -103,7 +105,7 @@ class LinearModel(HasCoefficients):
         self._settings.check()
 
     def _fit(self, X: object, y: object, sample_weight: object, offset: object, exposure: object = None) -> Self:
-        """Fit, or leave the model as it was."""
+        """Fit the model; if that fails, it stays as it was."""
         return self._fit_to(
             lambda: self._problem(self._learn(X, y), y, sample_weight, offset, exposure),
             shift_names(offset, exposure),
@@ -111,7 +113,7 @@ class LinearModel(HasCoefficients):
         )
 
     def _fit_rows(self, data: RowSource, encoder: Encoder, classes: object, shifts: tuple[str, ...]) -> Self:
-        """Fit to rows wherever they are, or leave the model as it was: see `fit_rows`."""
+        """Fit to rows in memory or elsewhere; if that fails, the model stays as it was: see `fit_rows`."""
 
         def problem() -> Problem:
             if encoder.count != data.columns.count:
@@ -135,7 +137,7 @@ class LinearModel(HasCoefficients):
         return self
 
     def _learn(self, X: object, y: object) -> Columns:
-        """The table's columns; their encoder is kept for prediction."""
+        """Return the table's columns, and keep their encoder for prediction."""
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         encoder, columns = self._settings.encode(X)
@@ -144,12 +146,12 @@ class LinearModel(HasCoefficients):
         return columns
 
     def _learn_encoder(self, encoder: Encoder, classes: object) -> None:
-        """Keep the encoder of rows from elsewhere for prediction."""
+        """Keep the encoder of rows that are not in memory, for prediction."""
         check_form(self, encoder.row_of_zeros(), reset=True)
         self._encoder = encoder
 
     def _problem(self, columns: Columns, y: object, sample_weight: object, offset: object, exposure: object) -> Problem:
-        """What is minimised for these rows."""
+        """Return the problem to minimise for these rows."""
         return self._posed(InMemory(self._rows(columns, y, sample_weight, offset, exposure), self._settings.threads))
 
     def _make(
@@ -162,7 +164,9 @@ class LinearModel(HasCoefficients):
         l1: float = 0.0,
         fixed: NDArray[np.bool_] | None = None,
     ) -> Problem:
-        """A problem with penalties l2 and l1 (one number, or one per output) times each column's factor."""
+        """Return a problem whose penalties are `l2` and `l1` (one number, or one per output) times each column's
+        factor.
+        """
         settings, shape = self._settings, (data.columns.count, outputs)
         factors = 1.0 if settings.column_penalty is None else settings.penalty_factors(self._encoder)[:, None]
         return Problem(
@@ -177,18 +181,18 @@ class LinearModel(HasCoefficients):
         )
 
     def _minimise(self, problem: Problem) -> tuple[Floats, Floats]:
-        """The best weights, columns x outputs in the core's order of columns, and biases."""
+        """Return the optimal weights, columns x outputs in the core's order of columns, and biases."""
         return self._accept(problem, self._settings.solve(problem, self._warm_start(problem)))
 
     def _warm_start(self, problem: Problem) -> Floats | None:
-        """The theta of the last fit, if the next one is to start from it and has its shape."""
-        known = coefficient_shape(self.coef_) if self._settings.warm_start and hasattr(self, "coef_") else None
-        if known == (problem.outputs, problem.columns.count):
+        """Return the parameter vector of the last fit if the next one is to start from it and has its shape."""
+        shape = coefficient_shape(self.coef_) if self._settings.warm_start and hasattr(self, "coef_") else None
+        if shape == (problem.outputs, problem.columns.count):
             return problem.from_user(*self._parameters(problem.outputs))
         return None
 
     def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
-        """Weights and biases of a solution, after warnings of what a user should know about it."""
+        """Issue the errors and warnings about a solution, and return its weights and biases."""
         self.n_iter_ = solution.iterations
         return self._messages().report(problem, solution)
 
@@ -196,20 +200,43 @@ class LinearModel(HasCoefficients):
 
     def inference(
         self,
-        X: object,
-        y: object,
-        sample_weight: object = None,
+        X: Table,
+        y: Targets,
+        sample_weight: ArrayLike | None = None,
         *,
-        offset: object = None,
-        exposure: object = None,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
         covariance: str = "model",
-        groups: object = None,
+        groups: ArrayLike | None = None,
         level: float = 0.95,
     ) -> Inference:
-        """Return standard errors, tests and intervals of the coefficients on the data of the fit.
+        """Return standard errors, tests and confidence intervals of the coefficients.
 
-        `covariance`: "model" trusts the head's variance; "HC0" to "HC3" do not; "cluster" also lets rows of the same
-        group (`groups`, one per row) depend on each other. Row weights count rows.
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The table of the fit; likewise all further data must be that of the fit.
+        y : array of shape (rows,) or (rows, targets)
+            The targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+        exposure : array of shape (rows,), default=None
+            Multiplies the mean, as its logarithm is added to z: how long, or for how many, each row was
+            observed. Needs a log link.
+        covariance : {"model", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="model"
+            "model" assumes the head's variance; "HC0" to "HC3" are robust to any other; "cluster" is also robust to
+            dependence between rows of the same group.
+        groups : array of shape (rows,), default=None
+            The group of each row, for "cluster".
+        level : float, default=0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        Inference
+            A table with one row per coefficient, and statistics of the fit.
         """
         columns, fitted = self._read(X), self._as_fitted()
         problem = fitted._problem(columns, y, sample_weight, offset, exposure)
@@ -230,14 +257,16 @@ class LinearModel(HasCoefficients):
         return infer(problem, problem.from_user(weights, biases), terms, kind=covariance, groups=groups, level=level)
 
     def _for_inference(self, problem: Problem) -> tuple[Floats, Floats, Problem, list["ReportedOutput"]]:
-        """Weights, biases, the problem they belong to, and the outputs whose coefficients are reported."""
+        """Return weights, biases, the problem they belong to, and the outputs whose coefficients are reported."""
         weights, biases, problem = self._held_to(problem)
         single = problem.outputs == 1
         outputs = [ReportedOutput(k, k, "" if single else f"{k}: ") for k in range(problem.outputs)]
         return weights, biases, problem, outputs
 
     def _held_to(self, problem: Problem) -> tuple[Floats, Floats, Problem]:
-        """Weights, biases and the problem; an intercept that a model without one was given by hand is an offset."""
+        """Return weights, biases and the problem; an intercept that the user has set in a model without one is an
+        offset.
+        """
         weights, biases = self._parameters(problem.outputs)
         if problem.intercept or not biases.any():
             return weights, biases, problem
@@ -250,19 +279,19 @@ class LinearModel(HasCoefficients):
         return as_coefficients(weights, self._encoder)
 
     def _parameters(self, outputs: int | None = None) -> tuple[Floats, Floats]:
-        """Weights, columns x outputs in the core's order, and biases, from the current `coef_` and `intercept_`."""
+        """Return weights, columns x outputs in the core's order, and biases, from `coef_` and `intercept_`."""
         return as_parameters(
             self.coef_, self.intercept_, self._encoder, self._outputs() if outputs is None else outputs
         )
 
     def _read(self, X: object) -> Columns:
-        """Columns of a table like the one learned from."""
+        """Return the columns of a table that has the form of the training table."""
         check_fitted(self)
         check_form(self, X, reset=False)
         return self._encoder.encode(X)
 
     def _z(self, X: object, offset: object = None, exposure: object = None) -> Floats:
-        """z, rows x outputs, offset and exposure included."""
+        """Return z, rows x outputs, with offset and exposure."""
         columns = self._read(X)
         z = self._z_of(columns)
         shift = self._shift(offset, exposure, *z.shape)
@@ -283,7 +312,7 @@ class LinearModel(HasCoefficients):
         return shifted(inputs.graph, linear(inputs.graph, x, weights, biases), shift)
 
     def _shift(self, offset: object, exposure: object, rows: int, outputs: int) -> Floats | None:
-        """What is added to z, rows x outputs."""
+        """Return what is added to z, rows x outputs; None if nothing is."""
         if exposure is not None and not self.has_log_link:
             raise ConfigError("an exposure needs a model with the log link, such as PoissonRegressor")
         return as_offset(offset, exposure, rows, outputs)
@@ -292,7 +321,7 @@ class LinearModel(HasCoefficients):
         super()._check_file()
         if "coef_" in self.__dict__:
             _, biases = self._parameters()  # which checks them, as users may set them by hand
-            fitted = self._as_fitted()  # scores and inference rely on what the fit was given
+            fitted = self._as_fitted()  # scores and inference rely on the parameters of the fit
             fitted._check_params()
             fitted._settings.penalty_factors(self._encoder)
             self._check_outputs(len(biases))
@@ -312,22 +341,28 @@ class LinearModel(HasCoefficients):
 def fit_rows(
     model: Model, data: RowSource, encoder: Encoder, classes: object = None, *, shifts: tuple[str, ...] = ()
 ) -> Model:
-    """Fit a linear model to rows wherever they are, or leave it as it was.
+    """Fit a linear model to rows in memory or elsewhere; if that fails, it stays as it was.
 
     What needs single rows is left out: the names of columns that separate classes, the warning of sparse columns far
-    from 0, and coefficients that share the effect of aliased columns.
+    from 0, and the minimum-norm coefficients of aliased columns.
 
     Parameters
     ----------
     model : LinearModel
-        The model to fit, which is returned.
+        The model to fit.
     data : RowSource
-        The rows: their columns are as the encoder makes them, their targets valid for the model.
+        The rows. Their columns must be encoded by `encoder`, and their targets valid for the model.
     encoder : Encoder
-        What encodes tables for prediction.
-    classes : array or None
-        Of a classifier: the sorted classes. Targets are their places, as labels; of two classes the values 0 and 1.
-    shifts : tuple of str
-        Which of "offset" and "exposure" the rows' offsets are made of.
+        Encodes tables for prediction.
+    classes : array or None, default=None
+        The sorted classes of a classifier. Targets are the indices of the classes, as labels; for two classes, the
+        values 0 and 1.
+    shifts : tuple of str, default=()
+        Which of "offset" and "exposure" the offsets of the rows are made of.
+
+    Returns
+    -------
+    LinearModel
+        The fitted model, which is `model`.
     """
     return model._fit_rows(data, encoder, classes, shifts)

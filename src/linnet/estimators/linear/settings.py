@@ -1,4 +1,4 @@
-"""How a linear model is to be fitted."""
+"""The parameters that linear models share, checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -22,7 +22,7 @@ _DEFAULT_MAX_ITER = 1000
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings:
-    """Parameters that linear models share, under their names; one that a model does not have keeps its default."""
+    """The parameters that linear models share, by name; one that a model does not have keeps its default."""
 
     fit_intercept: bool
     gaps: str
@@ -38,7 +38,7 @@ class LinearSettings:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Self:
-        """The settings among an estimator's parameters."""
+        """Select the settings from an estimator's parameters."""
         return cls(**{each.name: params[each.name] for each in fields(cls) if each.name in params})
 
     def check(self) -> None:
@@ -59,42 +59,42 @@ class LinearSettings:
         return _DEFAULT_MAX_ITER if self.max_iter is None else self.max_iter
 
     def encode(self, X: object) -> tuple[Encoder, Columns]:
-        """The encoder of a table, and its columns."""
+        """Return the encoder of a table, and the table's columns."""
         return Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse", narrow=True)
 
     def solve(self, problem: Problem, start: Floats | None = None) -> Solution:
-        """Solve a problem, from `start` if that is given, and show progress as `verbose` asks."""
+        """Solve a problem, from `start` unless it is None, and show progress according to `verbose`."""
         # squares that overflow are found after the fit, which names their column: see FitMessages.check_scales
         with np.errstate(over="ignore", invalid="ignore"), watching(self.verbose, self.tol) as watch:
             return solve(problem, self.solver, max_iter=self.iterations, start=start, tolerance=self.tol, watch=watch)
 
     def penalty_factors(self, encoder: Encoder) -> Floats:
-        """The factor of each column's penalty, in the core's order of columns."""
-        given, order = self.column_penalty, encoder.order()
+        """Return the factor of each column's penalty, in the core's order of columns."""
+        penalties, order = self.column_penalty, encoder.order()
         factors = np.ones(len(order))
-        if given is None:
+        if penalties is None:
             return factors
-        if isinstance(given, Mapping):
-            places = encoder.coefficient_indices()
-            for name, value in given.items():
-                if name not in places:
+        if isinstance(penalties, Mapping):
+            indices = encoder.coefficient_indices()
+            for name, value in penalties.items():
+                if name not in indices:
                     raise ConfigError(f"column_penalty names {name!r}, which is not a column of X")
-                factors[places[name]] = check_number(value, "column_penalty", repr(name), at_least=0)
+                factors[indices[name]] = check_number(value, "column_penalty", repr(name), at_least=0)
         else:
             try:
-                factors = np.array(given, np.float64)
+                factors = np.array(penalties, np.float64)
             except (TypeError, ValueError, OverflowError):
                 factors = np.empty(0)
             if factors.shape != order.shape or not (np.isfinite(factors).all() and (factors >= 0).all()):
                 raise ConfigError(
                     "column_penalty must have one finite number of at least 0 for every coefficient, "
-                    f"{len(order)} in all, or a dict of them by column, got {given!r}"
+                    f"{len(order)} in all, or a dict of them by column, got {penalties!r}"
                 )
-        placed = np.empty_like(factors)
-        placed[order] = factors
-        return placed
+        in_core_order = np.empty_like(factors)
+        in_core_order[order] = factors
+        return in_core_order
 
 
 def check_gaps(gaps: object) -> None:
-    """Raise a ConfigError unless `gaps` says what is done about missing values."""
+    """Raise a ConfigError unless `gaps` is "refuse" or "fill"."""
     check_name(gaps, "gaps", GAPS)

@@ -1,4 +1,4 @@
-"""What estimators around networks share: fitting, which has a fitter, and predicting, which has a predictor."""
+"""The base class of network estimators: a fitter fits, and a predictor predicts."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet._sklearn import check_fitted, check_form, metadata
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.checks import check_random
 from linnet.data.columns import Columns
 from linnet.data.encoder import Encoder
@@ -22,7 +23,7 @@ from linnet.estimators.mlp.parameters import NetworkParameters
 from linnet.estimators.mlp.predictor import Predictor, shift
 from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out
 from linnet.estimators.mlp.settings import Settings
-from linnet.estimators.mlp.targets import Targets
+from linnet.estimators.mlp.targets import TargetSpec
 from linnet.evaluate.metrics import as_metrics, several_metrics
 from linnet.export.parameters import comparable, to_json
 from linnet.fit.full_batch import FullBatch
@@ -32,11 +33,11 @@ from linnet.model.network import Block, Network, Theta, need_parameters
 from linnet.registry import need
 from linnet.untrusted import fits
 
-_OUTPUT_NAMES = {"sigmoid": "logistic", "exponential": "exp"}  # as scikit-learn calls them
+_OUTPUT_NAMES = {"sigmoid": "logistic", "exponential": "exp"}  # scikit-learn's names
 
 
 class NetworkEstimator(NetworkParameters):
-    """A network with scikit-learn's attributes."""
+    """A network, or an ensemble of networks, with scikit-learn's attributes."""
 
     coefs_: list[Array]
     intercepts_: list[Array]
@@ -54,12 +55,12 @@ class NetworkEstimator(NetworkParameters):
     stop_reason_: StopReason
     _encoder: Encoder | TabularEncoder
     _predictor: Predictor
-    _views: list[Array]  # what coefs_ and intercepts_ were
+    _views: list[Array]  # the arrays first put into coefs_ and intercepts_
     _state: OptimizerState
-    _solver: str  # whose state that is
+    _solver: str  # the optimizer that `_state` belongs to
     _seed: int
     _metrics_given: Any  # as a checkpoint keeps them
-    _streamed: Fitter | None = None  # by fit_stream, not yet to its end
+    _streamed: Fitter | None = None  # of a fit_stream that has not ended
     _file_types: ClassVar[Mapping[str, Any]] = {
         "best_loss_": float | None,
         "best_validation_score_": float | None,
@@ -76,42 +77,43 @@ class NetworkEstimator(NetworkParameters):
         "_seed": int,
     }
 
-    # ---- what kinds of estimators differ in ----
+    # ---- what subclasses define ----
 
     @property
     def _recipe(self) -> Recipe:
-        """How tables are encoded and networks trained: one network, unless a kind of estimator has it otherwise."""
+        """How tables are encoded and networks trained: as one network, unless a subclass overrides it."""
         return ONE_NETWORK
 
     @classmethod
     @abstractmethod
     def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters with what "auto" stands for, as far as that does not depend on the data."""
+        """Return the parameters with the values that "auto" stands for, unless these depend on the data."""
 
     @abstractmethod
-    def _learn_targets(self, y: object, rows: int, classes: Any = None) -> tuple[Targets, Mapping[str, Any]]:
-        """What a first fit learns of its targets, and the targets as Rows takes them; `classes`: all that there will
-        ever be, if they are known.
+    def _learn_targets(self, y: object, rows: int, classes: Any = None) -> tuple[TargetSpec, Mapping[str, Any]]:
+        """Return the specification of the targets of a first fit, and the targets as arguments of Rows.
+
+        `classes`: all classes that later rows may have; None: those in `y`.
         """
 
     @property
     @abstractmethod
-    def _targets(self) -> Targets:
-        """What a fitted model knows of its targets."""
+    def _targets(self) -> TargetSpec:
+        """The specification of the targets of a fitted model."""
 
     def _settings(self) -> Settings:
-        """The parameters, checked."""
+        """Return the parameters, checked."""
         return Settings.of(self._resolve(self._params))
 
     def _check(self, settings: Settings, *, by_epochs: bool, incremental: bool) -> None:
-        """Refuse what does not go together."""
+        """Raise a ConfigError for settings that exclude each other."""
         if settings.full_batch and (by_epochs or settings.checkpoint is not None):
-            raise ConfigError("partial_fit, eval_set and checkpoint need a solver that goes by epochs, not 'lbfgs'")
+            raise ConfigError("partial_fit, eval_set and checkpoint need a solver that trains by epochs, not 'lbfgs'")
         if settings.full_batch and settings.clip_norm is not None:
-            raise ConfigError("clip_norm cuts the steps of a solver that goes by epochs, not those of 'lbfgs'")
+            raise ConfigError("clip_norm is for solvers that train by epochs, not for 'lbfgs'")
         if settings.full_batch and self._recipe.ensemble:
             raise ConfigError(
-                Parameter("solver", "lbfgs"), " does not go with networks for tables, which train by epochs"
+                Parameter("solver", "lbfgs"), " cannot train networks for tables, which are trained by epochs"
             )
         if incremental and settings.early_stopping:
             raise ConfigError("partial_fit does not support early_stopping=True")
@@ -119,7 +121,7 @@ class NetworkEstimator(NetworkParameters):
     # ---- fitting ----
 
     def _fit(self, X: object, y: object, sample_weight: object, **options: Any) -> Self:
-        """Fit, or leave everything as it was."""
+        """Fit the model; if that fails, it stays as it was."""
         self._train(self._prepare(X, y, sample_weight, **options), once=options.get("incremental", False))
         return self
 
@@ -129,19 +131,37 @@ class NetworkEstimator(NetworkParameters):
         else:
             self._take(problem, self._recipe.fitter(problem, once).run(lambda: self._description(problem)))
 
-    def fit_stream(self, X: object, y: object, sample_weight: object = None, **options: Any) -> Iterator[Epoch]:
-        """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
+    def fit_stream(
+        self, X: Table, y: Targets, sample_weight: ArrayLike | None = None, **options: Any
+    ) -> Iterator[Epoch]:
+        """Train like `fit`, and yield the record of each epoch as soon as it ends.
 
-        Leaving the loop ends the training; the model keeps what it learned.
+        Leaving the loop ends the training; the model keeps what it has learned.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,) or (rows, targets)
+            The targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        **options
+            The other arguments of `fit`, by name.
+
+        Yields
+        ------
+        Epoch
+            The losses and metrics of an epoch.
         """
         self._check_options(options, "fit_stream")
-        problem = self._prepare(X, y, sample_weight, **options)  # now, so that errors come before the first record
+        problem = self._prepare(X, y, sample_weight, **options)  # now, so that errors precede the first record
         if problem.settings.full_batch:
-            raise ConfigError("solver='lbfgs' has no epochs to follow: use fit")
+            raise ConfigError("solver='lbfgs' has no epochs to stream: use fit")
         return self._records(problem, self._recipe.fitter(problem, False))
 
     def _records(self, problem: Problem, fitter: Fitter) -> Iterator[Epoch]:
-        """The run's records; the model takes over what was learned epoch by epoch, unless a later fit has begun."""
+        """Yield the run's records; the model takes over its parameters after each epoch, unless a later fit began."""
         before, training = dict(self.__dict__), fitter.training
         records = fitter.records(lambda: self._description(problem))
         self._streamed = fitter
@@ -165,14 +185,14 @@ class NetworkEstimator(NetworkParameters):
                 self.__dict__ = before
             raise KeyboardInterrupt
 
-    def _check_options(self, given: Mapping[str, object], method: str) -> None:
-        """Refuse what fit does not take either."""
-        known = [name for name in metadata(type(self), "fit") if name != "sample_weight"]
-        for name in given:
-            if name not in known:
-                raise unknown_name(f"option of {method}", name, known)
+    def _check_options(self, options: Mapping[str, object], method: str) -> None:
+        """Raise an error for options that are not arguments of `fit`."""
+        options_of_fit = [name for name in metadata(type(self), "fit") if name != "sample_weight"]
+        for name in options:
+            if name not in options_of_fit:
+                raise unknown_name(f"option of {method}", name, options_of_fit)
 
-    # ---- from the call of a fit to a problem ----
+    # ---- from the arguments of fit to a problem ----
 
     def _prepare(
         self,
@@ -198,7 +218,7 @@ class NetworkEstimator(NetworkParameters):
         fresh = not (self.__sklearn_is_fitted__() and (incremental or bool(settings.warm_start)))
         if seed is None:
             seed = int(check_random(settings.random_state).randint(2**31 - 1)) if fresh else self._seed
-        like = object.__new__(type(self)) if fresh else self  # which knows the columns: fit may fail, and self stays
+        like = object.__new__(type(self)) if fresh else self  # learns the columns, as the fit may fail and leave self
         encoder: Encoder | TabularEncoder
         if fresh:
             encoder, columns = recipe.learn_encoder(X, sample_weight)
@@ -218,7 +238,7 @@ class NetworkEstimator(NetworkParameters):
             validation = evaluation_rows(like, encoder, targets, eval_set, eval_offset, eval_exposure)
             if (rows.offset is None) != (validation.offset is None):
                 raise ConfigError(
-                    "with an offset or exposure eval_set needs eval_offset or eval_exposure, and only then"
+                    "eval_set needs eval_offset or eval_exposure if, and only if, the fit has an offset or exposure"
                 )
         elif early:
             rows, validation = hold_out(rows, settings.validation_fraction, seed, stratified=targets.stratified)
@@ -247,7 +267,7 @@ class NetworkEstimator(NetworkParameters):
         )
 
     def _start(self, settings: Settings, *, incremental: bool) -> Start:
-        """Where a fit that goes on begins."""
+        """Return the state from which a fit continues the previous one."""
         predictor, same_solver = self._current(), self._solver == repr(settings.solver)
         return Start(
             predictor.theta,
@@ -258,10 +278,10 @@ class NetworkEstimator(NetworkParameters):
             self._state if incremental and same_solver else OptimizerState(),
         )
 
-    # ---- what was learned ----
+    # ---- the result of a fit ----
 
     def _take(self, problem: Problem, fitted: Fitted) -> None:
-        """Become the model that a fit has found."""
+        """Take over the result of a fit."""
         log, network = fitted.log, fitted.predictor.network
         for name in _FEATURES:
             self.__dict__.pop(name, None)
@@ -287,7 +307,7 @@ class NetworkEstimator(NetworkParameters):
             self.__dict__["dispersion_"] = fitted.dispersion
 
     def _show(self, predictor: Predictor) -> None:
-        """Predict with these parameters; `coefs_` and `intercepts_` are views of the first network's."""
+        """Take over a predictor; `coefs_` and `intercepts_` become views of its first network's parameters."""
         self._predictor, self._encoder = predictor, predictor.encoder
         blocks = predictor.blocks[0]
         self.coefs_ = [block.weights for block in blocks]
@@ -295,32 +315,32 @@ class NetworkEstimator(NetworkParameters):
         self._views = [*self.coefs_, *self.intercepts_]
 
     def _current(self) -> Predictor:
-        """The predictor with the arrays that users may have put into coefs_ and intercepts_ in their places."""
-        shown, views = [*self.coefs_, *self.intercepts_], self._views
-        if len(shown) == len(views) and all(map(is_, shown, views)):
+        """Return the predictor, with the arrays that a user may have assigned to `coefs_` and `intercepts_`."""
+        arrays, views = [*self.coefs_, *self.intercepts_], self._views
+        if len(arrays) == len(views) and all(map(is_, arrays, views)):
             return self._predictor
         theta = self._predictor.theta.copy()
         blocks = self._predictor.network.blocks(theta)
-        for name, given, places in (
+        for name, assigned, current in (
             ("coefs_", self.coefs_, [block.weights for block in blocks]),
             ("intercepts_", self.intercepts_, [block.biases for block in blocks]),
         ):
-            if [np.shape(mine) for mine in given] != (wanted := [place.shape for place in places]):
+            if [np.shape(array) for array in assigned] != (shapes := [view.shape for view in current]):
                 raise DataError(
-                    f"{name} must be arrays of the shapes {wanted}, got {[np.shape(mine) for mine in given]}"
+                    f"{name} must be arrays of the shapes {shapes}, got {[np.shape(array) for array in assigned]}"
                 )
-            for mine, place in zip(given, places, strict=True):
-                place[:] = mine
+            for array, view in zip(assigned, current, strict=True):
+                view[:] = array
         return self._predictor.with_theta(theta)
 
     @property
     def predictor(self) -> Predictor:
-        """What predicts: the encoder, the network, and the parameters of each of its members."""
+        """The predictor: the encoder, the network, and the parameters of each member of the ensemble."""
         return self._current()
 
     @property
     def members_(self) -> list[list[Block]]:
-        """The weights and biases of each layer of each network: one, or those of an ensemble."""
+        """The weights and biases of each layer, for each network of the ensemble (or the single network)."""
         return self._current().blocks
 
     # ---- predicting ----
@@ -337,24 +357,89 @@ class NetworkEstimator(NetworkParameters):
             added = predictor.shift(offset, exposure, columns.rows)
         return predictor.output(columns, added, self.threads, mean=mean)
 
-    def activations(self, X: object) -> list[Array]:
-        """Return what each hidden layer makes of the rows: its features, rows x units."""
+    def activations(self, X: Table) -> list[Array]:
+        """Return the outputs of the hidden layers, which are the features that the network has learned.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+
+        Returns
+        -------
+        list of arrays of shape (rows, units)
+            The activations of each hidden layer of the first network.
+        """
         check_fitted(self)
         return self._current().hidden(self._encode(X))
 
     def gradients(
-        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+        self,
+        X: Table,
+        y: Targets,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> list[tuple[Array, Array]]:
-        """Return the derivatives of the objective on these rows by each layer's weights and biases."""
+        """Return the gradient of the objective on these rows, by layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,) or (rows, targets)
+            Their targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+        exposure : array of shape (rows,), default=None
+            Multiplies the mean, as its logarithm is added to z: how long, or for how many, each row was
+            observed. Needs a log link.
+
+        Returns
+        -------
+        list of (array of shape (inputs, units), array of shape (units,))
+            The derivatives with respect to the weights and the biases of each layer.
+        """
         problem, theta = self.objective(X, y, sample_weight, offset=offset, exposure=exposure)
         gradient = problem.at(theta).gradient
         assert gradient is not None
         return [(block.weights, block.biases) for block in problem.network.blocks(gradient)]
 
     def objective(
-        self, X: object, y: object, sample_weight: object = None, *, offset: object = None, exposure: object = None
+        self,
+        X: Table,
+        y: Targets,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> tuple[FullBatch, Array]:
-        """Return what training minimises, on these rows and without dropout, and the parameters found, in float64."""
+        """Return the objective that training minimises, on these rows and without dropout, and the fitted parameters.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,) or (rows, targets)
+            Their targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights: a row of weight w counts as w rows.
+        offset : array of shape (rows,) or (rows, outputs), default=None
+            Added to z, the linear predictor.
+        exposure : array of shape (rows,), default=None
+            Multiplies the mean, as its logarithm is added to z: how long, or for how many, each row was
+            observed. Needs a log link.
+
+        Returns
+        -------
+        objective : FullBatch
+            The mean loss plus the penalties, with its gradient, as a function of the parameter vector.
+        theta : array of shape (parameters,)
+            The fitted parameters of the first network, in float64.
+        """
         check_fitted(self)
         columns, targets, predictor = self._encode(X), self._targets, self._current()
         added = predictor.shift(offset, exposure, columns.rows)
@@ -366,12 +451,12 @@ class NetworkEstimator(NetworkParameters):
     # ---- files ----
 
     def _description(self, problem: Problem) -> dict[str, Any]:
-        """What a checkpoint keeps besides the run, to make the model again."""
+        """Return what a checkpoint keeps besides the state of the run, from which the model can be made again."""
         classes, start = problem.targets.attributes.get("classes_"), problem.start
         return {
             "class": type(self).__name__,
             "params": {name: to_json(value) for name, value in self._params.items()},
-            "explicit": True,  # parameters are "auto" unless they were given; before that existed, at their defaults
+            "explicit": True,  # parameters that the user did not set are "auto"; in older files, at their defaults
             "seed": problem.seed,
             "classes": None if classes is None else comparable(to_json(classes)),
             "columns": problem.encoder.coefficient_names,
@@ -384,7 +469,7 @@ class NetworkEstimator(NetworkParameters):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_SAVED}
         if not self.__sklearn_is_fitted__():
             return state
         predictor = self._current()
@@ -417,7 +502,8 @@ class NetworkEstimator(NetworkParameters):
         need_parameters(self, network, theta)
         need(isinstance(network, Network) and len({id(member) for member in members}) == len(members), self, "members")
         kind = theta.dtype, theta.shape
-        need(all(isinstance(one, np.ndarray) and (one.dtype, one.shape) == kind for one in members), self, "members")
+        alike = all(isinstance(each, np.ndarray) and (each.dtype, each.shape) == kind for each in members)
+        need(alike, self, "members")
         need(self._encoder.count == network.inputs, self, "network")
         need(fits(self._predictor.shifts, tuple[str, ...]), self, "shifts")
         spread = self.__dict__.get("dispersion_")
@@ -448,6 +534,6 @@ ONE_NETWORK = Recipe(
     ensemble=False,
     allows_missing=False,
 )
-_NOT_KEPT = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from what is
+_NOT_SAVED = ("_streamed", "_views", "_predictor", "coefs_", "intercepts_")  # in files: made from the rest
 _FEATURES = ("n_features_in_", "feature_names_in_")
 _OF_PREDICTOR = ("_network", "_theta", "_members", "_range", "_shifts")  # in files

@@ -1,4 +1,4 @@
-"""From settings and rows to a fitted network. A fitter owns its run; what comes out of it is new."""
+"""From settings and rows to a fitted network. A fitter owns its training run, and its result shares nothing with it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
@@ -29,13 +29,14 @@ from linnet.heads import Floats
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta
 
-_ROUNDS, _SETTLED = 50, 1e-6  # of fitting a network and estimating its head's parameter in turn; part of that
-_LOWEST_RATE = 1e-6  # where learning_rate="adaptive" gives up
+_MAX_ESTIMATION_ROUNDS = 50  # in each, the network and then its head's parameter are fitted
+_ESTIMATION_TOLERANCE = 1e-6  # relative, on the head's parameter
+_MIN_ADAPTIVE_RATE = 1e-6  # learning rate at which learning_rate="adaptive" stops
 
 
 @dataclass
 class Log:
-    """The numbers of a run, epoch by epoch, behind those of the fits that it goes on from."""
+    """The losses and metrics of a run by epoch, appended to those of the fits that it continues."""
 
     loss_curve: list[float] = field(default_factory=list)
     history: dict[str, list[float]] = field(default_factory=dict)
@@ -47,7 +48,11 @@ class Log:
     best_validation_score: float | None = None
 
     def note(self, record: Epoch, rows: int, watched: str | None, *, greater: bool) -> None:
-        """Take the next epoch, of so many rows; `greater`: whether more of the number watched is better."""
+        """Append the record of an epoch.
+
+        `rows`: the number of rows of the epoch; `watched`: the name of the number that early stopping watches;
+        `greater`: whether a greater value of it is better.
+        """
         self.epochs += 1
         self.rows_seen += rows
         self.loss = record.numbers["loss"]
@@ -64,38 +69,39 @@ class Log:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit has found, and how."""
+    """The result of a fit, and how it was reached."""
 
     predictor: Predictor
     log: Log
     stop_reason: StopReason
     state: OptimizerState
-    dispersion: Floats | None = None  # of the targets around their means, if that is measured
-    done: bool = False  # or the run goes on
+    dispersion: Floats | None = None  # of the targets around their means, if it is measured
+    done: bool = False  # whether the run has ended
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a kind of network estimator encodes tables and trains."""
 
-    learn_encoder: Callable[[object, object], tuple[Encoder | TabularEncoder, Columns]]  # of a table, its weights
-    fitter: "Callable[[Problem, bool], Fitter]"  # of a problem, for one epoch or for all
-    ensemble: bool  # several networks train by epochs, each of which holds out rows of its own
-    allows_missing: bool  # in columns of numbers of arrays
+    learn_encoder: Callable[[object, object], tuple[Encoder | TabularEncoder, Columns]]  # of a table and row weights
+    fitter: "Callable[[Problem, bool], Fitter]"  # of a problem, and whether for a single epoch
+    ensemble: bool  # whether several networks are trained, each of which holds out rows of its own
+    allows_missing: bool  # whether arrays may have missing values
 
 
 class Fitter(ABC):
-    """A run by epochs of one network, or of several side by side."""
+    """A training run by epochs, of one network or of several in parallel."""
 
     training: Training | Ensemble
-    network: Network  # as it predicts
+    network: Network  # for prediction
 
     def __init__(self, problem: Problem, watched: str | None, *, greater: bool) -> None:
         start = problem.start
         self.problem = problem
         self.watched = watched
         self._greater = greater
-        self.log = Log([*start.loss_curve], {name: [*old] for name, old in start.history.items()}, start.rows_seen)
+        history = {name: [*values] for name, values in start.history.items()}
+        self.log = Log([*start.loss_curve], history, start.rows_seen)
         if watched is None:
             self.log.best_loss = min([*self.log.loss_curve, np.inf])
         else:
@@ -104,18 +110,18 @@ class Fitter(ABC):
     @property
     @abstractmethod
     def predictor(self) -> Predictor:
-        """What predicts with the parameters as they are now."""
+        """The predictor with the current parameters."""
 
     @abstractmethod
     def _finish(self) -> tuple[Predictor, Rows, Array]:
-        """What predicts in the end, and rows with their predicted means to measure it by."""
+        """Return the final predictor, and rows with their predicted means, from which the dispersion is measured."""
 
     def now(self) -> Fitted:
-        """What has been learned up to here."""
+        """Return the current result, while the run is in progress."""
         return Fitted(self.predictor, self.log, StopReason(StopKind.IN_PROGRESS), self.problem.start.state)
 
     def fitted(self) -> Fitted:
-        """What was learned, once the run is over."""
+        """Return the result, once the run has ended."""
         predictor, dispersion = self.predictor, None
         if self.problem.targets.has_spread or predictor.range is not None:
             predictor, rows, mean = self._finish()
@@ -123,19 +129,19 @@ class Fitter(ABC):
         return Fitted(predictor, self.log, self.training.stop_reason, self.training.state(), dispersion, done=True)
 
     def go_on(self, saved: Saved) -> None:
-        """Go on from a checkpoint of this run."""
+        """Continue from a checkpoint of this run."""
         self.training = resumed(saved, self.training)
         for record in saved.history:
             if self.watched not in (None, *record.numbers):
                 raise FormatError(
-                    f"the checkpoint has no {self.watched} of epoch {record.epoch}, which the run watches"
+                    f"the checkpoint has no {self.watched} of epoch {record.epoch}, which early stopping needs"
                 )
             self._note(record)
 
     def records(
         self, model: Callable[[], Mapping[str, Any]], saved: Saved | None = None
     ) -> Generator[Slice | Epoch, None, None]:
-        """Train, yielding the run's records; checkpoints, if the settings ask for them, keep what `model` returns."""
+        """Train, yielding the run's records; checkpoints, if there are any, include the description from `model`."""
         checkpoint = self.problem.settings.checkpoint
         if checkpoint is None:
             records = self.training.records()
@@ -152,13 +158,13 @@ class Fitter(ABC):
             records.close()
 
     def run(self, model: Callable[[], Mapping[str, Any]], saved: Saved | None = None) -> Fitted:
-        """Train to the end. Ctrl-C ends the run with what was learned; before the first step it is raised."""
+        """Train to the end. Ctrl-C ends the run and keeps what was learned; before the first step it is raised."""
         training, verbose = self.training, int(self.problem.settings.verbose)
         records = self.records(model, saved)
         try:
             for _ in follow(records, training.plan.epochs, 2 if verbose > 1 else 1 if verbose else 0):
                 pass
-        except KeyboardInterrupt:  # between two records: the run itself has not heard it
+        except KeyboardInterrupt:  # between two records: the run itself has not noticed it
             training.interrupt()
         finally:
             records.close()
@@ -184,7 +190,7 @@ class Fitter(ABC):
 
 
 class NetworkFitter(Fitter):
-    """A run of one network; `once`: of one epoch, whatever the settings say."""
+    """A training run of one network; `once`: for a single epoch, whatever `max_iter` is."""
 
     training: Training
 
@@ -195,7 +201,7 @@ class NetworkFitter(Fitter):
         super().__init__(problem, problem.watched, greater=greater)
         rows = problem.targets.aimed_at(problem.rows)
         size = problem.settings.rows_per_step(len(rows))
-        dtype = "float64" if size == len(rows) else "float32"  # the noise of batches drowns that of rounding
+        dtype = "float64" if size == len(rows) else "float32"  # rounding errors are below the noise of minibatches
         self._once = once
         self._rows = rows.computed_in(dtype)
         self.network, theta = _begin(problem, self._rows, dtype)
@@ -218,13 +224,13 @@ class NetworkFitter(Fitter):
 
 
 def _begin(problem: Problem, rows: Rows, dtype: str) -> tuple[Network, Theta]:
-    """The network, and the parameters that its training begins with: new ones, or those of the fits before."""
+    """Return the network and its initial parameters: new ones, or those of the previous fit."""
     start = problem.start
     network = problem.settings.network(as_columns(rows.x).count, problem.outputs, problem.head, rows.weight_sum)
     if start.theta is None:
         return network, initial_theta(network, problem.seed, dtype, ["glorot_uniform"] * len(network.layers))
     if network.shapes != start.shapes:
-        raise ConfigError("hidden_layer_sizes must stay the same to go on with a fitted model: fit a new one")
+        raise ConfigError("hidden_layer_sizes must not change when training continues: fit a new model")
     return network, start.theta.astype(dtype)
 
 
@@ -239,7 +245,7 @@ def _plan(problem: Problem, batch_size: int, *, once: bool) -> Plan:
         any_gain=True,
     )
     plateau = ReduceLROnPlateau(
-        watched, 0.2, patience, settings.tol, min_lr=_LOWEST_RATE, stop_at_min=True, any_gain=True
+        watched, 0.2, patience, settings.tol, min_lr=_MIN_ADAPTIVE_RATE, stop_at_min=True, any_gain=True
     )
     plan = common_plan(settings, len(problem.rows), batch_size, problem.seed)
     return replace(
@@ -253,7 +259,7 @@ def _plan(problem: Problem, batch_size: int, *, once: bool) -> Plan:
 
 
 def common_plan(settings: Settings, rows: int, batch_size: int, seed: int) -> Plan:
-    """What the plans of one network and of an ensemble's members share."""
+    """Return the plan that single networks and the members of an ensemble share."""
     return Plan(
         optimizer=settings.optimizer(rows),
         epochs=settings.max_iter,
@@ -267,13 +273,13 @@ def common_plan(settings: Settings, rows: int, batch_size: int, seed: int) -> Pl
 
 
 def predicted(network: Network, theta: Theta, rows: Rows) -> Array:
-    """The means that a network predicts for rows."""
+    """Return the means that a network predicts for rows, in float64."""
     objective = NetworkObjective(network, theta.dtype, rows=len(rows))
     return objective.predict(theta, rows.x, offset=rows.offset).astype(np.float64)
 
 
 def _with_estimate(network: Network, theta: Theta, rows: Rows) -> Network:
-    """The network with the parameter of its head that is most likely for what it predicts, if that is estimated."""
+    """Return the network with the maximum likelihood estimate of its head's parameter, if that is estimated."""
     if not network.head.is_estimated:
         return network
     assert rows.values is not None
@@ -289,7 +295,7 @@ def _dispersion(problem: Problem, rows: Rows, mean: Array) -> Floats | None:
 
 
 def solve(problem: Problem) -> Fitted:
-    """Full-batch L-BFGS on the objective of the solvers by epochs."""
+    """Fit by full-batch L-BFGS, to the same objective as that of the solvers by epochs."""
     settings, losses, interrupted = problem.settings, list[float](), False
     rows = problem.targets.aimed_at(problem.rows).computed_in("float64")
     network, theta = _begin(problem, rows, "float64")
@@ -299,10 +305,10 @@ def solve(problem: Problem) -> Fitted:
             losses.append(value)
             show(iteration, value, gap)
 
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ESTIMATION_ROUNDS):
             full = FullBatch.in_memory(network, rows, settings.threads)
             try:
-                found = minimise(
+                result = minimise(
                     full,
                     theta,
                     gradient_tolerance=settings.tol,
@@ -313,30 +319,31 @@ def solve(problem: Problem) -> Fitted:
             except KeyboardInterrupt:
                 if full.lowest is None:
                     raise
-                found, interrupted = full.so_far(len(losses)), True
+                result, interrupted = full.best_so_far(len(losses)), True
                 warn("training interrupted by user; the model is usable", UserWarning)
-            known, network, theta = network.head.parameter, _with_estimate(network, found.theta, rows), found.theta
-            if interrupted or abs(network.head.parameter - known) <= _SETTLED * known:
+            parameter, theta = network.head.parameter, result.theta
+            network = _with_estimate(network, theta, rows)
+            if interrupted or abs(network.head.parameter - parameter) <= _ESTIMATION_TOLERANCE * parameter:
                 break
-    reason = StopReason(StopKind.ALL_DONE, f"all {found.iterations} iterations done")
-    if interrupted or found.converged:
+    reason = StopReason(StopKind.ALL_DONE, f"all {result.iterations} iterations done")
+    if interrupted or result.converged:
         reason = StopReason(StopKind.INTERRUPTED if interrupted else StopKind.CONVERGED)
     log = Log(
         losses,
         {"loss": losses},
-        problem.start.rows_seen + found.iterations * len(rows),
-        epochs=found.iterations,
-        loss=found.value,
-        best_loss=found.value,
+        problem.start.rows_seen + result.iterations * len(rows),
+        epochs=result.iterations,
+        loss=result.value,
+        best_loss=result.value,
     )
-    if not (found.converged or interrupted):
+    if not (result.converged or interrupted):
         warn(
-            f"lbfgs failed to converge after {found.iterations} iterations: the largest entry of the gradient is "
-            f"{found.gradient_norm:.3g}, but tol is {settings.tol:g}: raise max_iter, or scale the data",
+            f"lbfgs failed to converge after {result.iterations} iterations: the largest entry of the gradient is "
+            f"{result.gradient_norm:.3g}, but tol is {settings.tol:g}: raise max_iter, or scale the data",
             known_as("ConvergenceWarning", FitWarning),
         )
-    predictor = Predictor(problem.encoder, network, (found.theta,), shifts=problem.shifts)
+    predictor = Predictor(problem.encoder, network, (result.theta,), shifts=problem.shifts)
     spread = None
     if problem.targets.has_spread:
-        spread = _dispersion(problem, rows, predicted(network, found.theta, rows))
+        spread = _dispersion(problem, rows, predicted(network, result.theta, rows))
     return Fitted(predictor, log, reason, OptimizerState(), spread, done=True)

@@ -1,4 +1,4 @@
-"""The constructor's parameters that all networks share, as they are kept: for those who read them with types."""
+"""The types of the constructor's parameters that all network estimators share."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from linnet.fit.loop.schedules import Schedule
 
 
 class NetworkParameters(Estimator):
-    """Parameters of networks; each estimator's docstring says what they mean."""
+    """The parameters of network estimators, which the docstring of each estimator explains."""
 
     hidden_layer_sizes: int | Sequence[int] | str
     activation: Activations

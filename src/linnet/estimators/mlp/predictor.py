@@ -1,4 +1,4 @@
-"""A fitted network, or the networks of an ensemble, that predicts: frozen, and shared by any number of threads."""
+"""A fitted network, or the networks of an ensemble, for prediction: immutable, so that threads can share it."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Predictor:
-    """Columns in, predictions out; it holds nothing that prediction changes."""
+    """Predicts from columns; predicting changes nothing in it."""
 
     encoder: Encoder | TabularEncoder
     network: Network
-    members: tuple[Theta, ...]  # the parameters of each network; z is their mean
-    range: tuple[Array, Array] | None = None  # least and largest prediction of each output, of an ensemble
-    shifts: tuple[str, ...] = ()  # which of offset and exposure the fit was given
+    members: tuple[Theta, ...]  # the parameters of each network, over whose z predictions average
+    range: tuple[Array, Array] | None = None  # of an ensemble: the least and greatest prediction of each output
+    shifts: tuple[str, ...] = ()  # which of "offset" and "exposure" were passed to the fit
 
     @property
     def theta(self) -> Theta:
@@ -41,15 +41,15 @@ class Predictor:
         return [self.network.blocks(theta) for theta in self.members]
 
     def with_theta(self, theta: Theta) -> "Predictor":
-        """A predictor with other parameters in its first network."""
+        """Return a predictor with new parameters for the first network."""
         return replace(self, members=(theta, *self.members[1:]))
 
     def shift(self, offset: object, exposure: object, rows: int) -> Array | None:
-        """What is added to the z of so many rows."""
+        """Return what is added to z, rows x outputs: the offset plus log(exposure); None if both are None."""
         return shift(offset, exposure, rows, self.network.head, self.network.outputs)
 
     def output(self, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool) -> Array:
-        """The mean, or else z, of each row and output."""
+        """Return the mean (`mean=True`) or z of each row and output. `shift`: added to z."""
         if self.range is not None:
             outputs = predict(self.network, list(self.members), columns, threads, offset=shift, mean=False)
             z = np.mean(np.asarray(outputs, np.float64), axis=0)
@@ -63,7 +63,7 @@ class Predictor:
     def _widened(
         self, output: Array, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool
     ) -> Array:
-        """The output with rows whose numbers were beyond float32 computed in float64."""
+        """Return the output, with rows that overflowed in float32 recomputed in float64."""
         rows = np.flatnonzero(~np.isfinite(output).all(axis=1))
         objective = NetworkObjective(self.network.for_prediction(), np.float64, threads, rows=len(rows))
         offset = None if shift is None else shift[rows]
@@ -72,7 +72,7 @@ class Predictor:
         return output
 
     def hidden(self, columns: Columns) -> list[Array]:
-        """The outputs of each hidden layer of the first network, rows x units."""
+        """Return the output of each hidden layer of the first network, rows x units."""
         features = []
         for count in range(1, len(self.network.layers)):
             below = self.network.below(count)
@@ -81,7 +81,7 @@ class Predictor:
         return features
 
     def graph(self, inputs: "Inputs") -> tuple["Tensor", "Tensor"]:
-        """z and the mean in an ONNX graph."""
+        """Add the network to an ONNX graph; return z and the mean."""
         from linnet.export.onnx.columns import features
         from linnet.export.onnx.network import ensemble_output, mean, network_output, shifted, within
 
@@ -96,7 +96,7 @@ class Predictor:
 
 
 def shift(offset: object, exposure: object, rows: int, head: Head, outputs: int) -> Array | None:
-    """What is added to the z of so many rows: the offset, and the logarithm of the exposure."""
+    """Return what is added to z, rows x outputs: the offset plus log(exposure); None if both are None."""
     if exposure is not None and not head.log_link:
         with_log_link = losses_with(lambda kind: kind.log_link)
         raise ConfigError(f"an exposure needs a loss with the log link: loss={with_log_link}")

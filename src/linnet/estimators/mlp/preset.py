@@ -1,4 +1,4 @@
-"""preset="tabular" of scikit-learn's perceptrons: a door to the estimators of linnet.estimators.tabular."""
+"""preset="tabular" of MLPClassifier and MLPRegressor: the estimators of linnet.estimators.tabular behind them."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +15,8 @@ from linnet.export.parameters import comparable, to_json
 PRESETS = ("tabular",)
 
 
-class PresetDoor(NetworkEstimator):
-    """An estimator whose parameters are scikit-learn's unless it is told to be a tabular one."""
+class PresetEstimator(NetworkEstimator):
+    """An estimator whose defaults are scikit-learn's, or with a preset those of a tabular estimator."""
 
     preset: str | Sequence[str] | None
     power_t: float
@@ -33,7 +33,7 @@ class PresetDoor(NetworkEstimator):
     @staticmethod
     @abstractmethod
     def _behind() -> type[NetworkEstimator]:
-        """The tabular estimator whose defaults and recipe a preset takes."""
+        """Return the tabular estimator whose defaults and recipe the preset uses."""
 
     @property
     def _recipe(self) -> Recipe:
@@ -43,20 +43,20 @@ class PresetDoor(NetworkEstimator):
     def _resolve(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         if params.get("preset") is None:
             return resolve(params, SCIKIT_LEARN)
-        name, kept = _parts(params["preset"])
+        name, explicit = _parts(params["preset"])
         check_name(name, "preset", PRESETS)
-        for each in kept:
+        for each in explicit:
             if not isinstance(each, str) or each not in params:
                 raise unknown_name("parameter in preset", each, params)
         behind = parameters(cls._behind())
-        defaults = {each: SCIKIT_LEARN[each] if each in kept else behind[each] for each in CHOSEN}
+        defaults = {each: SCIKIT_LEARN[each] if each in explicit else behind[each] for each in CHOSEN}
         return {**resolve(params, defaults), "preset": name}
 
     def _settings(self) -> Settings:
         if isinstance(self.preset, list | tuple):
             warn(
-                f"preset={self.preset!r} is deprecated: parameters that are given are no longer overridden, so that "
-                f"preset={_parts(self.preset)[0]!r} and their values are enough",
+                f"preset={self.preset!r} is deprecated: a preset no longer overrides parameters that are set, so use "
+                f"preset={_parts(self.preset)[0]!r} and set the parameters",
                 DeprecationWarning,
             )
         return super()._settings()
@@ -65,9 +65,8 @@ class PresetDoor(NetworkEstimator):
         super()._check(settings, by_epochs=by_epochs, incremental=incremental)
         if self.preset is not None and settings.warm_start:
             raise ConfigError(
-                f"warm_start does not go with preset={_parts(self.preset)[0]!r}: which rows its networks hold out, and "
-                "how columns are scaled, is settled anew in every fit; to go on after a crash use checkpoint= and "
-                "linnet.resume"
+                f"warm_start cannot be combined with preset={_parts(self.preset)[0]!r}, as every fit scales columns "
+                "and holds out rows from scratch; to continue after a crash, use checkpoint and linnet.resume"
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,21 +82,22 @@ class PresetDoor(NetworkEstimator):
 
 
 def chosen_by_preset(params: Mapping[str, Any]) -> Collection[str]:
-    """The parameters, as `comparable` has them, that a preset chose in the place of a default that looked like any
-    other value, before they could be "auto".
+    """Return the parameters that a preset chose in a file from before they could be "auto".
+
+    There, a preset replaced the values that were scikit-learn's defaults. `params`: values in the form of `comparable`.
     """
     if params.get("preset") is None:
         return ()
-    _, kept = _parts(params["preset"])
+    _, explicit = _parts(params["preset"])
     defaults = {name: comparable(to_json(SCIKIT_LEARN[name])) for name in CHOSEN}
-    return [name for name in CHOSEN if name in params and params[name] == defaults[name] and name not in kept]
+    return [name for name in CHOSEN if name in params and params[name] == defaults[name] and name not in explicit]
 
 
 def _parts(preset: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The name of a preset, and the parameters that stay scikit-learn's."""
+    """Return the name of a preset, and the parameters that keep scikit-learn's defaults."""
     return (preset[0], tuple(preset[1:])) if isinstance(preset, list | tuple) and preset else (preset, ())
 
 
-def goes_by_batches(model: Any) -> bool:
-    """Whether the solver has epochs and there is one network, so that there is a partial_fit."""
+def has_partial_fit(model: Any) -> bool:
+    """Return whether the model has a partial_fit: its solver must train by epochs, and a single network."""
     return bool(model.solver != "lbfgs" and model.preset is None)

@@ -1,7 +1,7 @@
 """How a multilayer perceptron is built and trained: an estimator's parameters, checked once.
 
-A parameter may be "auto". `resolve` puts an estimator's own default in its place; what is still "auto" then depends on
-the data, and `Settings.filled` takes it when they are known (docs/decisions/0021-auto.md).
+A parameter may be "auto". `resolve` replaces it with the estimator's own default; values that are still "auto" then
+depend on the data, and `Settings.filled` sets them once the data is known (docs/decisions/0021-auto.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Activations = str | Activation | Sequence[str | Activation]
 NETWORK_SOLVERS = tuple(dict.fromkeys(("adam", "sgd", "lbfgs", *OPTIMIZERS)))  # scikit-learn's first
 SCHEDULES = ("constant", "invscaling", "adaptive", "cosine", "exponential", "step")
 ALL_EPOCHS = 10**9  # more than any run has
-_USUAL_BATCH = 200  # rows, as in scikit-learn
+_DEFAULT_BATCH_SIZE = 200  # rows, as in scikit-learn
 CHOSEN = (  # parameters that may be "auto"
     *("hidden_layer_sizes", "activation", "solver", "alpha", "batch_size", "learning_rate", "learning_rate_init"),
     *("max_iter", "tol", "validation_fraction", "n_iter_no_change", "dropout", "weight_decay", "clip_norm"),
@@ -47,7 +47,13 @@ _BOUNDS: Mapping[str, Mapping[str, float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BySamples(InverseScaling):
-    """scikit-learn's inverse scaling: the rate of an epoch falls with the number of rows seen before it."""
+    """scikit-learn's inverse scaling: the learning rate falls with the number of rows seen before the epoch.
+
+    Attributes
+    ----------
+    rows : int, default=1
+        Rows per epoch.
+    """
 
     rows: int = 1
 
@@ -57,9 +63,10 @@ class BySamples(InverseScaling):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Parameters that networks share, by the names of the estimators' parameters; the defaults are scikit-learn's.
+    """The parameters that networks share, by their names in the estimators; the defaults are scikit-learn's.
 
-    `open`: the names of those that were left to the data, and have scikit-learn's value until `filled` is called.
+    `open`: the names of the parameters that depend on the data; they have scikit-learn's value until `filled` is
+    called.
     """
 
     hidden_layer_sizes: int | Sequence[int] = (100,)
@@ -95,18 +102,18 @@ class Settings:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Self:
-        """The settings of an estimator's parameters, resolved; values without a meaning are a ConfigError."""
-        known = {field.name for field in fields(cls)}
-        given = {name: value for name, value in params.items() if name in known}
-        left = frozenset(name for name, value in given.items() if is_auto(value) and name in CHOSEN)
-        return cls(**{name: value for name, value in given.items() if name not in left}, open=left)
+        """Return the settings among an estimator's resolved parameters; invalid values raise a ConfigError."""
+        names = {field.name for field in fields(cls)}
+        values = {name: value for name, value in params.items() if name in names}
+        auto = frozenset(name for name, value in values.items() if is_auto(value) and name in CHOSEN)
+        return cls(**{name: value for name, value in values.items() if name not in auto}, open=auto)
 
     def filled(self, choices: Mapping[str, Any]) -> Self:
-        """The settings with choices made for the data where they were left open."""
+        """Return the settings with `choices`, made for the data, in place of those that are open."""
         return replace(self, **{name: value for name, value in choices.items() if name in self.open})
 
     def __post_init__(self) -> None:
-        """Refuse values without a meaning, also of what the solver takes no notice of."""
+        """Refuse invalid values, even of parameters that the solver ignores."""
         if not isinstance(self.solver, Optimizer) and not (
             isinstance(self.solver, str) and self.solver in NETWORK_SOLVERS
         ):
@@ -132,8 +139,8 @@ class Settings:
             checked_threads(self.threads)
         check_random(self.random_state)
 
-    def check_parts(self) -> None:
-        """Raise now what the network and the optimizer would raise when there are rows."""
+    def check_components(self) -> None:
+        """Raise the errors that the network and the optimizer would raise once there are rows."""
         self.network(1, 1, Normal(), 1.0)
         if not self.full_batch:
             self.optimizer(1)
@@ -145,24 +152,24 @@ class Settings:
 
     @property
     def patience(self) -> int:
-        """Epochs without a gain that are waited for."""
+        """The number of epochs without an improvement after which training ends."""
         return ALL_EPOCHS if _is_endless(self.n_iter_no_change) else int(self.n_iter_no_change)
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the rate falls when nothing improves: as in scikit-learn with plain SGD only."""
+        """Whether the learning rate falls when nothing improves: as in scikit-learn, only with "sgd"."""
         return bool(self.solver == "sgd" and self.learning_rate == "adaptive")
 
     def rows_per_step(self, rows: int, *, quietly: bool = False) -> int:
-        """Rows of a batch, of so many rows; `quietly`: without a warning where a batch is larger."""
+        """Return the batch size for a training set of `rows` rows; `quietly`: without a warning that it is clipped."""
         if is_auto(self.batch_size):
-            return min(_USUAL_BATCH, rows)
+            return min(_DEFAULT_BATCH_SIZE, rows)
         if (size := int(self.batch_size)) > rows and not quietly:
-            warn(f"batch_size={size} is more than there are rows: it is clipped to {rows}", UserWarning)
+            warn(f"batch_size={size} is larger than the number of rows and is clipped to {rows}", UserWarning)
         return min(size, rows)
 
     def network(self, inputs: int, outputs: int, head: Head, rows: float) -> Network:
-        """The layers; penalties are divided by the number of rows, or the sum of their weights, as the loss is."""
+        """Return the network. Its penalties, like its loss, are divided by `rows`, the sum of the row weights."""
         widths = hidden_widths(self.hidden_layer_sizes)
         activations = [as_activation(name) for name in _each(self.activation, len(widths), "activation")]
         rates = [0.0, *_each(self.dropout, len(widths), "dropout")]  # of a layer's units: the next layer's inputs
@@ -175,11 +182,13 @@ class Settings:
         return Network(inputs, (*hidden, Layer(outputs, dropout=rates[-1], l1=l1, l2=l2)), head)
 
     def optimizer(self, rows: int) -> Optimizer:
-        """The solver with its schedule, for so many rows per epoch."""
+        """Return the optimizer with its schedule, for epochs of `rows` rows."""
         solver, clip = self.solver, self.clip_norm
         if isinstance(solver, Optimizer):
             if clip is not None:
-                raise ConfigError("clip_norm goes with the name of a solver; an optimizer object takes it itself")
+                raise ConfigError(
+                    "clip_norm applies to a solver given by name: set the clip_norm of the optimizer object instead"
+                )
             return solver
         schedule = self._schedule(rows)
         betas = self.beta_1, self.beta_2, self.epsilon
@@ -202,7 +211,7 @@ class Settings:
             return ExponentialDecay(rate)
         if name == "step":
             return StepDecay(rate)
-        if name == "invscaling" and self.solver == "sgd":  # the others take no notice, as in scikit-learn
+        if name == "invscaling" and self.solver == "sgd":  # other solvers ignore it, as in scikit-learn
             return BySamples(rate, power=float(self.power_t), rows=rows)
         return Constant(rate)
 
@@ -211,31 +220,31 @@ SCIKIT_LEARN: Mapping[str, Any] = {field.name: field.default for field in fields
 
 
 def is_auto(value: object) -> bool:
-    """Whether a parameter is left to its default or to the data."""
+    """Return whether a parameter is "auto"."""
     return isinstance(value, str) and value == AUTO
 
 
 def resolve(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with these defaults in the place of "auto"."""
+    """Return the parameters with `defaults` in place of "auto"."""
     return {name: defaults[name] if name in CHOSEN and is_auto(value) else value for name, value in params.items()}
 
 
 def check_settings(params: Mapping[str, Any]) -> None:
-    """Raise now what would be raised when there are rows."""
-    Settings.of(resolve(params, SCIKIT_LEARN)).check_parts()
+    """Raise the errors that the parameters would raise in a fit."""
+    Settings.of(resolve(params, SCIKIT_LEARN)).check_components()
 
 
 def hidden_widths(sizes: Any) -> list[int]:
-    """Units of the hidden layers, one or several or none."""
-    given: list[Any] = list(sizes) if _has_several(sizes) else [sizes]
-    for size in given:
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise ConfigError(Parameter("hidden_layer_sizes"), f" must be > 0 and whole, got {sizes!r}")
-    return [int(size) for size in given]
+    """Return the number of units of each hidden layer, from one number or a sequence, which may be empty."""
+    widths: list[Any] = list(sizes) if _has_several(sizes) else [sizes]
+    for width in widths:
+        if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 1:
+            raise ConfigError(Parameter("hidden_layer_sizes"), f" must be positive integers, got {sizes!r}")
+    return [int(width) for width in widths]
 
 
 def _has_several(value: Any) -> bool:
-    """Whether it is a list of values: an array without dimensions is not."""
+    """Return whether a value is a sequence or an array with dimensions."""
     return isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
@@ -244,11 +253,11 @@ def _is_endless(epochs: object) -> bool:
 
 
 def _each(value: Any, count: int, name: str) -> list[Any]:
-    """One value for each hidden layer, given one for all or a list."""
+    """Return one value per hidden layer, from a single value or a sequence of one per layer."""
     if _has_several(value):
         if len(value) != count:
             raise ConfigError(
-                Parameter(name), f" must be one for all or one per hidden layer, {count} in all, got {value!r}"
+                Parameter(name), f" must be one value or one per hidden layer, {count} in all, got {value!r}"
             )
         return list(value)
     return [value] * count

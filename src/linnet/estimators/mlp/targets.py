@@ -1,4 +1,4 @@
-"""What a model knows of its targets, classes or numbers: their head, and how y becomes what Rows takes."""
+"""Specifications of the targets of a model, classes or numbers: their head, and how y is encoded for Rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -17,57 +17,57 @@ from linnet.estimators.inputs import one_target, row_weights
 from linnet.heads import Bernoulli, Categorical, Head
 
 
-class Targets(ABC):
-    """What a model knows of its targets: their head, and how y becomes numbers."""
+class TargetSpec(ABC):
+    """The specification of a model's targets: their head, and how y is encoded as numbers."""
 
-    stratified: ClassVar[bool] = False  # whether rows held out have the classes' shares
-    has_spread: ClassVar[bool] = False  # whether the spread around predictions is measured after a fit
+    stratified: ClassVar[bool] = False  # whether validation rows are drawn with the shares of the classes
+    has_spread: ClassVar[bool] = False  # whether the dispersion around predictions is measured after a fit
 
     @property
     @abstractmethod
     def head(self) -> Head:
-        """The distribution."""
+        """The distribution of the targets."""
 
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """How many z there are per row."""
+        """The number of outputs of the network."""
 
     @property
     @abstractmethod
     def default_metric(self) -> str:
-        """What early stopping watches unless another metric is given."""
+        """The metric that early stopping watches by default."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """What a fitted estimator keeps of it."""
+        """The attributes of a fitted estimator that belong to its targets, by name."""
         return {}
 
     @property
     def smoothing(self) -> float:
-        """How far training aims off the classes."""
+        """The label smoothing of training, from 0 to 1."""
         return 0.0
 
     @abstractmethod
     def encode(self, y: object, rows: int, name: str) -> Mapping[str, Any]:
-        """The targets as Rows takes them."""
+        """Return the targets as arguments of Rows. `rows`: their required number; `name`: that of y in errors."""
 
     @abstractmethod
     def weights(self, rows: Rows, sample_weight: object) -> Array | None:
-        """The weights of rows to train on."""
+        """Return the weights of training rows."""
 
     def aimed_at(self, rows: Rows) -> Rows:
-        """Rows with the targets that training aims at; those that it is judged or calibrated by never come here."""
+        """Return training rows with smoothed targets; validation and calibration rows keep their targets."""
         return rows
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTargets(Targets):
+class ClassTargets(TargetSpec):
     """One class per row, or a column of 0 and 1 for each label."""
 
     stratified = True
 
-    classes: NDArray[Any]  # sorted; of labels their numbers
+    classes: NDArray[Any]  # sorted; for multilabel targets, the indices of the labels
     multilabel: bool
     label_smoothing: float
     class_weight: Mapping[Any, float] | str | None
@@ -98,20 +98,20 @@ class ClassTargets(Targets):
     def numbered(
         self, target: Array, rows: int, name: str, labels: NDArray[np.int32] | None = None
     ) -> Mapping[str, Any]:
-        """The targets as Rows takes them; `labels`: the number of each row's class, if it is known already."""
+        """Return the targets as arguments of Rows; `labels`: the index of each row's class, if known already."""
         if self.multilabel:
-            return {"values": self._yes_no(target, rows, name), "given": target}
+            return {"values": self._binary(target, rows, name), "user_targets": target}
         if labels is None:
             labels = self._numbers(target, rows, name)
         if len(self.classes) == 2:
-            return {"values": labels.astype(np.float64)[:, None], "given": target}
-        return {"labels": labels, "given": target}
+            return {"values": labels.astype(np.float64)[:, None], "user_targets": target}
+        return {"labels": labels, "user_targets": target}
 
-    def _yes_no(self, target: Array, rows: int, name: str) -> Array:
+    def _binary(self, target: Array, rows: int, name: str) -> Array:
         count = len(self.classes)
         if target.ndim != 2:
             raise DataError(
-                f"{name} has one class per row, but the model has {count} labels: give a column of 0 and 1 each"
+                f"{name} has one class per row, but the model has {count} labels: pass a column of 0 and 1 for each"
             )
         if target.shape[1] == 0 or not np.isin(target, (0, 1)).all():
             raise DataError(f"{name} must have one class per row, or a column of 0 and 1 for each label")
@@ -121,19 +121,19 @@ class ClassTargets(Targets):
         return values
 
     def _numbers(self, target: Array, rows: int, name: str) -> NDArray[np.int32]:
-        known = self.classes
+        classes = self.classes
         if target.ndim != 1 or len(target) != rows:
             raise DataError(f"{name} must have one class per row, {rows} in all, got shape {target.shape}")
         try:
-            places = np.searchsorted(known, target).clip(max=len(known) - 1)
+            indices = np.searchsorted(classes, target).clip(max=len(classes) - 1)
         except TypeError:
-            raise DataError(f"{name} holds other things than the classes {known.tolist()}") from None
-        wrong = known[places] != target
+            raise DataError(f"{name} holds values of another type than the classes {classes.tolist()}") from None
+        wrong = classes[indices] != target
         if wrong.any():
             row = int(wrong.argmax())
             unknown = target[row : row + 1].tolist()[0]
-            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model knows {known.tolist()}")
-        return places.astype(np.int32)
+            raise DataError(f"{name} has the class {unknown!r} in row {row}, but the model has {classes.tolist()}")
+        return indices.astype(np.int32)
 
     def weights(self, rows: Rows, sample_weight: object) -> Array | None:
         weights = row_weights(sample_weight, len(rows))
@@ -149,7 +149,7 @@ class ClassTargets(Targets):
         soft = self.smoothing
         if not soft:
             return rows
-        if rows.labels is None:  # yes or no: one of two
+        if rows.labels is None:  # binary targets: two classes
             assert rows.values is not None
             return replace(rows, values=rows.values * (1 - soft) + soft / 2)
         count = len(self.classes)
@@ -158,20 +158,20 @@ class ClassTargets(Targets):
 
 
 def as_class_target(y: object, name: str) -> Array:
-    """Classes as one dimension, labels as a dense table."""
+    """Return classes as a one-dimensional array, and multilabel targets as a dense table."""
     target: Array = as_dense(y, name) if hasattr(y, "toarray") else one_target(y)
     return target
 
 
 @dataclass(frozen=True, eq=False)
-class NumberTargets(Targets):
+class NumberTargets(TargetSpec):
     """One number per row, or several."""
 
     has_spread = True
 
     distribution: Head
     columns: int
-    one_target: bool  # y has one dimension
+    one_target: bool  # whether y is one-dimensional
 
     @property
     def head(self) -> Head:
@@ -193,13 +193,13 @@ class NumberTargets(Targets):
         return self.checked(one_target(y), rows, name)
 
     def checked(self, target: Array, rows: int, name: str) -> Mapping[str, Any]:
-        """The targets as Rows takes them."""
+        """Return the targets as arguments of Rows, after checking that they are valid for the head."""
         outputs = 1 if target.ndim == 1 else target.shape[1]
         if outputs != self.outputs:
             raise ConfigError(f"{name} has {outputs} targets, but the model has {self.outputs}")
         values = as_values(target, outputs, np.float64, rows=rows, name=name)
         check_values(values, self.head.is_valid(values), name, self.head.target_requirement)
-        return {"values": values, "given": target}
+        return {"values": values, "user_targets": target}
 
     def weights(self, rows: Rows, sample_weight: object) -> Array | None:
         return row_weights(sample_weight, len(rows))

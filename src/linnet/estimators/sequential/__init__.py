@@ -1,1 +1,1 @@
-"""The network as users of Keras write it."""
+"""The network with the interface of Keras."""

@@ -1,4 +1,4 @@
-"""What a Sequential model is: layers, a loss and parameters. How it is trained is in `sequential.py`."""
+"""The layers, loss and parameters of a Sequential model. Its training is in `sequential.py`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,11 +31,11 @@ DTYPE = "float32"  # as in Keras
 
 
 class SequentialModel(Saved):
-    """A stack of layers under a loss, and its parameters."""
+    """A stack of layers with a loss, and its parameters."""
 
     def __init__(self, layers: Sequence[Input | Dense | Dropout] = (), *, seed: int = 0) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-            raise ConfigError(f"seed must be a whole number from 0 to 2^64 - 1, got {seed!r}")
+            raise ConfigError(f"seed must be an integer from 0 to 2^64 - 1, got {seed!r}")
         self.seed = int(seed)
         self._stack = Stack()
         self._network: Network | None = None
@@ -65,11 +65,17 @@ class SequentialModel(Saved):
 
     @property
     def layers(self) -> list[Dense | Dropout]:
-        """The layers, from the bottom up."""
+        """The layers, from the input to the output."""
         return list(self._stack.layers)
 
     def add(self, layer: Input | Dense | Dropout) -> None:
-        """Put a layer on top. The layers below keep their parameters; the new one's are made when they are needed."""
+        """Append a layer. The other layers keep their parameters; the new one's are initialised when they are needed.
+
+        Parameters
+        ----------
+        layer : Input, Dense or Dropout
+            The layer.
+        """
         self._stack.add(layer)
         self._network = None
         self._state = OptimizerState()
@@ -80,10 +86,18 @@ class SequentialModel(Saved):
         loss: str | None = None,
         metrics: MetricLike | Sequence[MetricLike] | None = None,
     ) -> None:
-        """Choose optimizer, loss and metrics. A loss that has no meaning over the last layer's activation is an error.
+        """Choose the optimizer, the loss and the metrics.
 
-        Losses: categorical_crossentropy (softmax), sparse_categorical_crossentropy (softmax), binary_crossentropy
-        (sigmoid), poisson and negative_binomial (exponential), mse and mae (any activation), perceptron (linear).
+        Parameters
+        ----------
+        optimizer : str or Optimizer, default="rmsprop"
+            The optimizer, by name or as an object.
+        loss : str
+            The loss, which must suit the activation of the last layer: "categorical_crossentropy" or
+            "sparse_categorical_crossentropy" (softmax), "binary_crossentropy" (sigmoid), "poisson" or
+            "negative_binomial" (exponential), "mse" or "mae" (any), "perceptron" (linear).
+        metrics : str, NamedMetric, function, or a sequence of these, default=None
+            What is measured after each epoch besides the loss.
         """
         if loss is None:
             raise ConfigError("compile needs a loss, such as loss='categorical_crossentropy'")
@@ -96,22 +110,28 @@ class SequentialModel(Saved):
         known, self._network = self._network, None
         self._state = OptimizerState()
         if self._theta is not None:
-            self.build()  # now, under its new head, so that predicting changes nothing
+            self.build()  # now, with the new head, so that predicting changes nothing
             network = self.network
-            if known is not None and type(known.head) is type(network.head):  # what was estimated of it stays
+            if known is not None and type(known.head) is type(network.head):  # keep its estimated parameter
                 self._network = replace(network, head=network.head.with_parameter(known.head.parameter))
 
     def build(self, input_shape: int | Sequence[int | None] | None = None) -> None:
-        """Make the parameters, for inputs of the given shape: (columns,) or (None, columns)."""
+        """Initialise the parameters.
+
+        Parameters
+        ----------
+        input_shape : int, (columns,), (None, columns) or None, default=None
+            The shape of the input; None if the first layer has it.
+        """
         if input_shape is not None:
             self._stack.set_input(input_shape)
-        # before compile only the shapes matter, and squared error goes with any activation
+        # before compile only the shapes matter, and squared error suits any activation
         loss = self._loss or Loss("mse")
         network = self._stack.network(loss.head(self._stack.dense()[-1].activation))
         if self._theta is None or len(self._theta) < network.size:
             names = [layer.kernel_initializer for layer in self._stack.dense()]
             theta = initial_theta(network, self.seed, DTYPE, names)
-            if self._theta is not None:  # of the layers below those that were added
+            if self._theta is not None:  # the parameters of the layers before those that were added
                 theta[: len(self._theta)] = self._theta
             self._theta = theta
         self._network = network  # last: another thread that sees it finds the parameters, too
@@ -119,7 +139,13 @@ class SequentialModel(Saved):
     # ---- parameters ----
 
     def get_weights(self) -> list[Array]:
-        """Copies of W (inputs x units) and b (units) of every Dense layer, in order."""
+        """Return copies of W (inputs x units) and b (units) of every Dense layer, in order.
+
+        Returns
+        -------
+        list of arrays
+            W and, with `use_bias`, b of each layer, in float32.
+        """
         arrays = []
         for layer, block in zip(self._stack.dense(), self.network.blocks(self.theta), strict=True):
             arrays.append(block.weights.copy())
@@ -128,18 +154,24 @@ class SequentialModel(Saved):
         return arrays
 
     def set_weights(self, weights: Sequence[object]) -> None:
-        """Take parameters in the order and shapes of `get_weights`."""
+        """Set the parameters.
+
+        Parameters
+        ----------
+        weights : sequence of arrays
+            W and b of every Dense layer, in the order and the shapes of `get_weights`.
+        """
         theta = np.zeros_like(self.theta)
         if not isinstance(weights, Sequence):
-            raise DataError(f"weights must be a list of arrays as get_weights gives it, got {type(weights).__name__}")
-        given = [as_array(array, f"weights[{place}]") for place, array in enumerate(weights)]
-        wanted = [array.shape for array in self.get_weights()]
-        if [array.shape for array in given] != wanted:
-            raise DataError(f"weights must have the shapes {wanted}, got {[array.shape for array in given]}")
+            raise DataError(f"weights must be a list of arrays like that of get_weights, got {type(weights).__name__}")
+        new = [as_array(array, f"weights[{index}]") for index, array in enumerate(weights)]
+        shapes = [array.shape for array in self.get_weights()]
+        if [array.shape for array in new] != shapes:
+            raise DataError(f"weights must have the shapes {shapes}, got {[array.shape for array in new]}")
         arrays = (
-            as_values(array, wide, DTYPE, rows=len(array), name=f"weights[{place}]").reshape(array.shape)
-            for place, array in enumerate(given)
-            for wide in [array.shape[1] if array.ndim == 2 else 1]
+            as_values(array, columns, DTYPE, rows=len(array), name=f"weights[{index}]").reshape(array.shape)
+            for index, array in enumerate(new)
+            for columns in [array.shape[1] if array.ndim == 2 else 1]
         )
         for layer, block in zip(self._stack.dense(), self.network.blocks(theta), strict=True):
             block.weights[:] = next(arrays)
@@ -148,17 +180,29 @@ class SequentialModel(Saved):
         self._theta = theta
 
     def set_head(self, head: Head) -> None:
-        """Take a head with another value of the parameter that is estimated, such as a dispersion."""
+        """Set the head, of the same class, with another value of its estimated parameter, such as a dispersion.
+
+        Parameters
+        ----------
+        head : Head
+            The new head.
+        """
         if type(head) is not type(self.network.head):
             raise ConfigError(f"the model's head is {self.network.head!r}, not {head!r}: compile it with another loss")
         self._network = replace(self.network, head=head)
 
     def count_params(self) -> int:
-        """Number of parameters."""
+        """Return the number of parameters."""
         return self.network.free_parameters
 
     def summary(self, print_fn: Callable[[str], object] = print) -> None:
-        """Print the layers, their output shapes and their numbers of parameters."""
+        """Print the layers, their output shapes and their numbers of parameters.
+
+        Parameters
+        ----------
+        print_fn : function, default=print
+            Called with the text.
+        """
         print_fn(summary(self._stack.layers, self.network))
 
     # ---- files ----
@@ -179,7 +223,7 @@ class SequentialModel(Saved):
         check_width(self._network.inputs, size)
         return np.zeros((1, self._network.inputs))
 
-    # ---- inside ----
+    # ---- internals ----
 
     def _compiled(self) -> tuple[Optimizer, Loss]:
         if self._optimizer is None or self._loss is None:
@@ -188,7 +232,7 @@ class SequentialModel(Saved):
 
     @property
     def network(self) -> Network:
-        """The layers' shapes, activations and penalties, and the head; built now if need be."""
+        """The shapes, activations and penalties of the layers, and the head; built on first use."""
         if self._network is None:
             self.build()
         assert self._network is not None
@@ -196,8 +240,8 @@ class SequentialModel(Saved):
 
     @property
     def theta(self) -> Theta:
-        """All parameters in one vector, of which `get_weights` has the parts."""
-        _ = self.network  # built now if need be
+        """All parameters in one vector; `get_weights` returns them by layer."""
+        _ = self.network  # built on first use
         assert self._theta is not None
         return self._theta
 
@@ -210,7 +254,7 @@ class SequentialModel(Saved):
         return table
 
     def _parameters(self, table: Array) -> tuple[Network, Theta]:
-        """The network for a table and its parameters, made now if need be."""
+        """Return the network for a table and its parameters, which are initialised on first use."""
         if self._network is None or self._theta is None:
             self.build(table.shape[1])
         return self.network, self.theta

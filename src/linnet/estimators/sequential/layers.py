@@ -17,7 +17,13 @@ from linnet.untrusted import fits
 @saved
 @dataclass(frozen=True, slots=True)
 class Regularizer:
-    """l1 Σ|w| + l2 Σw² (Keras' convention: no half)."""
+    """The penalty l1 Σ|w| + l2 Σw² on the weights of a layer (Keras' convention: without the factor ½).
+
+    Attributes
+    ----------
+    l1, l2 : float, default=0.0
+        The strengths of the two penalties.
+    """
 
     l1: float = 0.0
     l2: float = 0.0
@@ -28,22 +34,61 @@ class Regularizer:
 
 
 def l1(strength: float = 0.01) -> Regularizer:
-    """Return the penalty strength · Σ|w|."""
+    """Return the penalty strength · Σ|w|.
+
+    Parameters
+    ----------
+    strength : float, default=0.01
+        The strength of the penalty.
+
+    Returns
+    -------
+    Regularizer
+        The penalty, for `kernel_regularizer` of Dense.
+    """
     return Regularizer(l1=strength)
 
 
 def l2(strength: float = 0.01) -> Regularizer:
-    """Return the penalty strength · Σw²."""
+    """Return the penalty strength · Σw² (Keras' convention: without the factor ½).
+
+    Parameters
+    ----------
+    strength : float, default=0.01
+        The strength of the penalty.
+
+    Returns
+    -------
+    Regularizer
+        The penalty, for `kernel_regularizer` of Dense.
+    """
     return Regularizer(l2=strength)
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> Regularizer:
-    """Return the penalty l1 Σ|w| + l2 Σw²."""
+    """Return the penalty l1 Σ|w| + l2 Σw² (Keras' convention: without the factor ½).
+
+    Parameters
+    ----------
+    l1, l2 : float, default=0.01
+        The strengths of the two penalties.
+
+    Returns
+    -------
+    Regularizer
+        The penalty, for `kernel_regularizer` of Dense.
+    """
     return Regularizer(l1, l2)
 
 
 class Input:
-    """Say how many columns the model takes: `Sequential([Input((784,)), Dense(10)])`."""
+    """The input of a model, which sets its number of columns: `Sequential([Input((784,)), Dense(10)])`.
+
+    Parameters
+    ----------
+    shape : int or (columns,)
+        The number of columns.
+    """
 
     def __init__(self, shape: int | Sequence[int]) -> None:
         self.columns = _columns(shape)
@@ -53,9 +98,25 @@ class Input:
 class Dense:
     """A fully connected layer: activation(x W + b).
 
-    `input_dim` (or `input_shape`) is needed in the first layer only if the model is to be built before its first fit.
-    Weights start uniform in ±1/sqrt(inputs), biases at zero. A penalty on the weights has the same strength at every
-    batch size.
+    Biases are initialised to 0. A penalty on the weights has the same strength at every batch size.
+
+    Parameters
+    ----------
+    units : int
+        The number of outputs.
+    activation : str, Activation or None, default=None
+        The activation; None is the identity.
+    use_bias : bool, default=True
+        Whether the layer has biases.
+    kernel_initializer : str, default="uniform"
+        The distribution of the initial weights; "uniform" is that on ±1/sqrt(inputs). Others are "glorot_uniform",
+        "glorot_normal", "he_uniform", "he_normal" and "zeros".
+    kernel_regularizer : Regularizer or None, default=None
+        The penalty on the weights, from `l1`, `l2` or `l1_l2`.
+    input_dim : int or None, default=None
+        The number of inputs. Only the first layer may need it: if the model is built before its first fit.
+    input_shape : int, (columns,) or None, default=None
+        Another way to set `input_dim`.
     """
 
     def __init__(
@@ -92,14 +153,28 @@ class Dense:
         self.to_layer(0.0)
 
     def to_layer(self, dropout: float) -> Layer:
-        """The layer as the engine knows it, its inputs dropped at the given rate."""
+        """Return the layer in the form of the engine.
+
+        Parameters
+        ----------
+        dropout : float
+            The rate at which its inputs are dropped in training.
+        """
         penalty = self.kernel_regularizer or Regularizer()
         return Layer(self.units, self.activation, dropout, penalty.l1, 2 * penalty.l2, bool(self.use_bias))
 
 
 @saved
 class Dropout:
-    """Drop each of the inputs with probability `rate` in training, and divide the others by 1 - rate."""
+    """Sets each input to 0 with probability `rate` in training, and divides the others by 1 - rate.
+
+    Parameters
+    ----------
+    rate : float
+        The probability, at least 0 and below 1.
+    input_shape : int, (columns,) or None, default=None
+        The number of inputs, for the first layer.
+    """
 
     def __init__(self, rate: float, *, input_shape: int | Sequence[int] | None = None) -> None:
         self.rate = check_number(rate, "Dropout's rate", at_least=0, below=1)
@@ -115,5 +190,5 @@ class Dropout:
 def _columns(shape: int | Sequence[int]) -> int:
     sizes = [shape] if isinstance(shape, int | np.integer) else list(shape) if isinstance(shape, Sequence) else []
     if len(sizes) != 1 or not isinstance(sizes[0], int | np.integer) or sizes[0] < 1:
-        raise ConfigError(f"the input must be rows of numbers, shape (columns,), got {shape!r}")
+        raise ConfigError(f"the shape of the input must be (columns,), got {shape!r}")
     return int(sizes[0])

@@ -1,4 +1,4 @@
-"""Sequential: the network as users of Keras write it, on linnet's engine."""
+"""Sequential: the network with the interface of Keras, on linnet's engine."""
 
 import math
 from collections.abc import Collection, Generator, Iterator, Mapping
@@ -7,12 +7,14 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from linnet.arrays import ArrayLike, Table, Targets
 from linnet.checks import check_flag, check_number
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array, as_table, check_fits_float32
 from linnet.data.targets import as_weights, class_weights
 from linnet.errors import ConfigError, DataError, FitError, warn
+from linnet.estimators.inputs import EvalSet
 from linnet.estimators.sequential.base import DTYPE, SequentialModel
 from linnet.evaluate.metrics import as_metrics
 from linnet.fit.loop.progress import Verbose, check_verbose, follow
@@ -22,11 +24,28 @@ from linnet.fit.loop.training import Epoch, Plan, Slice, Training
 from linnet.fit.objective import NetworkObjective, penalty, predict
 from linnet.registry import saved
 
-Validation = tuple[object, object] | tuple[object, object, object]
+Validation = EvalSet
 
 
 class History:
-    """What `fit` returns: `history`, a list of numbers an epoch for every loss and metric, and why training ended."""
+    """The result of `Sequential.fit`.
+
+    Parameters
+    ----------
+    params : dict
+        The arguments of the fit: epochs, steps per epoch and verbose.
+
+    Attributes
+    ----------
+    history : dict of list of float
+        Every loss and metric by epoch.
+    epoch : list of int
+        The indices of the epochs.
+    params : dict
+        The arguments of the fit.
+    stop_reason : StopReason
+        Why training ended.
+    """
 
     def __init__(self, params: dict[str, object]) -> None:
         self.history: dict[str, list[float]] = {}
@@ -43,8 +62,15 @@ class History:
 class Sequential(SequentialModel):
     """A stack of layers: linear, logistic, softmax and Poisson regression, the perceptron, or a multilayer perceptron.
 
-    Parameters, defaults and results follow Keras: trained in float32, `loss` is the mean over the batches of an epoch.
-    Unlike Keras, the same `seed` gives the same bytes for any number of threads.
+    Parameters, defaults and results follow Keras: networks are trained in float32, and `loss` is the mean over the
+    batches of an epoch. Unlike Keras, the same `seed` gives the same bytes for any number of threads.
+
+    Parameters
+    ----------
+    layers : sequence of Input, Dense and Dropout, default=()
+        The layers, from the input to the output.
+    seed : int, default=0
+        Seed of the initial weights, of shuffling and of dropout.
 
     >>> from linnet import Dense, Sequential
     >>> model = Sequential([Dense(3, input_dim=4, activation="softmax")])
@@ -52,12 +78,12 @@ class Sequential(SequentialModel):
     15
     """
 
-    _run: Training | None = None  # the one that has the model's parameters
+    _run: Training | None = None  # the run whose parameters the model takes over
 
     def fit(
         self,
-        x: object,
-        y: object,
+        x: Table,
+        y: Targets,
         batch_size: int | None = None,
         epochs: int = 1,
         verbose: Verbose = "auto",
@@ -66,21 +92,50 @@ class Sequential(SequentialModel):
         validation_data: Validation | None = None,
         shuffle: bool = True,
         class_weight: Mapping[int, float] | str | None = None,
-        sample_weight: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
         tolerance: float | None = None,
         threads: int | None = None,
     ) -> History:
-        """Train, going on from where an earlier `fit` ended.
+        """Train, starting from the parameters and the optimizer state of the previous `fit`.
 
-        `batch_size` None is 32. `verbose`: 1 a progress bar, 2 a line an epoch, 0 nothing, "auto" a bar on a terminal.
-        `callbacks` may hold EarlyStopping and ReduceLROnPlateau. `validation_split` holds out the last of the rows.
-        Row weights multiply each row's loss; the loss is divided by the number of rows (Keras' convention).
-        `class_weight` is a dict of class: weight, or "balanced". With `tolerance` training also ends when the loss
-        changes by less than this part of itself in an epoch. `threads` None takes as many as pay.
-
-        Ctrl-C ends training with a warning and leaves the model usable. A loss that becomes infinite raises FitError,
+        Ctrl-C ends training with a warning and leaves the model usable. A loss that becomes infinite raises a FitError,
         and the model stays as it was before.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,) or (rows, outputs)
+            The targets; for "sparse_categorical_crossentropy", class indices.
+        batch_size : int or None, default=None
+            Rows per step; None is 32.
+        epochs : int, default=1
+            The number of epochs.
+        verbose : int or "auto", default="auto"
+            0 is silent, 1 shows a progress bar, 2 prints one line per epoch, "auto" shows a bar on a terminal.
+        callbacks : EarlyStopping, ReduceLROnPlateau, a collection of them, or None, default=None
+            What may end training early, or lower the learning rate.
+        validation_split : float, default=0.0
+            Share of the rows, the last ones, that is held out for validation.
+        validation_data : (x, y) or (x, y, sample_weight), default=None
+            Rows for validation, in place of a split.
+        shuffle : bool, default=True
+            Whether rows are shuffled in each epoch.
+        class_weight : dict, "balanced" or None, default=None
+            The weight of each class, by index, which multiplies the weights of its rows.
+        sample_weight : array of shape (rows,), default=None
+            Row weights, which multiply the loss of each row; the sum is divided by the number of rows, as in Keras.
+        tolerance : float or None, default=None
+            Training also ends when the relative change of the loss in an epoch is smaller.
+        threads : int or None, default=None
+            The largest number of threads; None uses as many as pay off. The result has the same bytes for
+            any number.
+
+        Returns
+        -------
+        History
+            The losses and metrics by epoch.
         """
         check_verbose(verbose)
         training = self._training(
@@ -108,7 +163,7 @@ class Sequential(SequentialModel):
         except FitError as error:
             error.history = result
             raise
-        except KeyboardInterrupt:  # between two records: the run itself has not heard it
+        except KeyboardInterrupt:  # between two records: the run itself has not noticed it
             training.interrupt()
         finally:
             records.close()
@@ -120,12 +175,26 @@ class Sequential(SequentialModel):
             )
         return result
 
-    def fit_stream(self, x: object, y: object, **options: Any) -> Iterator[Epoch]:
-        """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
+    def fit_stream(self, x: Table, y: Targets, **options: Any) -> Iterator[Epoch]:
+        """Train like `fit`, and yield the record of each epoch as soon as it ends.
 
-        Leaving the loop early ends the training, as does Ctrl-C, which is passed on; the model keeps what it learned.
+        Leaving the loop ends the training, as does Ctrl-C, which is raised; the model keeps what it has learned.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,) or (rows, outputs)
+            The targets.
+        **options
+            The other arguments of `fit`, by name, except `verbose`.
+
+        Yields
+        ------
+        Epoch
+            The losses and metrics of an epoch.
         """
-        training = self._training(x, y, **options)  # now, so that errors come before the first record is asked for
+        training = self._training(x, y, **options)  # now, so that errors precede the first record
 
         def records() -> Iterator[Epoch]:
             for record in self._follow(training):
@@ -139,11 +208,11 @@ class Sequential(SequentialModel):
     @overload
     def evaluate(
         self,
-        x: object,
-        y: object,
+        x: Table,
+        y: Targets,
         batch_size: int | None = None,
         verbose: Verbose = "auto",
-        sample_weight: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
         return_dict: Literal[True],
     ) -> dict[str, float]: ...
@@ -151,28 +220,44 @@ class Sequential(SequentialModel):
     @overload
     def evaluate(
         self,
-        x: object,
-        y: object,
+        x: Table,
+        y: Targets,
         batch_size: int | None = None,
         verbose: Verbose = "auto",
-        sample_weight: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
         return_dict: Literal[False] = False,
     ) -> float | list[float]: ...
 
     def evaluate(
         self,
-        x: object,
-        y: object,
+        x: Table,
+        y: Targets,
         batch_size: int | None = None,
         verbose: Verbose = "auto",
-        sample_weight: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
         return_dict: bool = False,
     ) -> float | list[float] | dict[str, float]:
-        """Loss and metrics on given rows: one number, a list (loss first), or a dict.
+        """Return the loss and the metrics on a table.
 
-        `batch_size` and `verbose` are Keras' and change nothing.
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,) or (rows, outputs)
+            Their targets.
+        batch_size, verbose : int or None, int or "auto"
+            Ignored; accepted because Keras has them.
+        sample_weight : array of shape (rows,), default=None
+            Row weights of the loss.
+        return_dict : bool, default=False
+            Whether the result is a dict by name.
+
+        Returns
+        -------
+        float, list of float or dict of float
+            The loss, followed by the metrics if there are any.
         """
         _, loss = self._compiled()
         table = self._table(x)
@@ -189,16 +274,26 @@ class Sequential(SequentialModel):
         values = list(numbers.values())
         return values if len(values) > 1 else values[0]
 
-    def predict(self, x: object, batch_size: int | None = None, verbose: Verbose = "auto") -> Array:
-        """The last layer's output, rows x units: probabilities, rates or numbers (for the perceptron its scores).
+    def predict(self, x: Table, batch_size: int | None = None, verbose: Verbose = "auto") -> Array:
+        """Return the outputs of the last layer: probabilities, means, or for the perceptron scores.
 
-        `batch_size` and `verbose` are Keras' and change nothing.
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The rows.
+        batch_size, verbose : int or None, int or "auto"
+            Ignored; accepted because Keras has them.
+
+        Returns
+        -------
+        array of shape (rows, units)
+            The outputs, in float32.
         """
         table = self._table(x)
         network, theta = self._parameters(table)
         return predict(network, [theta], as_columns(table))[0]
 
-    # ---- inside ----
+    # ---- internals ----
 
     def _training(
         self,
@@ -216,7 +311,7 @@ class Sequential(SequentialModel):
         tolerance: float | None = None,
         threads: int | None = None,
     ) -> Training:
-        """Check everything, then and only then make the parameters and the run."""
+        """Check the arguments, and only then initialise the parameters and return the run."""
         optimizer, loss = self._compiled()
         outputs = self._outputs()
         stopping, plateau = choose_one(callbacks)
@@ -227,10 +322,10 @@ class Sequential(SequentialModel):
             validation = self._validation_rows(validation_data, table.shape[1])
         elif check_number(validation_split, "validation_split"):
             rows, validation = _split(rows, validation_split)
-        if class_weight is not None:  # of the rows trained on: validation counts every row alike
+        if class_weight is not None:  # only for training rows: validation weights all rows alike
             rows = rows.weighted(_weights_by_class(rows, outputs, class_weight))
         if rows.weights is not None and not rows.weights.any():
-            raise DataError("every row trained on has weight 0: nothing is left to learn from")
+            raise DataError("every training row has weight 0: there is nothing to learn from")
         plan = Plan(
             optimizer=optimizer,
             epochs=epochs,
@@ -245,16 +340,16 @@ class Sequential(SequentialModel):
             loss_factor=loss.factor(outputs),
             relative_weights=False,
         )
-        known = self._stack.columns, self._network, self._theta
+        previous = self._stack.columns, self._network, self._theta
         try:
             network, theta = self._parameters(table)
             return Training(network, theta, rows, plan, validation, self._state)
-        except Exception:  # the number of columns of a table that was refused means nothing
-            self._stack.columns, self._network, self._theta = known
+        except Exception:  # forget the number of columns of a table that was refused
+            self._stack.columns, self._network, self._theta = previous
             raise
 
     def _follow(self, training: Training) -> Generator[Slice | Epoch, None, None]:
-        """The run's records. The model takes over its parameters epoch by epoch, unless a later run has begun.
+        """Yield the run's records. The model takes over its parameters after each epoch, unless a later run has begun.
 
         A run that diverges leaves the model as it was before.
         """
@@ -274,10 +369,10 @@ class Sequential(SequentialModel):
                 self._theta, self._state, self._run = training.theta, training.state(), None
                 self._network = training.fitted_network()
 
-    def _weighted(self, rows: Rows, sample_weight: object, of: str = "") -> Rows:
+    def _weighted(self, rows: Rows, sample_weight: object, prefix: str = "") -> Rows:
         if sample_weight is None:
             return rows
-        name, table = f"{of}sample_weight", f"{of}x"
+        name, table = f"{prefix}sample_weight", f"{prefix}x"
         return rows.weighted(as_weights(sample_weight, DTYPE, rows=len(rows), name=name, table=table))
 
     def _validation_rows(self, data: Validation, columns: int) -> Rows:
@@ -290,31 +385,31 @@ class Sequential(SequentialModel):
         return self._weighted(rows, data[2] if len(data) == 3 else None, "validation ")
 
 
-def _split(rows: Rows, part: float) -> tuple[Rows, Rows]:
-    if not isinstance(part, Real) or not 0 < part < 1:
-        raise ConfigError(f"validation_split must be between 0 and 1, got {part!r}")
-    cut = math.floor(len(rows) * (1 - part))
+def _split(rows: Rows, share: float) -> tuple[Rows, Rows]:
+    if not isinstance(share, Real) or not 0 < share < 1:
+        raise ConfigError(f"validation_split must be between 0 and 1, got {share!r}")
+    cut = math.floor(len(rows) * (1 - share))
     if not 0 < cut < len(rows):
-        raise DataError(f"validation_split={part} of {len(rows)} rows leaves no rows for one of the two parts")
+        raise DataError(f"validation_split={share} of {len(rows)} rows leaves no rows for training or for validation")
     return rows[:cut], rows[cut:]
 
 
 def _weights_by_class(rows: Rows, outputs: int, class_weight: Mapping[int, float] | str) -> Array:
-    """The weight of each row times that of its class."""
+    """Return the weight of each row times that of its class."""
     labels, count = _classes(rows, outputs)
-    of_rows = class_weights(class_weight, np.arange(count), labels, rows.weights)[labels]
-    weights = of_rows if rows.weights is None else rows.weights * of_rows
+    factors = class_weights(class_weight, np.arange(count), labels, rows.weights)[labels]
+    weights = factors if rows.weights is None else rows.weights * factors
     large = weights > np.finfo(DTYPE).max
     if large.any():
         row = int(large.argmax())
         raise ConfigError(
-            f"class_weight of {labels[row]} makes row {row} weigh {weights[row]:g}, too large for float32"
+            f"class_weight of class {labels[row]} gives row {row} the weight {weights[row]:g}, too large for float32"
         )
     return weights.astype(DTYPE)
 
 
 def _classes(rows: Rows, outputs: int) -> tuple[Array, int]:
-    """The class of every row and the number of classes: labels, one-hot rows, or one column of yes and no."""
+    """Return the class index of each row, from labels, one-hot rows or one binary column, and the number of classes."""
     if rows.labels is not None:
         return rows.labels, outputs
     assert rows.values is not None
@@ -326,5 +421,5 @@ def _classes(rows: Rows, outputs: int) -> tuple[Array, int]:
         if (hot.sum(axis=1) == 1).all():
             return hot.argmax(axis=1), outputs
     raise ConfigError(
-        "class_weight needs one class a row: class numbers, one-hot rows, or a single column of 0 and 1 or of -1 and 1"
+        "class_weight needs one class per row: class indices, one-hot rows, or one column of 0 and 1 or of -1 and 1"
     )

@@ -1,1 +1,1 @@
-"""Networks for tables: what a practitioner would do by hand."""
+"""Networks for tables: ensembles with the preprocessing and calibration that a practitioner would do by hand."""

@@ -1,4 +1,4 @@
-"""What the estimators for tables share."""
+"""The base class of the estimators for tables."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -20,11 +20,11 @@ TABULAR = Recipe(
 
 
 def parameter_count(inputs: int, outputs: int) -> int:
-    """How many parameters a network of the usual size has."""
+    """Return the number of parameters of a network with the default hidden layers."""
     from linnet.estimators.tabular.classifier import TabularClassifier
 
-    sizes = (inputs, *inherited(TabularClassifier)["hidden_layer_sizes"], outputs)
-    return sum((given + 1) * made for given, made in pairwise(sizes))
+    widths = (inputs, *inherited(TabularClassifier)["hidden_layer_sizes"], outputs)
+    return sum((below + 1) * units for below, units in pairwise(widths))
 
 
 class TabularEstimator(NetworkEstimator):

@@ -1,4 +1,4 @@
-"""TabularClassifier: classes of a table's rows."""
+"""TabularClassifier: classification of the rows of a table by an ensemble of networks."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,58 +15,76 @@ from linnet.registry import saved
 
 @saved
 class TabularClassifier(TabularEstimator, NetworkClassifier):
-    """Classes of a table's rows: a small ensemble of networks with what a practitioner would do by hand.
+    """Classification of the rows of a table: a small ensemble of networks with a practitioner's preprocessing.
 
-    Numbers are scaled robustly and beside that cut into bins, missing values filled in and marked, levels of text seen
-    in three rows or more are columns. Every network holds out another eighth of the rows and keeps the epoch that
-    predicts it best; the rows held out calibrate the probabilities. Four networks, two from 100,000 rows on.
+    Numeric columns are scaled robustly and also binned, missing values are filled in and flagged, and levels of text
+    that occur in at least three rows become columns. Each network holds out a different eighth of the rows and keeps
+    the epoch that predicts it best; the held-out rows calibrate the probabilities. There are four networks, or two with
+    100,000 rows or more.
 
     Parameters
     ----------
-    hidden_layer_sizes : int or sequence of int
+    hidden_layer_sizes : int or sequence of int, default=(128, 128)
         Units of each hidden layer.
-    activation : str or Activation, or a sequence of one per hidden layer
-        Of the hidden layers.
-    solver : str or Optimizer
-        "adamw" or another optimizer by name, or an object such as `linnet.SGD(0.1, momentum=0.9)`.
-    weight_decay : float
-        Of AdamW: the fraction of each weight that a step takes away, times the learning rate.
-    alpha, l1 : float
+    activation : str or Activation, or a sequence of one per hidden layer, default="silu"
+        The activation of the hidden layers.
+    solver : str or Optimizer, default="adamw"
+        An optimizer by name, or an object such as `linnet.SGD(0.1, momentum=0.9)`.
+    weight_decay : float, default=0.02
+        Weight decay of AdamW: each step multiplies the weights by 1 - weight_decay times the learning rate.
+    alpha, l1 : float, default=0.0
         Strength of the penalties ½ alpha Σ W² and l1 Σ|W|, which are divided by the number of rows.
-    dropout : float or sequence of float
-        Rate at which hidden units are dropped in training, one for all layers or one per layer.
-    batch_size : int
+    dropout : float or sequence of float, default=0.1
+        Rate at which hidden units are dropped in training, one for all hidden layers or one per layer.
+    batch_size : int, default=128
         Rows per step.
-    learning_rate : str or Schedule
-        "auto" is one epoch of warm-up and then a cosine to zero; else a name or a schedule, as in MLPClassifier.
-    learning_rate_init : float
+    learning_rate : str or Schedule, default="auto"
+        "auto" is one epoch of warm-up and then cosine decay to zero; else a name or a schedule, as in MLPClassifier.
+    learning_rate_init : float, default=0.012
         The highest learning rate.
-    max_iter : int or "auto"
-        Epochs; "auto" is 220,000 / rows, but 25 at least and 100 at most.
-    n_iter_no_change : int or "auto"
-        Epochs without a gain after which a network is done; "auto" is a quarter of the epochs that `max_iter="auto"`
-        would choose, but 8 at least.
-    tol : float
-        What counts as a gain.
-    validation_fraction : float
+    max_iter : int or "auto", default="auto"
+        Epochs; "auto" is 220,000 / rows, but at least 25 and at most 100.
+    n_iter_no_change : int or "auto", default="auto"
+        Epochs without an improvement after which the training of a network ends; "auto" is a quarter of the epochs of
+        `max_iter="auto"`, but at least 8.
+    tol : float, default=0.0
+        The smallest improvement that counts.
+    validation_fraction : float, default=0.125
         Fraction of the rows that each network holds out.
-    clip_norm : float or None
-        The largest norm of a gradient; None is any.
-    label_smoothing : float
+    clip_norm : float or None, default=None
+        The largest norm of a gradient, which is scaled down to it; None is no limit.
+    label_smoothing : float, default=0.0
         e trains towards (1 - e) t + e / classes.
-    class_weight : dict, "balanced" or None
-        Weight of each class by its name.
-    random_state : int, RandomState, Generator or None
-        Seed. The same one gives the same bytes for any number of threads.
-    verbose : int
-        1 shows a progress bar, 2 one line per epoch.
-    checkpoint : path, Checkpoint or None
-        Where `linnet.resume` goes on from after a crash: a path, or Checkpoint(path, epochs= or seconds=).
-    threads : int or None
-        How many may be used; None is all.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class, which multiplies the weights of its rows; "balanced" gives all classes the same total.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed. The same seed gives the same bytes for any number of threads.
+    verbose : int, default=False
+        1 shows a progress bar, 2 prints one line per epoch.
+    checkpoint : path, Checkpoint or None, default=None
+        The file from which `linnet.resume` continues after a crash: a path, or Checkpoint(path, epochs= or seconds=).
+    threads : int or None, default=None
+        The largest number of threads; None uses as many as pay off.
 
-    Learned: `classes_`, `members_` (weights and biases of each network), `coefs_` and `intercepts_` (the first one's),
-    `loss_curve_`, `validation_scores_`, `history_` (means over the networks) and `stop_reason_`.
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+        The sorted classes.
+    coefs_, intercepts_ : list of arrays
+        The weights (inputs x units) and the biases of each layer of the first network.
+    members_ : list of list of Block
+        The weights and biases of each layer of each network of the ensemble.
+    loss_curve_ : list of float
+        The training loss of each epoch.
+    validation_scores_ : list of float or None
+        The metric that early stopping watches, by epoch.
+    history_ : dict of list of float
+        All losses and metrics by epoch.
+    stop_reason_ : StopReason
+        Why training ended.
+
+    Examples
+    --------
 
     >>> import numpy as np
     >>> from linnet import TabularClassifier

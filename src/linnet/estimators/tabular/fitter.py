@@ -1,9 +1,9 @@
-"""What a practitioner would do by hand for a table, as choices by the data, members and a last touch.
+"""The training of networks for tables: settings chosen for the data, an ensemble, and calibration.
 
-The columns are prepared (linnet.data.tabular_encoder), targets standardised. Every member of a small ensemble holds out
-another fraction of the rows and keeps the epoch that predicts it best. Those held-out predictions, of every row where
-members are as many as folds, calibrate the probabilities. The ensemble's z is the mean of its members'. Predictions of
-numbers are kept within the range of the training targets.
+Columns are preprocessed (linnet.data.tabular_encoder), and targets are standardised. Each member of a small ensemble
+holds out a different fraction of the rows and keeps the epoch that predicts it best. The held-out predictions, which
+cover every row if there are as many members as folds, calibrate the probabilities. The ensemble's z is the mean over
+its members. Predictions of numbers are kept within the range of the training targets.
 """
 
 from collections.abc import Sequence
@@ -33,17 +33,17 @@ from linnet.heads import Floats, Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Theta
 
-_ROWS_TO_SEE = 220_000  # by each member, over all its epochs
-_MANY_ROWS = 100_000  # from which on two members will do
-_WARM_UP = 1.0  # epochs
-_RUNAWAY_NORM = 1000.0  # no gradient of a mean count of 1 has such a norm, unless e^z runs away
+_ROWS_PER_MEMBER = 220_000  # rows that each member is trained on, summed over all epochs
+_ROWS_FOR_TWO_MEMBERS = 100_000  # with fewer rows there are four members
+_WARM_UP_EPOCHS = 1.0
+_RUNAWAY_NORM = 1000.0  # for a mean count of 1, gradients have such a norm only if e^z diverges
 
 
 def chosen_for(rows: Rows, head: Head, outputs: int, settings: Settings) -> Settings:
-    """The settings with what is left to the data chosen: by the number of rows, and by the kind of target."""
-    epochs = int(np.clip(_ROWS_TO_SEE / len(rows), 25, 100))
-    # a few rows of very large counts can pull z so far that e^z is no number; the norm is far from that of any other
-    # step, which would bias the mean
+    """Return the settings with those that are open chosen by the number of rows and the kind of target."""
+    epochs = int(np.clip(_ROWS_PER_MEMBER / len(rows), 25, 100))
+    # A few rows with very large counts can move z so far that e^z overflows. The limit is far above the norm of all
+    # other steps: clipping those would bias the mean.
     usual = head.typical_slope(float(_mean_target(rows, outputs).max()))
     clip = None if usual is None or isinstance(settings.solver, Optimizer) else _RUNAWAY_NORM * usual
     settings = settings.filled(
@@ -56,23 +56,25 @@ def chosen_for(rows: Rows, head: Head, outputs: int, settings: Settings) -> Sett
         }
     )
     rate, epochs = settings.learning_rate_init, settings.max_iter
-    return settings.filled({"learning_rate": Cosine(rate, epochs=epochs, warmup=_WARM_UP)})
+    return settings.filled({"learning_rate": Cosine(rate, epochs=epochs, warmup=_WARM_UP_EPOCHS)})
 
 
 class TabularFitter(Fitter):
-    """A run of a small ensemble."""
+    """A training run of a small ensemble."""
 
     training: Ensemble
 
     def __init__(self, problem: Problem) -> None:
         rows, head, outputs = problem.rows, problem.head, problem.outputs
         settings = chosen_for(rows, head, outputs, problem.settings)
-        start = np.zeros(outputs) if head.location_scale else _first_guess(head, rows, outputs)
+        start = np.zeros(outputs) if head.location_scale else _constant_z(head, rows, outputs)
         self._scaler = TargetScaler.learn(head, rows, outputs)
         network = settings.network(as_columns(rows.x).count, outputs, self._scaler.head(head), rows.weight_sum)
         if rows.weights is not None:
             rows = rows[np.flatnonzero(rows.weights)]
-        pairs = _pairs(rows, problem.validation, settings, 4 if len(problem.rows) < _MANY_ROWS else 2, problem.seed)
+        pairs = _pairs(
+            rows, problem.validation, settings, 4 if len(problem.rows) < _ROWS_FOR_TWO_MEMBERS else 2, problem.seed
+        )
         self._held = [held for _, held in pairs if held is not None]
         metrics = [self._scaler.metric(metric) for metric in problem.metrics] if self._held else []
         watched = None
@@ -93,7 +95,7 @@ class TabularFitter(Fitter):
         self.training = Ensemble(members, settings.threads or get_threads())
         self._rows = rows
         self._range = _range(head, rows, outputs)
-        self._factor = 1.0  # of z, by calibration
+        self._factor = 1.0  # of z, from calibration
 
     @property
     def predictor(self) -> Predictor:  # noqa: D102
@@ -101,19 +103,19 @@ class TabularFitter(Fitter):
         return Predictor(problem.encoder, self.network, members, self._range, problem.shifts)
 
     def _members(self) -> list[Theta]:
-        """The members' parameters in the target's own unit."""
+        """Return the parameters of the members, in the original unit of the target."""
         return [self._scaler.undo(self.network, member.theta, self._factor) for member in self.training.members]
 
     def _finish(self) -> tuple[Predictor, Rows, Array]:
-        """Calibrate; the rows are those held out, each predicted by a member that has not seen it."""
+        """Calibrate; return the held-out rows with predictions by members that were not trained on them."""
         parts = self._held or [self._rows]
         z = np.vstack([self._z(theta, part) for theta, part in zip(self._members(), parts, strict=False)])
         rows = _joined(parts)
         if self._held and self.network.head.has_probabilities:
             validation, targets = self.problem.validation, self.problem.targets
-            different = sum(map(len, self._held)) if validation is None else len(validation)
+            distinct = sum(map(len, self._held)) if validation is None else len(validation)
             classes = 2 if self._rows.labels is None else targets.outputs
-            largest = largest_factor(targets.smoothing, classes, different)
+            largest = largest_factor(targets.smoothing, classes, distinct)
             self._factor = inverse_temperature(self.network.head, z, rows, largest)
         mean = self.network.head.mean(z * self._factor).clip(*self._range)
         if rows.values is not None:
@@ -130,7 +132,7 @@ class TabularFitter(Fitter):
 def _pairs(
     rows: Rows, validation: Rows | None, settings: Settings, members: int, seed: int
 ) -> list[tuple[Rows, Rows | None]]:
-    """The rows that each member trains on and is judged by."""
+    """Return the training and the validation rows of each member."""
     check_number(settings.validation_fraction, "validation_fraction", above=0, below=1)
     if validation is not None:
         return [(rows, validation)] * members
@@ -141,9 +143,9 @@ def _pairs(
 
 
 def split(rows: Rows, folds: int, count: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to train on and rows to hold out for `count` members, each holding out another fold.
+    """Return the indices of training and held-out rows for `count` members, each of which holds out another fold.
 
-    The classes, or small and large targets, are spread evenly over the folds.
+    Folds are stratified by class, or by the value of the target.
     """
     random = np.random.default_rng(seed).permutation(len(rows))
     by = rows.labels if rows.labels is not None else None
@@ -156,21 +158,21 @@ def split(rows: Rows, folds: int, count: int, seed: int) -> list[tuple[NDArray[n
 
 
 def _joined(parts: Sequence[Rows]) -> Rows:
-    """Targets and weights of several parts, without their columns."""
+    """Concatenate the targets and weights of several parts, without their columns."""
     names = [name for name in ("labels", "values", "weights") if getattr(parts[0], name) is not None]
-    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return Rows(np.empty((sum(map(len, parts)), 0)), **whole)
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return Rows(np.empty((sum(map(len, parts)), 0)), **arrays)
 
 
 def _range(head: Head, rows: Rows, outputs: int) -> tuple[Floats, Floats]:
-    """The least and the largest prediction of each output: where targets have no limits of their own, those seen."""
+    """Return the least and the greatest prediction of each output: for numbers, the range of the training targets."""
     if head.location_scale and rows.values is not None:
         return rows.values.min(axis=0).astype(np.float64), rows.values.max(axis=0).astype(np.float64)
     return np.full(outputs, -np.inf), np.full(outputs, np.inf)
 
 
 def _mean_target(rows: Rows, outputs: int) -> Floats:
-    """The mean of each output's targets, a thousandth at least."""
+    """Return the weighted mean of the targets of each output, at least 0.001."""
     if rows.labels is not None:
         mean = np.bincount(rows.labels, weights=rows.weights, minlength=outputs) / rows.weight_sum
     else:
@@ -178,8 +180,8 @@ def _mean_target(rows: Rows, outputs: int) -> Floats:
     return np.asarray(np.maximum(mean, 1e-3))
 
 
-def _first_guess(head: Head, rows: Rows, outputs: int) -> Floats:
-    """The z that, with the rows' offsets added, predicts the mean target: Σ w t = Σ w e^(z + offset) for counts."""
+def _constant_z(head: Head, rows: Rows, outputs: int) -> Floats:
+    """Return the constant z that, with the offsets, predicts the mean target: for counts Σ w t = Σ w e^(z + offset)."""
     mean = _mean_target(rows, outputs)
     if rows.offset is None or not head.log_link:
         return head.link(np.minimum(mean, 1 - 1e-3) if head.has_probabilities and not head.coupled else mean)

@@ -1,4 +1,4 @@
-"""Targets of any unit, standardised in training."""
+"""Standardisation of targets for training."""
 
 from dataclasses import dataclass, replace
 
@@ -11,23 +11,23 @@ from linnet.evaluate.metric import NamedMetric
 from linnet.heads import Floats, Head
 from linnet.model.network import Network, Theta
 
-_FAR_FROM_ZERO = 1000.0  # spreads between a centre and 0
-_FLOAT32_ROOM = 1e30  # float32 holds numbers of this size, and one over it, times those of a network
+_MAX_RELATIVE_CENTRE = 1000.0  # in units of the spread; float32 would lose digits of the spread beyond it
+_MAX_FLOAT32_SCALE = 1e30  # the weights of a network times this scale, or its inverse, stay within float32
 
 
 @dataclass(frozen=True, slots=True)
 class TargetScaler:
-    """Where targets lie and how far they spread: they are trained on as (t - centre) / spread, by output."""
+    """Standardises targets as (t - centre) / spread, separately for each output."""
 
     centre: Floats
     spread: Floats
 
     def head(self, head: Head) -> Head:
-        """The head of standardised targets."""
+        """Return the head of the standardised targets."""
         return head.standardised(self.centre, self.spread)
 
     def rows(self, rows: Rows) -> Rows:
-        """Rows with standardised targets."""
+        """Return rows with standardised targets and offsets."""
         if rows.values is None:
             return rows
         values = ((rows.values - self.centre) / self.spread).astype(rows.values.dtype)
@@ -35,7 +35,7 @@ class TargetScaler:
         return replace(rows, values=values, offset=offset)
 
     def metric(self, metric: NamedMetric) -> NamedMetric:
-        """A metric of standardised targets in the target's own unit."""
+        """Return a metric that takes standardised targets and measures in the original unit."""
 
         def compute(mean: Array, rows: Rows) -> float:
             values = None if rows.values is None else rows.values * self.spread + self.centre
@@ -44,9 +44,9 @@ class TargetScaler:
         return replace(metric, compute=compute)
 
     def undo(self, network: Network, theta: Theta, factor: float = 1.0) -> Theta:
-        """The parameters that predict in the target's own unit, times a factor."""
-        far = np.abs(self.centre) > _FAR_FROM_ZERO * self.spread  # float32 would lose the spread in the centre
-        fits = (self.spread * factor > 1 / _FLOAT32_ROOM) & (self.spread * factor < _FLOAT32_ROOM)
+        """Return the parameters that predict in the original unit of the target, times `factor`."""
+        far = np.abs(self.centre) > _MAX_RELATIVE_CENTRE * self.spread
+        fits = (self.spread * factor > 1 / _MAX_FLOAT32_SCALE) & (self.spread * factor < _MAX_FLOAT32_SCALE)
         theta = theta.astype(np.float64) if (far | ~fits).any() else theta.copy()
         weights, biases = network.blocks(theta)[-1]
         weights *= (self.spread * factor).astype(theta.dtype)
@@ -55,7 +55,9 @@ class TargetScaler:
 
     @classmethod
     def learn(cls, head: Head, rows: Rows, outputs: int) -> "TargetScaler":
-        """Mean and deviation of the targets, 0 and 1 where their unit has a meaning to the head."""
+        """Return a scaler with the mean and standard deviation of the targets, or 0 and 1 unless the head is a
+        location-scale family.
+        """
         if not head.location_scale or rows.values is None:
             return cls(np.zeros(outputs), np.ones(outputs))
         check_squarable(rows.values, "y")

@@ -37,7 +37,7 @@ from linnet.fit.checkpoint.fingerprint import (
     check_settings,
     digests_of,
     settings_of,
-    with_young_settings,
+    with_new_settings,
 )
 from linnet.fit.loop.ensemble import Ensemble
 from linnet.fit.loop.stop_reason import StopReason
@@ -56,17 +56,17 @@ _Kind = TypeVar("_Kind")
 class Checkpoint:
     """A file that keeps a training run, to resume it after an interruption.
 
-    It is written before the first epoch, at the given intervals, and when the run ends, by Ctrl-C too. The file before
-    is kept as `path.previous`.
+    It is written before the first epoch, at the given intervals, and when the run ends, even by Ctrl-C. The previous
+    file is kept as `path.previous`.
 
     Parameters
     ----------
     path : str or path
         The file.
     epochs : int or None, default=None
-        Write every this many epochs; by default, and without `seconds`, after every epoch.
+        The number of epochs between writes; without `seconds`, None is 1.
     seconds : float or None, default=None
-        Write at the first epoch that ends this long after the last time.
+        The time between writes: the file is written after the first epoch that ends this long after the previous write.
     """
 
     path: str | os.PathLike[str]
@@ -92,9 +92,14 @@ class Checkpoint:
         Parameters
         ----------
         epochs : int
-            Epochs since the last time.
+            Epochs since the previous write.
         seconds : float
-            Seconds since the last time.
+            Seconds since the previous write.
+
+        Returns
+        -------
+        bool
+            Whether the interval has passed.
         """
         return seconds >= self.seconds if self.seconds is not None else epochs >= (self.epochs or 1)
 
@@ -107,12 +112,12 @@ class Saved:
     history: tuple[Epoch, ...]
     settings: Settings
     data: Digests
-    model: Mapping[str, Any]  # anything its owner wants to find again, of what JSON can say
+    model: Mapping[str, Any]  # whatever the owner of the run wants to keep, as JSON values
     build: str
 
     @property
     def finished(self) -> bool:
-        """Whether the run is over: there is nothing left to resume."""
+        """Whether the run has ended, so that there is nothing to resume."""
         return all(snapshot.memory.end is not None for snapshot in self.snapshots)
 
 
@@ -146,7 +151,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         return _unpacked(content)
     except (FormatError, UnicodeError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
         why = error if isinstance(error, FormatError) else f"{error!r:.300}"
-        raise FormatError(f"{path} is not a checkpoint as this version of linnet writes it: {why}") from None
+        raise FormatError(f"{path} is not a checkpoint of this version of linnet: {why}") from None
 
 
 @overload
@@ -158,13 +163,13 @@ def resumed(saved: Saved, training: Ensemble) -> Ensemble: ...
 
 
 def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
-    """Return a run, as built before its first epoch, at the point of a checkpoint.
+    """Return the run at the point of a checkpoint; `training` is the run as built before its first epoch.
 
     Only `threads` may differ; any other difference is an error that names it.
     """
     settings, data = _identity(training)
     check_data(saved.data, data)
-    check_settings(with_young_settings(saved.settings, training.members[0].plan), settings)
+    check_settings(with_new_settings(saved.settings, training.members[0].plan), settings)
     if saved.build != _build():
         warnings.warn(
             f"the checkpoint was written by {saved.build} and continues with {_build()}: the result may differ in the "
@@ -177,7 +182,7 @@ def resumed(saved: Saved, training: Training | Ensemble) -> Training | Ensemble:
         if (theta.shape, theta.dtype) != (member.theta.shape, member.theta.dtype) or len(state.arrays) != slots:
             raise FormatError(
                 f"the checkpoint has {theta.size} parameters of type {theta.dtype} and {len(state.arrays)} arrays of "
-                f"the optimizer, where the run has {member.theta.size} of type {member.theta.dtype} and {slots}"
+                f"the optimizer, but the run has {member.theta.size} of type {member.theta.dtype} and {slots}"
             )
     members = [
         Training(member.network, theta, member.rows, member.plan, member.validation, state, memory)
@@ -205,12 +210,12 @@ class _Writer:
         self._checkpoint = checkpoint
         self._latest = saved
         self._on_disk = len(saved.history)  # epochs in the file
-        self._tried = self._on_disk
+        self._tried = self._on_disk  # epochs at the last attempt to write
         self._time = monotonic()
         self._warned = False
 
     def begin(self) -> None:
-        """Write for the first time: a failure is an error here."""
+        """Write for the first time; here a failure is an error."""
         try:
             remove_leftovers(self._path)
             # a damaged file must not replace an undamaged one
@@ -236,8 +241,8 @@ class _Writer:
         except OSError as error:
             if not self._warned:
                 warnings.warn(
-                    f"cannot write a checkpoint to {self._path}: {error.strerror or error}; training goes on, and the "
-                    f"last good checkpoint is that after {self._on_disk} epochs",
+                    f"cannot write a checkpoint to {self._path}: {error.strerror or error}; training continues, and "
+                    f"the last good checkpoint is that after {self._on_disk} epochs",
                     CheckpointWarning,
                     stacklevel=4,
                 )
@@ -294,17 +299,17 @@ def _unpacked(content: memoryview) -> Saved:
     if end < 0:
         raise FormatError("its first line has no end")
     facts = parse_json(str(content[:end], "utf-8"), nan=True)
-    header, rest = split_tensors(content[end + 1 :])
+    header, body = split_tensors(content[end + 1 :])
     entries = parse_json(header_text(header), header=True)
-    arrays = read_tensors({name: place_of(name, entry) for name, entry in entries.items()}, rest)
+    arrays = read_tensors({name: place_of(name, entry) for name, entry in entries.items()}, body)
     settings, data, names, members = (facts[name] for name in ("settings", "data", "numbers", "members"))
     _need(fits(settings, dict[str, str | bool | int | float | None]), "settings")
-    _need(fits(data, dict[str, dict[str, Any]]) and all(fits(one, _DATA) for one in _values(data)), "data")
+    _need(fits(data, dict[str, dict[str, Any]]) and all(fits(each, _DATA) for each in _values(data)), "data")
     _need(fits(facts["model"], dict[str, Any]) and fits(facts["build"], str), "model")
     _need(fits(names, list[str]) and len({*names}) == len(names), "numbers")
     _need(fits(members, list[dict[str, Any]]) and members and len(members) == settings.get("members"), "members")
-    snapshots = tuple(_snapshot(member, kept, arrays) for member, kept in enumerate(members))
-    _need(len({(one.theta.shape, one.theta.dtype) for one in snapshots}) == 1, "theta")
+    snapshots = tuple(_snapshot(member, state, arrays) for member, state in enumerate(members))
+    _need(len({(each.theta.shape, each.theta.dtype) for each in snapshots}) == 1, "theta")
     table = arrays.pop("history")
     _need(table.dtype == np.float64 and table.ndim == 2 and table.shape[1] == 3 + len(names), "history")
     _need(not len(table) or np.isfinite(table[:, 0]).all(), "history")
@@ -313,7 +318,7 @@ def _unpacked(content: memoryview) -> Saved:
         Epoch(int(epoch), dict(zip(names, numbers, strict=True)), rate, seconds)
         for epoch, rate, seconds, *numbers in table.tolist()
     )
-    done = [one.state.epochs - one.memory.first for one in snapshots]
+    done = [each.state.epochs - each.memory.first for each in snapshots]
     _need(min(done) >= 0 and max(done) == len(history), "epochs")
     _need(not history or "loss" in names, "numbers")
     return Saved(snapshots, history, settings, data, facts["model"], facts["build"])
@@ -326,7 +331,7 @@ def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> S
     while (slot := arrays.pop(f"{member} state {len(slots)}", None)) is not None:
         slots.append(slot)
     _need(theta.dtype in (np.float32, np.float64) and theta.ndim == 1, "theta")
-    alike = [one is None or (one.shape, one.dtype) == (theta.shape, theta.dtype) for one in (best, *slots)]
+    alike = [each is None or (each.shape, each.dtype) == (theta.shape, theta.dtype) for each in (best, *slots)]
     _need(all(alike), "arrays of the optimizer")
     memory = {"parameter": None, "best_parameter": None, **kept["memory"], "best_theta": best}
     for name in ("stopping", "plateau"):
@@ -337,7 +342,7 @@ def _snapshot(member: int, kept: Mapping[str, Any], arrays: dict[str, Any]) -> S
     state, of_run = _made(OptimizerState, {"arrays": tuple(slots), **kept["state"]}), _made(Memory, memory)
     counts = state.updates, state.epochs, of_run.first, of_run.best_epoch, of_run.cooldown
     _need(all(0 <= count < 2**53 for count in counts) and 0 < state.slowdown < np.inf, "counts")
-    _need(all(one is None or 0 < one < np.inf for one in (of_run.parameter, of_run.best_parameter)), "parameter")
+    _need(all(p is None or 0 < p < np.inf for p in (of_run.parameter, of_run.best_parameter)), "parameter")
     _need((of_run.last is None) == (state.epochs == of_run.first), "last")
     _need(of_run.last is None or "loss" in of_run.last.numbers, "last")
     return Snapshot(theta, state, of_run)
@@ -354,7 +359,7 @@ def _made(known: type[_Kind], values: Any) -> _Kind:
 
 def _values(digests: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
     """Yield type, shape and digest of all arrays, as tuples."""
-    return ((one.get("type"), one.get("shape"), one.get("sha256")) for one in digests.values())
+    return ((each.get("type"), each.get("shape"), each.get("sha256")) for each in digests.values())
 
 
 def _need(condition: object, what: str) -> None:

@@ -40,10 +40,10 @@ def digests_of(rows: Rows, validation: Rows | None) -> Digests:
     }
 
 
-def with_young_settings(old: Settings, plan: Plan) -> Settings:
-    """The settings of a checkpoint with those of the optimizer that are younger than it: they had their defaults."""
-    young = {f"optimizer.{name}": value for name, value in defaults_of(type(plan.optimizer)).items()}
-    return {**old, **{name: value for name, value in young.items() if name not in old}}
+def with_new_settings(old: Settings, plan: Plan) -> Settings:
+    """Return the settings of a checkpoint, with defaults for settings of the optimizer that are newer than the file."""
+    defaults = {f"optimizer.{name}": value for name, value in defaults_of(type(plan.optimizer)).items()}
+    return {**old, **{name: value for name, value in defaults.items() if name not in old}}
 
 
 def check_settings(old: Settings, new: Settings) -> None:
@@ -89,8 +89,8 @@ def _arrays(rows: Rows, prefix: str) -> Iterable[tuple[str, Array]]:
     for index, codes in enumerate(x.codes):
         yield f"{prefix}X (levels {index})", codes
     targets = rows.labels if rows.labels is not None else rows.values
-    if rows.given is not None and rows.given.dtype.kind in "biuf":
-        targets = rows.given  # standardised targets would be the same in any unit
+    if rows.user_targets is not None and rows.user_targets.dtype.kind in "biuf":
+        targets = rows.user_targets  # standardised targets would be the same in any unit
     for name, array in {"y": targets, "weights": rows.weights, "offset": rows.offset}.items():
         if array is not None:
             yield prefix + name, array

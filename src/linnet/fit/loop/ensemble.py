@@ -46,7 +46,7 @@ class Ensemble:
 
     @property
     def learned(self) -> bool:
-        """Whether every member has been through its rows: before that, the mean of their predictions means nothing."""
+        """Whether every member has finished an epoch; before that, the mean of their predictions is meaningless."""
         return all(member.last is not None for member in self.members)
 
     def state(self) -> OptimizerState:
@@ -79,10 +79,10 @@ class Ensemble:
         try:
             for epoch in range(done + 1, self.plan.epochs + 2):
                 began = perf_counter()
-                found = list(pool.map(advance, busy) if at_once > 1 else map(advance, busy))
-                for index, record in zip(busy, found, strict=True):
+                results = list(pool.map(advance, busy) if at_once > 1 else map(advance, busy))
+                for index, record in zip(busy, results, strict=True):
                     last[index] = record or last[index]
-                busy = [index for index, record in zip(busy, found, strict=True) if record]
+                busy = [index for index, record in zip(busy, results, strict=True) if record]
                 if not busy:
                     break
                 yield _mean(epoch, [record for record in last if record], perf_counter() - began)

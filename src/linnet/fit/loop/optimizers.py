@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def _check_epsilon(epsilon: float) -> None:
     check_number(epsilon, "epsilon", above=0)
     if np.float32(epsilon) == 0:
-        raise ConfigError(f"epsilon must be above 0 also as a float32, got {epsilon!r}")
+        raise ConfigError(f"epsilon must be above 0 in float32, too, got {epsilon!r}")
 
 
 class Optimizer:
@@ -71,7 +71,7 @@ class Optimizer:
         return self.schedule.learning_rate
 
     def to_core(self) -> "_core.OptimizerSpec":
-        """Return the optimizer as the native core's description."""
+        """Return the optimizer's description for the native core."""
         spec = core.OptimizerSpec()
         spec.clip_norm = self.clip_norm or 0.0
         for name, value in self._settings().items():
@@ -82,22 +82,22 @@ class Optimizer:
         raise AssertionError("every optimizer overrides this")
 
     def _arguments(self) -> dict[str, object]:
-        given = {**vars(self), "learning_rate": self.schedule}
-        return {name: given[name] for name in signature(type(self)).parameters if name in given}
+        values = {**vars(self), "learning_rate": self.schedule}
+        return {name: values[name] for name in signature(type(self)).parameters if name in values}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore; parameters that are younger than a file have their defaults."""
-        young = {name: value for name, value in defaults_of(type(self)).items() if name not in state}
-        self.__dict__.update(state | young)
+        """Restore the state from a file, with defaults for parameters that are newer than the file."""
+        newer = {name: value for name, value in defaults_of(type(self)).items() if name not in state}
+        self.__dict__.update(state | newer)
 
     def _check_file(self) -> None:
         rebuilt = type(self)(**self._arguments())  # type: ignore[arg-type]  # checks the arguments
         need(self.__dict__.keys() == rebuilt.__dict__.keys(), self, "state")
 
     def __repr__(self) -> str:
-        known = vars(self)
-        order = [name for name in signature(type(self)).parameters if known.get(name) is not None]
-        fields = {name: known[name] for name in order}
+        values = vars(self)
+        order = [name for name in signature(type(self)).parameters if values.get(name) is not None]
+        fields = {name: values[name] for name in order}
         rate = self.learning_rate if type(self.schedule) is Constant else self.schedule
         return f"{type(self).__name__}(learning_rate={rate}{''.join(f', {k}={v!r}' for k, v in fields.items())})"
 
@@ -322,13 +322,14 @@ OPTIMIZERS: dict[str, type[Optimizer]] = {  # by the name of each with its defau
 
 
 def defaults_of(kind: type[Optimizer]) -> dict[str, Any]:
-    """The defaults of a rule's own parameters, which are attributes of the same names."""
-    given = {name: each.default for name, each in signature(kind).parameters.items() if each.default is not each.empty}
-    return {name: value for name, value in given.items() if name != "lr" and not hasattr(kind, name)}
+    """Return the defaults of a class's own parameters, which are attributes of the same names."""
+    parameters = signature(kind).parameters.items()
+    defaults = {name: each.default for name, each in parameters if each.default is not each.empty}
+    return {name: value for name, value in defaults.items() if name != "lr" and not hasattr(kind, name)}
 
 
 def as_optimizer(value: "str | Optimizer") -> Optimizer:
-    """Return an optimizer, given one, or the name of one with its defaults."""
+    """Return an optimizer; a name stands for the optimizer with its defaults."""
     if isinstance(value, Optimizer):
         return value
     if not isinstance(value, str) or value.lower() not in OPTIMIZERS:

@@ -1,4 +1,4 @@
-"""The progress of a training run or solver on the screen: a bar, one line per epoch or iteration, or nothing."""
+"""Display of the progress of a training run or solver: a bar, one line per epoch or iteration, or nothing."""
 
 import math
 import sys
@@ -12,7 +12,7 @@ import numpy as np
 from linnet.checks import is_name
 from linnet.errors import ConfigError
 from linnet.fit.loop.training import Epoch, Slice
-from linnet.fit.solvers.solution import Watch, unwatched
+from linnet.fit.solvers.solution import Watch, ignore_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +32,7 @@ def follow(records: Iterator[Slice | Epoch], epochs: int, verbose: Verbose) -> I
 
 
 def check_verbose(verbose: object) -> None:
-    """Raise a ConfigError unless it says how much is shown."""
+    """Raise a ConfigError unless `verbose` is 0, 1, 2 or "auto"."""
     if not (is_name(verbose, "auto") or (isinstance(verbose, int | np.integer) and verbose in (0, 1, 2))):
         raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
 
@@ -66,7 +66,7 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
             if isinstance(record, Epoch):
                 done += 1
                 numbers = describe(record)
-                # drawing costs as much as a small epoch: ten times a second is enough
+                # drawing takes as long as a small epoch: ten times a second is enough
                 if perf_counter() - shown > 0.1:
                     shown = perf_counter()
                     bar.update(task, completed=done, done=done, numbers=numbers)
@@ -80,7 +80,7 @@ def _with_bar(records: Iterator[Slice | Epoch], epochs: int) -> Iterator[Slice |
 def watching(verbose: int, tolerance: float) -> Iterator[Watch]:
     """Show the progress of a solver: with verbose=1 a bar that fills as the suboptimality falls, with 2 lines."""
     if not verbose:
-        yield unwatched
+        yield ignore_progress
         return
 
     def describe_iteration(iteration: int, value: float, gap: float) -> str:

@@ -36,7 +36,7 @@ class Schedule(ABC):
         self._check("warmup", at_least=0)
 
     def _check(self, name: str, **bounds: float) -> None:
-        """Check a number, and make a float of one that NumPy does not know, such as a fraction."""
+        """Check a number, and convert one of a type unknown to NumPy, such as a Fraction, to a float."""
         number = check_number(getattr(self, name), name, **bounds)
         if not isinstance(getattr(self, name), int | float):
             object.__setattr__(self, name, number)
@@ -197,5 +197,5 @@ class Cosine(Schedule):
 
 
 def as_schedule(learning_rate: "float | Schedule") -> Schedule:
-    """Return a schedule, given one, or a constant rate."""
+    """Return a schedule; a number stands for a constant rate."""
     return learning_rate if isinstance(learning_rate, Schedule) else Constant(learning_rate)

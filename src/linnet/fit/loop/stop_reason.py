@@ -35,15 +35,15 @@ _PATTERNS = {  # of the texts; members first, which quote the others
 
 
 class StopReason(str):
-    """The text, with its `kind`: "all 8 epochs done" is of the kind ALL_DONE."""
+    """The text of a reason to stop, with its `kind`: "all 8 epochs done" is of the kind ALL_DONE."""
 
     kind: StopKind
 
     def __new__(cls, kind: StopKind, words: str | None = None) -> Self:
-        """Build a reason. `words`: a text with numbers in it, where the name of the kind is not enough."""
-        made = super().__new__(cls, kind.value if words is None else words)
-        made.kind = kind
-        return made
+        """Build a reason. `words`: the text; None: the value of the kind."""
+        reason = super().__new__(cls, kind.value if words is None else words)
+        reason.kind = kind
+        return reason
 
     @classmethod
     def read(cls, words: str) -> "StopReason":
@@ -51,7 +51,7 @@ class StopReason(str):
         for kind, pattern in _PATTERNS.items():
             if re.fullmatch(pattern, words, re.DOTALL):
                 return cls(kind, words)
-        raise ValueError(f"unknown reason for a training to end: {words[:60]!r}")
+        raise ValueError(f"unknown stop reason: {words[:60]!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StopReason.read, (str(self),)

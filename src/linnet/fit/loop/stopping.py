@@ -25,12 +25,12 @@ class EarlyStopping:
     min_delta : float, default=0.0
         Only a change of more than this counts as an improvement.
     mode : {"auto", "min", "max"}, default="auto"
-        Whether less or more is better; "auto": as known for every loss and metric.
+        Whether smaller or greater is better; "auto" is the direction of the loss or metric.
     restore_best_weights : bool, default=True
-        End with the parameters of the best epoch, not of the last.
+        Whether to end with the parameters of the best epoch rather than those of the last.
     any_gain : bool, default=False
-        As in Keras, an epoch is the best only if it is better by more than `min_delta`. If True, any gain makes it the
-        best, as in scikit-learn, while patience still waits for gains of `min_delta` or more.
+        If False, as in Keras, an epoch is the best only if it improves by more than `min_delta`. If True, as in
+        scikit-learn, any improvement makes it the best, while patience still waits for one of at least `min_delta`.
     """
 
     monitor: str = "val_loss"
@@ -61,13 +61,13 @@ class ReduceLROnPlateau:
     min_delta : float, default=1e-4
         Only a change of more than this counts as an improvement.
     mode : {"auto", "min", "max"}, default="auto"
-        Whether less or more is better; "auto": as known for every loss and metric.
+        Whether smaller or greater is better; "auto" is the direction of the loss or metric.
     cooldown : int, default=0
-        Epochs after a reduction in which none is counted.
+        Epochs after a reduction that do not count towards `patience`.
     min_lr : float, default=0.0
         The lowest rate.
     stop_at_min : bool, default=False
-        Stop the training on a plateau at the lowest rate.
+        Whether training ends on a plateau at the lowest rate.
     any_gain : bool, default=False
         As for `EarlyStopping`.
     """
@@ -121,9 +121,9 @@ class Watch:
         """Record the next epoch's value and return whether it is the best so far. NaN never is."""
         value, seen = numbers[self.monitor], self.seen
         gain = float("nan") if value != value else self._sign * (value - seen.best) if seen.best is not None else np.inf
-        enough = gain >= self._min_delta if self._any_gain else gain > self._min_delta
-        better = gain > 0 if self._any_gain else enough
-        seen.waited = 0 if enough else seen.waited + 1
+        has_improved = gain >= self._min_delta if self._any_gain else gain > self._min_delta
+        better = gain > 0 if self._any_gain else has_improved
+        seen.waited = 0 if has_improved else seen.waited + 1
         if better:
             seen.best = value
         return bool(better)
@@ -132,7 +132,7 @@ class Watch:
 def choose_one(
     callbacks: Collection[object] | EarlyStopping | ReduceLROnPlateau | None,
 ) -> tuple[EarlyStopping | None, ReduceLROnPlateau | None]:
-    """Return the early stopping and the plateau rule out of a list as in Keras' `fit(callbacks=...)`."""
+    """Return the EarlyStopping and the ReduceLROnPlateau among the callbacks of a fit, each None if there is none."""
     stopping: EarlyStopping | None = None
     plateau: ReduceLROnPlateau | None = None
     several = callbacks if np.iterable(callbacks) else (callbacks,)

@@ -1,7 +1,7 @@
-"""The number of threads to use. Any number gives the same bytes, so the fastest can be found by trying.
+"""The choice of the number of threads. Any number gives the same bytes, so the fastest is found by trial.
 
-Other numbers are tried again from time to time: when another program takes a core away, two threads are slower than
-one.
+Other numbers are tried again from time to time, because the best one changes: when another program uses a core, two
+threads are slower than one.
 """
 
 from linnet._native import core
@@ -9,17 +9,17 @@ from linnet.config import usable_threads
 
 
 class ThreadChoice:
-    """Chooses among 1, 2, 4, ... `limit` threads by the seconds per row with each."""
+    """Chooses among 1, 2, 4, ... `limit` threads by the measured seconds per row."""
 
-    _SOONEST, _LATEST = 20, 160  # turns between two trials of a neighbouring number; each failed trial doubles them
+    _MIN_TURNS, _MAX_TURNS = 20, 160  # between trials of a neighbouring number; each failed trial doubles the wait
 
     def __init__(self, limit: int) -> None:
         powers = [1 << k for k in range(limit.bit_length()) if 1 << k < limit]
         self._counts = [*powers, limit]
         self._cost: dict[int, float] = {}
         self._best = 0  # index of the choice
-        self._wait = self._SOONEST
-        self._turn = 0  # of that wait
+        self._wait = self._MIN_TURNS
+        self._turn = 0  # since the last trial
         self._upward = True
 
     @property
@@ -35,16 +35,16 @@ class ThreadChoice:
         """Record the time of a turn that trained on `rows` rows."""
         cost = seconds / max(1, rows)
         before = self._best
-        if threads == self._counts[before] and self._known(before):  # the last turns count most: the machine may change
+        if threads == self._counts[before] and self._known(before):  # recent turns count most: the load may change
             cost = 0.5 * self._cost[threads] + 0.5 * cost
-        self._cost[threads] = cost  # for other numbers only the last turn counts: earlier ones are long ago
+        self._cost[threads] = cost  # for other numbers only the last turn counts: earlier ones are out of date
         tried = [index for index in range(len(self._counts)) if self._known(index)]
         self._best = min(tried, key=lambda index: self._cost[self._counts[index]])
         self._turn += 1
         if self._best != before:
-            self._wait, self._turn = self._SOONEST, 0
+            self._wait, self._turn = self._MIN_TURNS, 0
         elif self._turn == self._wait:
-            self._wait, self._turn = min(2 * self._wait, self._LATEST), 0
+            self._wait, self._turn = min(2 * self._wait, self._MAX_TURNS), 0
             self._upward = not self._upward
 
     def _known(self, index: int) -> bool:
@@ -63,6 +63,6 @@ class ThreadChoice:
         return self._best
 
 
-def most_threads(network: core.Network, rows: int, threads: int | None) -> int:
-    """Return the largest number of threads that can pay for `rows` rows at a time, of those that `threads` allows."""
+def max_threads(network: core.Network, rows: int, threads: int | None) -> int:
+    """Return the largest number of threads, at most `threads`, that can pay off for `rows` rows at a time."""
     return core.useful_threads(network, rows, usable_threads(threads))

@@ -1,4 +1,4 @@
-"""Training as a stream of records. The core runs slices of an epoch; between slices, Python decides."""
+"""Training as a stream of records. The core runs slices of an epoch; between slices, Python can interrupt it."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,18 +16,18 @@ from linnet.errors import FitError, Parameter
 from linnet.fit.loop.optimizers import Optimizer
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
-from linnet.fit.loop.threads import ThreadChoice, most_threads
+from linnet.fit.loop.threads import ThreadChoice, max_threads
 from linnet.fit.objective import NetworkObjective, left_out, penalty
 from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 from linnet.registry import saved
 
-_SLICE_SECONDS = 0.05  # for which the core runs before Python can react to Ctrl-C
+_SLICE_SECONDS = 0.05  # the time for which the core runs before Python can react to Ctrl-C
 ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
 
 
 class EpochMetric(Protocol):
-    """A metric computed from the predicted means (rows x outputs) and their rows."""
+    """A metric that training computes after every epoch."""
 
     @property
     def name(self) -> str:
@@ -35,10 +35,10 @@ class EpochMetric(Protocol):
 
     @property
     def greater_is_better(self) -> bool:
-        """The direction."""
+        """Whether a greater value is better."""
 
     def __call__(self, mean: Array, rows: Rows) -> float:
-        """Return the value."""
+        """Return the value for predicted means (rows x outputs) and the rows, which have the targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ class Epoch:
     epoch : int
         Its number, from 1.
     numbers : dict of str to float
-        "loss" is the objective: mean loss plus penalty, averaged over the epoch as it went on. The metrics follow by
-        name, and both for the validation rows with ``val_`` in front, at the parameters after the epoch.
+        "loss" is the objective, mean loss plus penalty, averaged over the steps of the epoch. The metrics follow by
+        name. Those of the validation rows, at the parameters after the epoch, have the prefix ``val_``.
     learning_rate : float
         The rate of the last step.
     seconds : float
-        How long the epoch took.
+        The duration of the epoch.
     """
 
     epoch: int
@@ -90,35 +90,35 @@ class Plan:
     Parameters
     ----------
     optimizer : Optimizer
-        The rule of the steps.
+        The optimizer.
     epochs : int, default=1
         The largest number of epochs.
     batch_size : int, default=32
         Rows per step.
     shuffle : bool, default=True
-        Draw a new order of the rows in every epoch.
+        Whether rows are shuffled in every epoch.
     seed : int, default=0
-        The seed of order and dropout.
+        The seed of shuffling and dropout.
     threads : int or None, default=None
-        The largest number of threads, of which as many are used as pay; None: of all.
-    metrics : sequence of metrics, default=()
-        Computed in every epoch.
+        The largest number of threads, of which as many are used as pay off; None is all.
+    metrics : sequence of EpochMetric, default=()
+        The metrics to compute in every epoch.
     weighted_metrics : bool, default=False
-        Use row weights in metrics; in Keras metrics do not.
+        Whether metrics use row weights; Keras' metrics do not.
     metrics_in_training : bool, default=True
-        Compute metrics on the training rows, too; without, training is faster.
+        Whether metrics are computed on the training rows, too; without, training is faster.
     stopping : EarlyStopping or None, default=None
         When to stop early.
     plateau : ReduceLROnPlateau or None, default=None
         When to reduce the learning rate.
     tolerance : float or None, default=None
-        Training has converged when the loss changes by at most this share of itself in an epoch.
+        Training has converged when the relative change of the loss in an epoch is at most this.
     loss_factor : float, default=1.0
         The factor of the head's loss.
     relative_weights : bool, default=True
-        Divide row weights by their mean, so that only their proportions matter.
+        Whether row weights are divided by their mean, so that only their proportions matter.
     rate_name : str, default="learning_rate"
-        The users' name of the learning rate, for messages.
+        The parameter through which users set the learning rate, for messages.
     """
 
     optimizer: Optimizer
@@ -147,7 +147,19 @@ class Plan:
 @saved
 @dataclass(slots=True)
 class OptimizerState:
-    """The state of an optimizer: arrays of theta's size, updates and epochs so far, and the slowdown on plateaus."""
+    """The state of an optimizer, from which a later run continues.
+
+    Attributes
+    ----------
+    arrays : sequence of arrays of shape (size,)
+        The arrays that the optimizer keeps, such as its moments.
+    updates : int
+        The number of updates so far.
+    epochs : int
+        The number of epochs so far.
+    slowdown : float
+        The factor of the learning rate that plateaus have led to.
+    """
 
     arrays: Sequence[Theta] = ()
     updates: int = 0
@@ -155,22 +167,42 @@ class OptimizerState:
     slowdown: float = 1.0
 
     def _file_state(self) -> dict[str, Any]:
-        return {}  # twice as large as a model, and needed for training only
+        return {}  # it is twice as large as the model, and only training needs it
 
 
 @dataclass(slots=True)
 class Memory:
-    """The state of a run's decisions: where it began, how its epochs went, and why it ended."""
+    """The state on which a run's decisions depend: its start, its best epoch, and why it ended.
 
-    first: int = 0  # epochs of earlier runs
-    last: Epoch | None = None  # the record of the last epoch
+    Attributes
+    ----------
+    first : int
+        The number of epochs of earlier runs.
+    last : Epoch or None
+        The record of the last epoch.
+    stopping, plateau : Seen
+        The best values of the metrics that early stopping and the plateau rule watch.
+    best_epoch : int
+        The number of the best epoch.
+    best_theta : array of shape (size,) or None
+        The parameters after it.
+    cooldown : int
+        The number of epochs that the plateau rule still ignores.
+    end : StopReason or None
+        Why the run ended; None if it has not.
+    parameter, best_parameter : float or None
+        The parameter of the head, if it is estimated between epochs: the current one, and that after the best epoch.
+    """
+
+    first: int = 0
+    last: Epoch | None = None
     stopping: Seen = field(default_factory=Seen)
     best_epoch: int = 0
     best_theta: Theta | None = None
     plateau: Seen = field(default_factory=Seen)
     cooldown: int = 0
     end: StopReason | None = None
-    parameter: float | None = None  # of the head, if it is estimated between epochs
+    parameter: float | None = None
     best_parameter: float | None = None
 
     def copy(self) -> "Memory":
@@ -179,7 +211,19 @@ class Memory:
 
 
 class Snapshot(NamedTuple):
-    """A run between two epochs: with the same network, rows and plan, it can be continued to the same bytes."""
+    """The state of a run between two epochs.
+
+    With the network, the rows and the plan of the run, a run that continues from it ends with the same bytes.
+
+    Attributes
+    ----------
+    theta : array of shape (size,)
+        The parameters.
+    state : OptimizerState
+        The state of the optimizer.
+    memory : Memory
+        The state on which the run's decisions depend.
+    """
 
     theta: Theta
     state: OptimizerState
@@ -194,7 +238,7 @@ def _array(trainer: core.TrainerF32, index: int, like: Theta) -> Theta:
 
 
 class _StateArrays(Sequence[Theta]):
-    """An optimizer's arrays inside a finished trainer, read on access: most never are."""
+    """An optimizer's arrays inside a finished trainer, read on access, as most are never needed."""
 
     def __init__(self, trainer: core.TrainerF32, like: Theta) -> None:
         self._trainer = trainer
@@ -215,8 +259,8 @@ class _StateArrays(Sequence[Theta]):
 class Training:
     """A training run. Iterating over it trains and yields a record per epoch; `theta` is the result so far.
 
-    The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C; `stop_reason` is which. A loss
-    that is no longer finite raises a FitError; `theta` then holds the last good parameters.
+    The run ends after its epochs, when patience runs out, at convergence, or at Ctrl-C: see `stop_reason`. A loss that
+    is no longer finite raises a FitError; `theta` then holds the last good parameters.
 
     Parameters
     ----------
@@ -231,12 +275,18 @@ class Training:
     validation : Rows or None, default=None
         Rows on which losses and metrics are computed after every epoch.
     state : OptimizerState or None, default=None
-        The state of an earlier run's optimizer. The new run continues from it, and counts its own epochs.
+        The optimizer state of an earlier run, from which the new run continues; it counts its own epochs.
     memory : Memory or None, default=None
-        The memory of a snapshot: with it, the run is the same one continued.
+        The memory of a snapshot, with which the run continues the one of the snapshot.
 
     Attributes
     ----------
+    theta : array of shape (size,)
+        The parameters after the last epoch.
+    stop_reason : StopReason
+        Why the run ended, or its present state.
+    interrupted : bool
+        Whether Ctrl-C ended it.
     slice_seconds : float
         The time between records inside an epoch. It may be set at any time and changes no result.
     """
@@ -269,18 +319,18 @@ class Training:
         warn_if_hidden_zero(network, theta)
 
         batch = min(plan.batch_size, len(rows))
-        self._most_threads = most_threads(network.to_core(), batch, plan.threads)
-        self._threads = ThreadChoice(self._most_threads)
+        self._max_threads = max_threads(network.to_core(), batch, plan.threads)
+        self._threads = ThreadChoice(self._max_threads)
         in_training = plan.metrics and plan.metrics_in_training
         self._fitted = np.empty((len(rows), network.outputs), theta.dtype) if in_training else None
         self._make_trainer(theta, self._state.arrays, self._state.updates)
 
     def _make_trainer(self, theta: Theta, arrays: Sequence[Theta], updates: int) -> None:
-        """Build what runs the steps, from a state and for the current head."""
+        """Build the core's trainer from a state, for the current head."""
         plan, rows, network = self.plan, self.rows, self.fitted_network()
         kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
         batch = min(plan.batch_size, len(rows))
-        self._trainer = kind(network.to_core(), plan.optimizer.to_core(), batch, plan.seed, self._most_threads)
+        self._trainer = kind(network.to_core(), plan.optimizer.to_core(), batch, plan.seed, self._max_threads)
         self._trainer.write(0, theta)
         for index, array in enumerate(arrays):
             self._trainer.write(index + 1, array)
@@ -299,7 +349,7 @@ class Training:
         return replace(self.network, head=self.network.head.with_parameter(parameter))
 
     def _estimate_parameter(self) -> None:
-        """Estimate the parameter of the head that is most likely for the current means (profile likelihood)."""
+        """Set the head's parameter to its maximum likelihood estimate given the current means (profile likelihood)."""
         if not self.network.head.is_estimated:
             return
         network, rows = self.fitted_network(), self.rows
@@ -314,7 +364,7 @@ class Training:
 
     @property
     def members(self) -> "list[Training]":
-        """The run itself, in a list: an ensemble has several."""
+        """A list of the run itself; an ensemble has several members."""
         return [self]
 
     @property
@@ -329,7 +379,7 @@ class Training:
 
     @property
     def learned(self) -> bool:
-        """Whether any step was made, in this run or in the one it continues."""
+        """Whether any step was taken, in this run or in the one that it continues."""
         return self.last is not None or self._trainer.updates > self._state.updates
 
     @property
@@ -375,13 +425,13 @@ class Training:
             self.theta = self._at_interrupt
 
     def now(self) -> Theta:
-        """Return the current parameters, inside an epoch too."""
+        """Return the current parameters, even within an epoch."""
         return _array(self._trainer, 0, self.theta)
 
     def state(self) -> OptimizerState:
-        """Return the state from which a later run continues as if this one had not ended.
+        """Return the optimizer state, from which a later run continues as if this one had not ended.
 
-        After divergence it is a fresh state.
+        After divergence it is a new state.
         """
         if self.stop_reason.kind is StopKind.DIVERGED:
             return OptimizerState(epochs=self._state.epochs, slowdown=self._state.slowdown)
@@ -391,7 +441,7 @@ class Training:
         return OptimizerState(arrays, self._trainer.updates, self._state.epochs, self._state.slowdown)
 
     def snapshot(self) -> Snapshot:
-        """Return the run as it is now, before its first epoch or right after the record of one."""
+        """Return the state of the run, before its first epoch or right after the record of an epoch."""
         return Snapshot(self.theta, self.state(), self._memory.copy())
 
     def _one_epoch(self, index: int) -> Iterator[Slice | Epoch]:
@@ -409,12 +459,12 @@ class Training:
             self._threads.record(threads, perf_counter() - start, progress.rows - seen)
             seen = progress.rows
             if progress.diverged:
-                raise self._diverged(f"loss became non-finite at epoch {index + 1}, step {progress.step}")
+                raise self._diverged(f"the loss became non-finite at epoch {index + 1}, step {progress.step}")
             if progress.step == steps:
                 break
             yield Slice(index + 1, progress.step, steps)
         if not trainer.finite():
-            raise self._diverged(f"parameters became non-finite in epoch {index + 1}")
+            raise self._diverged(f"the parameters became non-finite in epoch {index + 1}")
         self.theta = _array(trainer, 0, self.theta)
         self._state.epochs = index + 1
         total = progress.loss_sum + left_out(self.fitted_network().head, self.rows)
@@ -441,7 +491,7 @@ class Training:
         return numbers
 
     def _verdict(self, record: Epoch) -> StopReason | None:
-        """Return why to stop after this epoch, or None; reduces the rate on a plateau."""
+        """Return the reason to stop after this epoch, or None; reduce the learning rate on a plateau."""
         numbers, plan, memory = record.numbers, self.plan, self._memory
         if self._plateau and plan.plateau:
             self._plateau.improved(numbers)
@@ -476,24 +526,24 @@ class Training:
     def _measured(self, rows: Rows) -> Rows:
         return rows if self.plan.weighted_metrics else rows.weighted(None)
 
-    def _diverged(self, what: str) -> FitError:
+    def _diverged(self, event: str) -> FitError:
         self.stop_reason = StopReason(StopKind.DIVERGED)
         rate = self.plan.optimizer.learning_rate
         penalties = max(max(layer.l1, layer.l2) for layer in self.network.layers)
         decay = getattr(self.plan.optimizer, "weight_decay", 0.0)
         heavy = ", lower the penalties (alpha, l1 or weight_decay)" if rate * max(penalties, decay) > 1 else ""
         name = Parameter(self.plan.rate_name)
-        return FitError(f"{what}; lower ", name, f" from {rate:g}{heavy}, or scale the inputs")
+        return FitError(f"{event}; lower ", name, f" from {rate:g}{heavy}, or scale the inputs")
 
     def _unit(self, rows: Rows) -> float:
-        """Return what the weight of one row counts as."""
+        """Return the weight that counts as 1: the mean row weight, if weights are relative."""
         return rows.weight_sum / len(rows) if self.plan.relative_weights else 1.0
 
     def _directions(self) -> dict[str, bool]:
-        """Return the names of all values in a record, with whether greater is better."""
+        """Return, for each value in a record by name, whether greater is better."""
         metrics = {metric.name: metric.greater_is_better for metric in self.plan.metrics}
         greater = {"loss": False, **(metrics if self.plan.metrics_in_training else {})}
         if self.validation is not None:
-            of_validation = {"loss": False, **metrics}
-            greater.update({"val_" + name: direction for name, direction in of_validation.items()})
+            directions = {"loss": False, **metrics}
+            greater.update({"val_" + name: direction for name, direction in directions.items()})
         return greater

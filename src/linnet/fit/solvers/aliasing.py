@@ -29,13 +29,13 @@ from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import TableProducts, column_dots, linear_output, product
 
 _WEAK_PIVOT = 1e-8  # relative to a column's own second derivative: smaller pivots have few digits
-_MAX_ALIASED_SHARE = 1e-10  # of a column's squared norm: one with a larger remainder is never aliased
-_ALIASED_ROUNDING = 256  # times the rounding of the columns' values: a column with a smaller remainder is aliased
-_EXACT_ROUNDING = 4  # times the rounding of the columns' values: a smaller remainder is rounding
+_MAX_ALIASED_SHARE = 1e-10  # of a column's squared norm: a column with a larger remainder is never aliased
+_ALIASED_ROUNDING = 256  # in units of the columns' rounding errors: a column with a smaller remainder is aliased
+_EXACT_ROUNDING = 4  # in units of the columns' rounding errors: a smaller remainder is rounding
 _ORTHOGONALISATION_ROUNDS = 4  # each reduces the share that is not orthogonal
 _COLUMNS_PER_PASS = 64
-_TRACE = 1e-6  # relative to a column: a smaller contribution of another one is rounding
-_CANCELLATION = 20  # times a column: where larger columns cancel, a small remainder may be accidental
+_NEGLIGIBLE_CONTRIBUTION = 1e-6  # of another column, relative to the column: it is rounding
+_MAX_CANCELLATION = 20  # relative size of cancelling columns beyond which a small remainder may be accidental
 _ROWS_PER_BLOCK = 1 << 16
 
 
@@ -52,7 +52,7 @@ class Basis:
     made_up: NDArray[np.bool_]  # aliased columns that are combinations of columns, not of the intercept alone
     inexact: NDArray[np.bool_]  # aliased columns that are combinations of other columns up to rounding only
     determined: NDArray[np.intp]  # indices of the aliased columns that are not zero throughout
-    nothing: Floats  # (old columns + 1) x determined: a basis of the columns' null space
+    null: Floats  # (old columns + 1) x determined: a basis of the columns' null space
     shares: NDArray[np.bool_]  # determined columns that share their effect with the columns they combine
 
     @cached_property
@@ -70,12 +70,12 @@ class Basis:
         ridge = self.outer.ridge.reshape(-1, self.outer.outputs).sum(axis=1)
         numbers = self.outer.columns.dense + self.outer.columns.sparse_columns
         measure = ridge if ridge.any() else 1.0 * (np.arange(len(ridge)) < numbers)
-        nothing = self.nothing[:, self.shares]
-        scaled = measure[:, None] * nothing
-        products = product(nothing.T, scaled)
+        null = self.null[:, self.shares]
+        scaled = measure[:, None] * null
+        products = product(null.T, scaled)
         right = np.ascontiguousarray(product(scaled.T, self.factors).T)
         best = factor(products, np.arange(len(products))).solve(right).T
-        return np.asarray(self.factors - product(nothing, best))
+        return np.asarray(self.factors - product(null, best))
 
     @property
     def left_out(self) -> NDArray[np.bool_]:
@@ -95,7 +95,7 @@ class Basis:
         """Return the theta in the new columns with the predictions of a theta in the old columns."""
         weights, biases = self.outer.to_user(theta)
         rest = np.vstack([weights, biases])
-        rest = rest - product(self.nothing, rest[self.determined])
+        rest = rest - product(self.null, rest[self.determined])
         left = np.zeros((len(self.places) + 1, self.outer.outputs))
         for new in reversed(self.made):  # later remainders may contain earlier ones
             left[new] = rest[self.places[new]] / self.factors[self.places[new], new]
@@ -131,9 +131,9 @@ class Basis:
         out = np.zeros((len(self.places) + 1, k, len(self.places) + 1, k))
         for output in range(k):
             out[:-1, output, :-1, output] = product(t.T, ridge[:, output, None] * t)
-        whole = out.reshape(size, size)
-        whole[~self.problem.free], whole[:, ~self.problem.free] = 0, 0
-        return whole
+        hessian = out.reshape(size, size)
+        hessian[~self.problem.free], hessian[:, ~self.problem.free] = 0, 0
+        return hessian
 
 
 def is_weak(problem: Problem, curvature: Floats, factored: Factor) -> bool:
@@ -158,8 +158,8 @@ def reference_levels(problem: Problem) -> NDArray[np.intp]:
     """
     columns = problem.table
     starts = columns.dense + columns.sparse_columns + np.cumsum([0, *columns.levels])[:-1]
-    whole = [bool((codes >= 0).all()) for codes in columns.codes]
-    return starts[np.array(whole, np.bool_)][0 if problem.intercept else 1 :].astype(np.intp)
+    complete = [bool((codes >= 0).all()) for codes in columns.codes]
+    return starts[np.array(complete, np.bool_)][0 if problem.intercept else 1 :].astype(np.intp)
 
 
 def find(problem: Problem) -> Basis | None:
@@ -200,7 +200,7 @@ class _Search:
             return None
         places = self._order[np.append(weak, False)[self._order]]
         for first in range(0, len(places), _COLUMNS_PER_PASS):
-            self._examine_some(places[first : first + _COLUMNS_PER_PASS])
+            self._examine_batch(places[first : first + _COLUMNS_PER_PASS])
         stay, made = np.flatnonzero(~aliased), [place for place, _, _ in self._made]
         taken, before = self._columns.take(stay), int((stay < dense).sum())
         columns = replace(taken, tables=(*taken.tables, *(left[:, None] for _, _, left in self._made)))
@@ -214,24 +214,24 @@ class _Search:
         for place, (f, exact) in self._aliased.items():
             parts = np.abs(f[:-1] * self._rounding)
             sizes = np.abs(f[:-1]) * self._sizes
-            others = (sizes > _TRACE * max(sizes[place], parts[place])) & (np.arange(count) != place)
+            others = (sizes > _NEGLIGIBLE_CONTRIBUTION * max(sizes[place], parts[place])) & (np.arange(count) != place)
             few = np.abs(f[:-1][others])
             counted = bool(
-                ((few < _CANCELLATION) & (np.abs(few - np.rint(few)) < _TRACE)).all()
+                ((few < _MAX_CANCELLATION) & (np.abs(few - np.rint(few)) < _NEGLIGIBLE_CONTRIBUTION)).all()
             )  # such as dummies that sum to 1
             made_up[place] = others.any()
             inexact[place] = not exact or (
-                parts[others].max(initial=0.0) > _CANCELLATION * parts[place] and not counted
+                parts[others].max(initial=0.0) > _MAX_CANCELLATION * parts[place] and not counted
             )
         if len(new) + self._problem.intercept >= np.count_nonzero(self._weights):
             inexact[:] = False  # no further column can distinguish rows
         ends = range(before, before + len(made))
         return Basis(self._problem, columns, new, tuple(ends), factors, aliased, made_up, inexact, *self._determined())
 
-    def _examine_some(self, places: NDArray[np.intp]) -> None:
+    def _examine_batch(self, places: NDArray[np.intp]) -> None:
         """Examine columns: those that clearly have no remainder in one pass, the others one by one."""
         by = self._kept.solve(self._products[places])
-        f = np.array([self._less(self._alone(int(place)), one) for place, one in zip(places, by, strict=True)])
+        f = np.array([self._less(self._alone(int(place)), each) for place, each in zip(places, by, strict=True)])
         left = linear_output(
             self._columns, np.ascontiguousarray(f[:, :-1].T), f[:, -1].copy(), self._problem.data.threads
         )
@@ -264,9 +264,9 @@ class _Search:
 
     def _mark_aliased(self, place: int, f: Floats, *, exact: bool) -> None:
         """Record an aliased column; factors that contribute less than its own rounding become zero."""
-        trace = np.abs(f[:-1]) * self._sizes <= _EXACT_ROUNDING * self._rounding[place]
-        trace[place] = False
-        self._aliased[place] = np.where(np.append(trace, False), 0.0, f), exact
+        negligible = np.abs(f[:-1]) * self._sizes <= _EXACT_ROUNDING * self._rounding[place]
+        negligible[place] = False
+        self._aliased[place] = np.where(np.append(negligible, False), 0.0, f), exact
 
     def _alone(self, place: int) -> Floats:
         """Return the factors of one centered column."""
@@ -324,11 +324,11 @@ class _Search:
                 other = int(np.flatnonzero([(codes >= 0).all() for codes in columns.codes])[0])
                 f[starts[other] : starts[other + 1]] = -1
             found[int(place)] = f
-        nothing = np.stack(list(found.values()), axis=1) if found else np.zeros((columns.count + 1, 0))
+        null = np.stack(list(found.values()), axis=1) if found else np.zeros((columns.count + 1, 0))
         places = np.array(list(found), np.intp)
         ridge = np.asarray(problem.ridge.reshape(-1, problem.outputs)[:-1].any(axis=1))
         squared = problem.head.quadratic and not ridge.any()
-        return places, nothing, ridge[places] | (squared & (places < numbers))
+        return places, null, ridge[places] | (squared & (places < numbers))
 
 
 def _precision(table: Array) -> Floats:

@@ -1,4 +1,4 @@
-"""A cached Hessian: under a quadratic head it is the same at every theta."""
+"""A cache of the Hessian of a quadratic head, which does not depend on theta."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from linnet.fit.solvers.problem import Floats, Point, Problem
 
 
 class CachedHessian:
-    """The objective of a problem, which keeps the Hessian of a quadratic head, as that does not depend on theta."""
+    """The objective of a problem, which computes the Hessian of a quadratic head only once."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

@@ -102,9 +102,9 @@ class CodeMatrix:
         """Return the matrix of a subset of the problems, in ascending order."""
         new_index = np.full(self.problems, -1, np.int32)
         new_index[chosen] = np.arange(len(chosen))
-        kept = new_index[self.problem] >= 0
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int64)
-        subset = CodeMatrix(self.group, starts, new_index[self.problem[kept]], self.sign[kept], len(chosen))
+        is_kept = new_index[self.problem] >= 0
+        starts = np.concatenate([[0], np.cumsum(is_kept)])[self.starts].astype(np.int64)
+        subset = CodeMatrix(self.group, starts, new_index[self.problem[is_kept]], self.sign[is_kept], len(chosen))
         subset.__dict__.update(row_order=self.row_order, group_starts=self.group_starts)  # the rows are unchanged
         return subset
 

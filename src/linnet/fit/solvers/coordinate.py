@@ -3,8 +3,8 @@
 The steps are on a working set of columns, which grows until no other column would improve the objective.
 
 A parameter is zero exactly where its gradient is within the penalty: |∂objective/∂θ_j| <= l1_j. Coordinate descent
-finds the parameters that are zero, but is slow to find the last digits of the others where columns are correlated; once
-the nonzero parameters and their signs are known, they solve linear equations.
+finds the parameters that are zero, but converges slowly to the others where columns are correlated; once the nonzero
+parameters and their signs are known, they are the solution of linear equations.
 """
 
 from dataclasses import replace
@@ -17,17 +17,18 @@ from linnet.fit.solvers.cached_hessian import CachedHessian
 from linnet.fit.solvers.cholesky import Factor, elimination_order, factor
 from linnet.fit.solvers.problem import Floats, Point, Problem
 from linnet.fit.solvers.products import linear_output, product
-from linnet.fit.solvers.solution import Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Method, Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 
 _MAX_PARAMETERS_WITHOUT_WORKING_SET = 1500
 _MAX_WORKING_PARAMETERS = 5000  # solved for at once: a matrix of 200 MB
 _FIRST_WORKING_COLUMNS = 100
 _MAX_SWEEPS = 100  # of coordinate descent, before linear equations are solved
-_MAX_TURNS = 30  # of coordinate descent and linear equations
+_MAX_TURNS = 30  # of coordinate descent followed by linear equations
 _MIN_PIVOT = 1e-14  # relative: below it columns are aliased up to rounding
-_LEAST_PIVOT = 1e-4  # of an exchange of two parameters, relative to the largest there is
-_ENOUGH_OF_TOLERANCE, _NEGLIGIBLE_GAIN = 1e-6, 1e-18  # of the objective: what columns outside the set may gain
+_MIN_EXCHANGE_PIVOT = 1e-4  # of an exchange of two parameters, relative to the largest pivot
+_GAIN_PER_TOLERANCE = 1e-6  # relative gain of columns outside the working set that is negligible, per tolerance
+_NEGLIGIBLE_GAIN = 1e-18  # of the objective
 
 
 class CoordinateDescent(Solver):
@@ -45,18 +46,18 @@ class CoordinateDescent(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run coordinate descent, with Newton steps."""
-        found = coordinate(
+        solution = coordinate(
             attempt.problem,
             attempt.start,
             tolerance=attempt.tolerance,
             max_iter=attempt.max_iter,
             watch=attempt.watch,
         )
-        return replace(found, method=Method.COORDINATE)
+        return replace(solution, method=Method.COORDINATE)
 
 
 def coordinate(
-    problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = unwatched
+    problem: Problem, theta: Floats, *, tolerance: float = 1e-12, max_iter: int = 1000, watch: Watch = ignore_progress
 ) -> Solution:
     """Minimise a problem with an l1 penalty, or with weights that must not be negative, from theta."""
     if problem.size <= _MAX_PARAMETERS_WITHOUT_WORKING_SET or not problem.has_rows:
@@ -73,7 +74,7 @@ def lasso(problem: Problem) -> Floats:
 
 
 def _proximal_newton(
-    problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = unwatched
+    problem: Problem, theta: Floats, tolerance: float, max_iter: int, watch: Watch = ignore_progress
 ) -> Solution:
     l1 = lasso(problem)
     tolerance *= 1.0 if problem.head.convex else 1e-4  # else convergence is linear
@@ -111,7 +112,7 @@ def _proximal_newton(
 def _last(problem: Problem, point: Point, step: Floats, l1: Floats, total: float) -> Floats:
     """Return the end of a last step of negligible gain.
 
-    It is solved to the last digit, unless that is mere rounding and the objective rises.
+    It is solved to full precision, unless rounding makes the objective rise.
     """
     near = point.theta + step
     for end in (_best_of_signs(problem, point, near, l1), near):
@@ -137,7 +138,7 @@ def _model_step(problem: Problem, point: Point, l1: Floats, tolerance: float) ->
             break
         solved = _balanced(problem, _best_of_signs(problem, point, end, l1), l1)
         if not _modelled(point, solved, l1) <= _modelled(point, end, l1):
-            break  # mere rounding
+            break  # only rounding is left
         end = solved
         slope = point.gradient + product(point.curvature, end - point.theta)
         gains = violation(problem, end, slope, l1) ** 2 / np.maximum(np.diagonal(point.curvature), 1e-300)
@@ -235,15 +236,15 @@ def _best_of_signs(problem: Problem, point: Point, end: Floats, l1: Floats) -> F
 def _with_fewer_aliased(
     h: Floats, factored: Factor, slope: Floats, end: Floats, bound: NDArray[np.bool_]
 ) -> Floats | None:
-    """`end` with a zero more for each aliased parameter, or nearly, from one factor; None if none can be had.
+    """Return `end` with about one more zero per aliased parameter, from a single factorisation; None if there is none.
 
     Along an aliased parameter's direction of the null space the penalty alone decides, and leads to where one of the
-    parameters is zero: that one, or one of those that it depends on, whose place it then takes, as in the simplex
-    method. To factor anew for each of them would take a hundred times as long where there are hundreds.
+    parameters is zero: that one, or one of those that it depends on, which it then replaces, as in the simplex method.
+    With hundreds of aliased parameters, a factorisation for each would take a hundred times as long.
     """
-    end, found = end.copy(), False
+    end, changed = end.copy(), False
     kept, aliased = np.flatnonzero(~factored.aliased), np.flatnonzero(factored.aliased & bound)
-    null = -factored.solve(h[aliased])[:, kept]  # how the kept ones move as an aliased one grows by 1
+    null = -factored.solve(h[aliased])[:, kept]  # the change of the kept parameters as an aliased one grows by 1
     for row, j in enumerate(aliased):
         along = np.zeros_like(end)
         along[kept], along[j] = null[row], 1.0
@@ -251,20 +252,20 @@ def _with_fewer_aliased(
         step = -np.sign(steep) * along
         length, first = _to_crossing(end, step, bound)
         if not steep or not np.isfinite(length) or (bent > 0 and abs(steep) / bent < length):
-            continue  # as far as rounding tells, not aliased
+            continue  # not aliased up to rounding
         end += length * step
-        end[first], found = 0.0, True
+        end[first], changed = 0.0, True
         if first == j:
             continue
         place = int(np.flatnonzero(kept == first)[0])
         pivot = null[row, place]
-        if abs(pivot) < _LEAST_PIVOT * np.abs(null[row]).max():
-            break  # what is left would be rounding: factor again
+        if abs(pivot) < _MIN_EXCHANGE_PIVOT * np.abs(null[row]).max():
+            break  # the rest would be rounding: factor again
         share = null[row + 1 :, place] / pivot
         null[row + 1 :] -= share[:, None] * null[row]
         null[row + 1 :, place] = -share
         kept[place] = j
-    return end if found else None
+    return end if changed else None
 
 
 def _to_crossing(end: Floats, step: Floats, bound: NDArray[np.bool_]) -> tuple[float, int]:
@@ -287,12 +288,12 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
 
     The working set holds all columns with nonzero weights and the same number of columns that violate the optimality
     conditions most, and grows with them; once there are more than can be solved for at once, those with the largest
-    violations take turns. Iterations end when no column outside the set would gain by itself.
+    violations take turns. Iterations end when no column outside the set would improve the objective by itself.
     """
     k = problem.outputs
     l1 = lasso(problem)
-    most = max(1, _MAX_WORKING_PARAMETERS // k - 1)
-    size = min(most, _FIRST_WORKING_COLUMNS)
+    max_columns = max(1, _MAX_WORKING_PARAMETERS // k - 1)
+    size = min(max_columns, _FIRST_WORKING_COLUMNS)
     theta = theta.copy()
     iterations, first, chosen, solved = 0, None, np.empty(0, np.intp), True
     while True:
@@ -306,20 +307,20 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         watch(iterations, total, gap)
         out = np.ones(len(by_column), np.bool_)
         out[chosen] = False
-        enough = max(_ENOUGH_OF_TOLERANCE * tolerance, _NEGLIGIBLE_GAIN) * (abs(total) + abs(first - total))
-        converged = gap <= enough or (len(chosen) > 0 and solved and float(by_column[out].sum()) <= enough)
+        gain_goal = max(_GAIN_PER_TOLERANCE * tolerance, _NEGLIGIBLE_GAIN) * (abs(total) + abs(first - total))
+        converged = gap <= gain_goal or (len(chosen) > 0 and solved and float(by_column[out].sum()) <= gain_goal)
         if converged or iterations >= max_iter or not np.isfinite(total):
             none = np.zeros(problem.size, np.bool_)
             return Solution(theta, total, float(broken.max()), iterations, converged, gap, none)
         used = np.abs(theta.reshape(-1, k)[:-1]).max(axis=1) > 0
-        size = min(most, max(size, 2 * int(used.sum())))
+        size = min(max_columns, max(size, 2 * int(used.sum())))
         order = np.lexsort((-by_column, ~used)) if used.sum() < size else np.argsort(-by_column, kind="stable")
         chosen = np.sort(order[:size])
         part = part_of(problem, theta, chosen)
-        found = _proximal_newton(part, _theta_of(problem, part, theta, chosen), tolerance, max_iter - iterations)
-        solved = found.converged
-        iterations += max(1, found.iterations)
-        weights, biases = part.to_user(found.theta)
+        solution = _proximal_newton(part, _theta_of(problem, part, theta, chosen), tolerance, max_iter - iterations)
+        solved = solution.converged
+        iterations += max(1, solution.iterations)
+        weights, biases = part.to_user(solution.theta)
         all_weights, _ = problem.to_user(theta)
         all_weights[chosen] = weights
         theta = problem.from_user(all_weights, biases)
@@ -327,7 +328,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
 
 
 def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
-    """Return about what each column would gain by itself: ½ violation² / curvature, summed over outputs."""
+    """Return the approximate gain of each column by itself: ½ violation² / curvature, summed over outputs."""
     curved = problem.sums.curvature_diagonal(theta) + problem.ridge.reshape(-1, problem.outputs)
     with np.errstate(divide="ignore", invalid="ignore"):
         gains = 0.5 * broken.reshape(curved.shape) ** 2 / curved

@@ -75,8 +75,8 @@ class DualDense(Solver):
         return attempt.solver == "auto" and problem.has_rows and is_wide(problem) and DenseDualProblem.possible(problem)
 
     def solve(self, attempt: Attempt) -> Solution:
-        """Return the solution of the dual, from which L-BFGS continues to the last digit."""
+        """Return the solution of the dual, from which L-BFGS continues to full precision."""
         dual, remaining = DenseDualProblem(attempt.problem), attempt.max_iter - attempt.done
-        found = self._solve_inner(dual.problem, max_iter=remaining, tolerance=attempt.tolerance, watch=attempt.watch)
-        theta, iterations = dual.theta(found.theta), attempt.done + found.iterations
-        return replace(found, theta=theta, iterations=iterations, converged=False)
+        solution = self._solve_inner(dual.problem, max_iter=remaining, tolerance=attempt.tolerance, watch=attempt.watch)
+        theta, iterations = dual.theta(solution.theta), attempt.done + solution.iterations
+        return replace(solution, theta=theta, iterations=iterations, converged=False)

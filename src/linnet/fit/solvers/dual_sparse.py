@@ -51,13 +51,13 @@ class SparseDualObjective(SmoothObjective):
     @staticmethod
     def possible(problem: Problem) -> bool:
         """Return whether the table is one sparse matrix whose columns carry an l2 penalty, the same for all outputs."""
-        columns, most = problem.table, core.RowProducts
+        columns, limits = problem.table, core.RowProducts
         l2 = problem.ridge.reshape(-1, problem.outputs)[:-1]
         return (
             columns.sparse is not None
             and columns.sparse_columns == columns.count
-            and columns.rows <= min(columns.count, most.most_rows)
-            and len(columns.sparse[1]) <= most.most_entries
+            and columns.rows <= min(columns.count, limits.most_rows)
+            and len(columns.sparse[1]) <= limits.most_entries
             and problem.fixed is None
             and bool((l2 > 0).all() and (l2 == l2[:, :1]).all())
         )
@@ -166,8 +166,8 @@ class DualSparse(Solver):
     def suits(self, attempt: Attempt) -> bool:
         """Return whether the dual is possible, no start was requested, and the dense dual is not faster."""
         problem, rows = attempt.problem, attempt.problem.columns.rows
-        few = attempt.solver == "auto" and rows < problem.columns.count and rows <= _MAX_ROWS_FOR_DENSE_DUAL
-        if few or attempt.given is not None or attempt.wants_min_norm or not problem.has_rows:
+        is_small = attempt.solver == "auto" and rows < problem.columns.count and rows <= _MAX_ROWS_FOR_DENSE_DUAL
+        if is_small or attempt.initial is not None or attempt.wants_min_norm or not problem.has_rows:
             return False
         return SparseDualObjective.possible(problem)
 
@@ -177,9 +177,9 @@ class DualSparse(Solver):
 
 
 def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch: Watch) -> Solution:
-    """Run L-BFGS on the dual, in rounds from exact points.
+    """Run L-BFGS on the dual, in rounds that start from exact points.
 
-    It does not converge where columns have very different scales.
+    It does not converge if columns have very different scales.
     """
     dual = SparseDualObjective(problem)
     points = [dual.start()]  # popped, so that its vectors are freed
@@ -190,7 +190,7 @@ def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch:
             watch(done + iteration, value, gap)
 
     for turn in range(_DUAL_ROUNDS):
-        found = lbfgs(
+        solution = lbfgs(
             dual,
             points.pop(),
             steps,
@@ -200,13 +200,13 @@ def _solve_sparse_dual(problem: Problem, max_iter: int, tolerance: float, watch:
             before=before,
             watch=report,
         )
-        done += found.iterations
-        proved = turn > 0 and found.iterations == 0  # no step from an exact point
+        done += solution.iterations
+        proved = turn > 0 and solution.iterations == 0  # no step from an exact point
         if proved:
             break
-        theta = dual.theta(found.theta)
-        if not found.converged:
+        theta = dual.theta(solution.theta)
+        if not solution.converged:
             break
-        points.append(dual.exact(found.theta, theta))
+        points.append(dual.exact(solution.theta, theta))
     none = np.zeros(problem.size, np.bool_)
-    return replace(found, theta=theta, iterations=done, converged=proved and found.converged, aliased=none)
+    return replace(solution, theta=theta, iterations=done, converged=proved and solution.converged, aliased=none)

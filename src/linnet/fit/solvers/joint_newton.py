@@ -32,8 +32,8 @@ _LAST_GAIN = 1e-18  # of the objective: expected gain below which the next step 
 _FAR_GAIN, _NEAR_GAIN = 1e-2, 1e-3  # of the objective: larger gains are far from the optimum, smaller ones near it
 _MIN_RELATIVE_CURVATURE = 1e-1, 1e-2  # of a row in the Hessian, relative to the mean: far from the optimum, else
 _SHORTEST_STEP = 1e-6  # as a share of a Newton step
-_ROW_STRIDE = 8  # of the sample of rows that a start is computed from
-_SAMPLED_ROWS_PER_COLUMN = 20  # on each side of a problem, at least
+_ROW_STRIDE = 8  # of the sample of rows from which a start is computed
+_SAMPLED_ROWS_PER_COLUMN = 20  # at least, in each class of a problem
 _ROUGH_GAIN = 2e-2  # of the first objective: smaller gains end the search for a start
 
 
@@ -56,7 +56,7 @@ class JointNewton:
     columns : Columns
         The table; all columns must be dense.
     codes : CodeMatrix
-        Which rows each problem sees, and as which class.
+        The rows of each problem, and their classes.
     l2 : array of shape (columns,)
         The penalty of each column, the same for all problems; all must be above 0.
     weights : array of shape (rows,) or None
@@ -66,7 +66,7 @@ class JointNewton:
     intercept : bool
         Whether biases are fitted.
     threads : int
-        How many threads may be used.
+        The number of threads.
     """
 
     names: ClassVar[tuple[str, ...]] = ("newton-cholesky",)  # scikit-learn's names of it
@@ -91,11 +91,11 @@ class JointNewton:
         for start in range(0, problems, at_once):
             block = np.arange(start, min(start + at_once, problems))
             batch = _Batch(self, sums, block)
-            at, few = batch.start(), np.flatnonzero(is_sampled[block])
-            if len(few):
-                rough = _Batch(sample, sums, block[few])
-                at[few] = rough.newton(at[few], max_iter, enough=_ROUGH_GAIN)[0]
-                batch.expect(few, rough)
+            at, sampled = batch.start(), np.flatnonzero(is_sampled[block])
+            if len(sampled):
+                rough = _Batch(sample, sums, block[sampled])
+                at[sampled] = rough.newton(at[sampled], max_iter, enough=_ROUGH_GAIN)[0]
+                batch.expect(sampled, rough)
             theta[block], iterations[block], done[block] = batch.newton(at, max_iter)
         weights = np.ascontiguousarray(theta[:, :-1].T)
         return JointSolution(weights, theta[:, -1] - product(center[None], weights)[0], iterations, done)
@@ -171,7 +171,7 @@ class _Batch:
                 break
             active = active[going]
             value, gradient, stuck = self._descend(theta, active, value[going], step[going], gain[going])
-            if stuck.any():  # at the limit of rounding: a solver of one problem has to decide
+            if stuck.any():  # at the limit of rounding: left to the solver of single problems
                 active, value, gradient = active[~stuck], value[~stuck], gradient[~stuck]
             if not len(active):
                 break
@@ -238,15 +238,15 @@ class _Batch:
         """
         start, length = theta[active], np.ones(len(active))
         theta[active] = start + step
-        found = self._at(theta, active)
+        objective = self._at(theta, active)
         while True:
-            risen = ~(found[0] <= value - 1e-4 * length * gain + _RELATIVE_ROUNDING * np.abs(value)) & (
+            risen = ~(objective[0] <= value - 1e-4 * length * gain + _RELATIVE_ROUNDING * np.abs(value)) & (
                 length > _SHORTEST_STEP
             )
             if not risen.any():
                 break
             length[risen] /= 2
             theta[active[risen]] = start[risen] + length[risen, None] * step[risen]
-            for part, again in zip(found, self._at(theta, active[risen]), strict=True):
+            for part, again in zip(objective, self._at(theta, active[risen]), strict=True):
                 part[risen] = again
-        return *found, length <= _SHORTEST_STEP
+        return *objective, length <= _SHORTEST_STEP

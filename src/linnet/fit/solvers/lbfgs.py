@@ -13,7 +13,7 @@ from linnet._native import core
 from linnet.config import usable_threads
 from linnet.fit.solvers.preconditioner import Precondition, Preconditioner
 from linnet.fit.solvers.problem import Floats, Point, Problem
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 
 _MIN_HISTORY = 5  # pairs of changes, kept even if they are large
@@ -38,10 +38,10 @@ class SmoothObjective(ABC):
 
     @abstractmethod
     def at(self, theta: Floats) -> Point:
-        """Return the objective, and the gradient as far as inner products with steps need it."""
+        """Return the objective, and the entries of the gradient that inner products with steps need."""
 
     def with_full_gradient(self, point: Point) -> Point:
-        """Return the point with its whole gradient."""
+        """Return the point with its full gradient."""
         return point
 
     def suboptimality_bound(self, point: Point, enough: float) -> float | None:
@@ -93,7 +93,7 @@ class Primal(SmoothObjective):
 
 
 def bias_suboptimality(gradient: Floats, curvature: Floats) -> float:
-    """Return about what a step of the biases alone would gain: ½ Σ_k g_k² / c_k."""
+    """Return the approximate gain of a step of the biases alone: ½ Σ_k g_k² / c_k."""
     return 0.5 * float((gradient[curvature > 0] ** 2 / curvature[curvature > 0]).sum())
 
 
@@ -135,7 +135,7 @@ def lbfgs(
     max_iter: int = 1000,
     before: float | None = None,
     refresh: Callable[[Point, int], Precondition | None] | None = None,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Minimise from a theta, or from a point with its gradient.
 
@@ -170,7 +170,7 @@ def lbfgs(
     del start  # or its vectors stay in memory
     before = point.value if before is None else before
     steps = _Steps(problem, precondition, history)
-    small, least, since = 0, np.inf, 0
+    small, best, since = 0, np.inf, 0
     aliased = np.zeros(problem.size, np.bool_)
     for iteration in range(max_iter + 1):
         assert point.gradient is not None
@@ -178,14 +178,14 @@ def lbfgs(
         gain = -core.dot(point.gradient, step, problem.dual_size)
         norm = float(np.abs(point.gradient).max())
         gained, value = max(before - point.value, 0.0), abs(point.value)
-        enough = tolerance * min(gained, value) + _NEGLIGIBLE_GAIN * max(gained, value)
-        bound = problem.suboptimality_bound(point, enough)
+        goal = tolerance * min(gained, value) + _NEGLIGIBLE_GAIN * max(gained, value)
+        bound = problem.suboptimality_bound(point, goal)
         suboptimality = 0.5 * abs(gain) if bound is None else bound
         watch(iteration, point.value, suboptimality)
-        small = small + 1 if 0.5 * gain <= enough else 0
-        if suboptimality <= 0.5 * least:
-            least, since = suboptimality, iteration
-        finished = norm <= gradient_tolerance or (suboptimality <= enough if bound is not None else small == 3)
+        small = small + 1 if 0.5 * gain <= goal else 0
+        if suboptimality <= 0.5 * best:
+            best, since = suboptimality, iteration
+        finished = norm <= gradient_tolerance or (suboptimality <= goal if bound is not None else small == 3)
         if small > 0 and (iteration - since >= _MAX_STALLED_ITERATIONS or not gain > 0):
             finished = True  # at the limit of rounding
         if finished or iteration == max_iter or not gain > 0:
@@ -195,7 +195,7 @@ def lbfgs(
         if following is None:
             if steps.forget():  # try again from the preconditioner alone
                 continue
-            converged = 0.5 * gain <= enough
+            converged = 0.5 * gain <= goal
             return Solution(point.theta, point.value, norm, iteration, converged, suboptimality, aliased)
         following = problem.with_full_gradient(following)
         assert following.gradient is not None
@@ -230,7 +230,7 @@ class _Steps:
         if curvature > 1e-14 * core.dot(bent, bent, self._dual_size):
             self._history.push(moved, bent)
             unscaled = core.dot(bent, self._precondition(bent), self._dual_size)
-            if unscaled > 0:  # else the preconditioner is nothing but rounding, as of rows classified with certainty
+            if unscaled > 0:  # else the preconditioner is only rounding, as for rows classified with certainty
                 self._scale = curvature / unscaled
 
     def forget(self) -> bool:

@@ -1,4 +1,4 @@
-"""Many binary logistic regressions over the same columns: jointly where that pays, else one by one."""
+"""Many binary logistic regressions over the same columns: jointly where that is faster, else one by one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class BinaryProblems:
     columns : Columns
         The table.
     codes : CodeMatrix
-        Which rows each problem sees, and as which class.
+        The rows of each problem, and their classes.
     l2, l1 : arrays of shape (columns,)
         Penalties of each column, the same for all problems.
     weights : array of shape (rows,) or None
@@ -45,7 +45,7 @@ class BinaryProblems:
     intercept : bool
         Whether biases, which carry no penalty, are fitted.
     threads : int or None
-        How many threads may be used; None: all.
+        The largest number of threads; None is all.
     """
 
     columns: Columns
@@ -142,10 +142,20 @@ def fit_many(
     max_iter: int = 1000,
     joint: bool = True,
 ) -> BinarySolutions:
-    """Solve all problems: jointly where that pays, and the remaining ones, or all, by `solve_one`.
+    """Solve all problems: jointly where that is faster, and the others by `solve_one`.
 
-    `solver`: a name in `linnet.fit.solvers.select.SOLVERS`; joint Newton is used for names of Newton's method only.
-    `max_iter`: of joint Newton. `joint=False` solves one by one in any case.
+    Parameters
+    ----------
+    problems : BinaryProblems
+        The problems.
+    solve_one : callable
+        Solves a single problem.
+    solver : str, default="auto"
+        A name in `linnet.fit.solvers.select.SOLVERS`; only those of Newton's method allow the joint solver.
+    max_iter : int, default=1000
+        The largest number of iterations of the joint solver.
+    joint : bool, default=True
+        Whether problems may be solved jointly.
     """
     count = problems.count
     weights, iterations = np.zeros((problems.columns.count, count)), np.zeros(count, np.intp)
@@ -159,8 +169,8 @@ def fit_many(
     for number in np.flatnonzero(unsolved):
         problem = problems.problem(int(number))
         solution = solve_one(problem)
-        of_one, bias = problem.to_user(solution.theta)
-        weights[:, number], biases[number], iterations[number] = of_one[:, 0], bias[0], solution.iterations
+        weights_of_problem, bias = problem.to_user(solution.theta)
+        weights[:, number], biases[number], iterations[number] = weights_of_problem[:, 0], bias[0], solution.iterations
     return BinarySolutions(weights, biases, iterations)
 
 

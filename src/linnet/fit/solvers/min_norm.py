@@ -25,15 +25,13 @@ from linnet.fit.solvers.products import column_dots, outer_product, product
 from linnet.fit.solvers.solution import Method, Solution, Watch
 from linnet.fit.solvers.solver import Attempt, Solver
 
-_MAX_ROWS = 2500  # for a matrix of all pairs of rows
+_MAX_ROWS = 2500  # for which a matrix of all pairs of rows is affordable
 _COLUMNS_PER_BLOCK = 4096
 _MAX_RELATIVE_GAIN_LEFT = 1e-16  # of the gain at the start: gradients have fallen to 1e-8 of their initial size
 _CG_MAX_ITER = 500
 _RELATIVE_RANK_TOLERANCE = 1e-6  # of the largest singular value of scaled columns: as in scikit-learn
-_CG_TOLERANCE, _CG_ACCEPTED = (
-    1e-12,
-    1e-9,
-)  # of the first gradient's norm: where iterations end, and what they must reach
+_CG_TOLERANCE = 1e-12  # of the first gradient's norm: iterations end below it
+_CG_ACCEPTED = 1e-9  # of the first gradient's norm: the solution has converged below it
 _MAX_SPARSE_DENSITY = 0.05  # a sparse column with a larger share of entries is handled as a dense one
 
 
@@ -60,10 +58,10 @@ class DualLeastSquares(Solver):
     def solve(self, attempt: Attempt) -> Solution | None:
         """Return the dual's solution; None if its gradient is not zero, as with columns of very different scales."""
         problem = attempt.problem
-        found = wide(problem)
-        if found is None:
+        solution = wide(problem)
+        if solution is None:
             return None
-        theta, products = found
+        theta, products = solution
         weights = np.ones(problem.columns.rows) if problem.rows.weights is None else problem.rows.weights
         scale = np.repeat(problem.row_sums.weighted_squares(weights[:, None]), problem.outputs) + problem.ridge
 
@@ -91,8 +89,8 @@ class ConjugateGradients(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run conjugate gradients from zero."""
-        most = min(attempt.max_iter, _CG_MAX_ITER)
-        solution = conjugate_gradients(attempt.problem, max_iter=most, watch=attempt.watch)
+        max_iter = min(attempt.max_iter, _CG_MAX_ITER)
+        solution = conjugate_gradients(attempt.problem, max_iter=max_iter, watch=attempt.watch)
         return replace(solution, method=Method.CONJUGATE_GRADIENTS)
 
 
@@ -124,7 +122,7 @@ def wide(problem: Problem) -> tuple[Floats, Floats] | None:
         factored = factor(matrix, np.arange(len(matrix)))
         null = null_space(factored, matrix, factored.aliased)
         right = centered(root * t)[:, penalty == strength]
-        right -= product(null, _best(null, right))  # the part that no coefficients can fit
+        right -= product(null, _best(null, right))  # the component that no coefficients can fit
         a[:, penalty == strength] = factored.solve(np.ascontiguousarray(right.T)).T
     theta = np.empty(problem.size)
     problem.row_sums.gradient(np.ascontiguousarray(root * centered(a)), theta)
@@ -211,8 +209,8 @@ def gram(problem: Problem, solution: Solution) -> Floats | None:
         return solution.row_products
     if solution.hessian is None:
         return None
-    of_one = solution.hessian[::k, ::k]  # outputs are independent, with the same Hessian each
-    inner, to_bias, weight = of_one[:-1, :-1], of_one[-1, :-1], float(of_one[-1, -1])
+    block = solution.hessian[::k, ::k]  # outputs are independent and have the same Hessian
+    inner, to_bias, weight = block[:-1, :-1], block[-1, :-1], float(block[-1, -1])
     if not problem.intercept:
         return inner.copy()
     with np.errstate(over="ignore", invalid="ignore"):

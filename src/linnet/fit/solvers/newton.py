@@ -25,11 +25,11 @@ from linnet.fit.solvers.cached_hessian import CachedHessian
 from linnet.fit.solvers.cholesky import ALIASED_PIVOT, Factor, elimination_order, factor
 from linnet.fit.solvers.null_model import constant_loss
 from linnet.fit.solvers.problem import Floats, Point, Problem
-from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Aliasing, Method, Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
-LARGEST_CURVATURE = 2500  # parameters of a Hessian
+LARGEST_CURVATURE = 2500  # the largest number of parameters for which a Hessian is computed
 
 _RELATIVE_ROUNDING = 1e-13  # of the objective: smaller changes are rounding
 _LAST_STEP_GAIN = 1e-9  # of the objective: one more step squares it
@@ -37,7 +37,7 @@ _NEGLIGIBLE_GAIN = 1e-15  # of the objective
 _MAX_SUBOPTIMALITY = 1e-17  # of the objective, after the last step
 _MIN_DAMPING = 1e-12  # of the Hessian's diagonal, where rounding prevents descent; then 100 times that
 _NEGLIGIBLE_STEP = 1e-8  # of the largest coefficient
-_LONG_STEP = 1e-3  # of the largest coefficient: a last step is normally shorter
+_MAX_RELATIVE_LAST_STEP = 1e-3  # of the largest coefficient: a last step is normally shorter
 _SLOWEST_RATE = 1e-2  # steps are assumed to shrink by at least this share
 _START_ROW_STRIDES = 16, 8  # of blocks of rows, from which a start is computed, and then improved
 _MIN_ROWS_FOR_SAMPLED_START = 50_000
@@ -76,16 +76,16 @@ def newton(
     plain: Floats | None = None,
     short: bool = True,
     exact: bool = True,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Minimise from a theta, or from a point with gradient and Hessian.
 
     Parameters
     ----------
     problem : TwiceDifferentiable
-        What is minimised.
+        The objective to minimise.
     theta : array or Point
-        Where to start.
+        The initial theta.
     order : array of shape (size,)
         The order of elimination: see `elimination_order`.
     max_iter : int
@@ -93,16 +93,16 @@ def newton(
     row_stride : int
         Sums are over one block of rows in `row_stride`, to find a start.
     enough : float
-        A gain, relative to the objective, below which one last step is taken.
+        The gain, relative to the objective, below which one last step is taken.
     factored : Factor or None
         The factor of the first Hessian, if it is known.
     plain : array or None
-        A theta where all rows contribute to the Hessian, if that is not certain of the start.
+        A theta where all rows contribute to the Hessian, if that is not certain for the start.
     short : bool
-        Whether the last step may use the previous Hessian, which leaves an error of about 1e-9 of theta; else there is
-        only rounding left.
+        Whether the last step may use the previous Hessian, which leaves a relative error of about 1e-9; otherwise only
+        rounding is left.
     exact : bool
-        Whether the Hessian is exact. If not, convergence is linear, and iterations go on to the last digit.
+        Whether the Hessian is exact. If not, convergence is linear, and iterations continue to full precision.
     watch : callable
         Called with iteration, objective and estimated suboptimality.
     """
@@ -185,10 +185,10 @@ def newton(
 def _leads_down(problem: TwiceDifferentiable, point: Point, step: Floats, row_stride: int) -> bool:
     """Return whether a last step of negligible gain may be taken.
 
-    A long step may be nothing but rounding, along directions with curvature only from rows classified with certainty,
-    and classify these wrongly.
+    A long step may be only rounding, along directions whose curvature comes from rows classified with certainty alone,
+    and misclassify these.
     """
-    if np.abs(step).max(initial=0.0) <= _LONG_STEP * np.abs(point.theta).max(initial=0.0):
+    if np.abs(step).max(initial=0.0) <= _MAX_RELATIVE_LAST_STEP * np.abs(point.theta).max(initial=0.0):
         return True
     value = problem.at(point.theta + step, gradient=False, row_stride=row_stride).value
     return bool(value <= point.value + _RELATIVE_ROUNDING * abs(point.value))
@@ -244,7 +244,7 @@ class Newton(Solver):
 
     def solve(self, attempt: Attempt) -> Solution:
         """Run Newton's method, in a basis of other columns if some are aliased or nearly so."""
-        problem, given = attempt.problem, attempt.given
+        problem, start = attempt.problem, attempt.initial
         if problem.size > 4 * LARGEST_CURVATURE:
             raise ConfigError(
                 f"solver={attempt.solver!r} needs a matrix of {problem.size} x {problem.size} values: use 'auto'"
@@ -253,13 +253,13 @@ class Newton(Solver):
         first: Floats | Point = theta
         dense = problem.columns.dense == problem.columns.count  # a sample of the rows has too few of rare levels
         if (
-            given is None
+            start is None
             and problem.columns.rows >= _MIN_ROWS_FOR_SAMPLED_START
             and dense
             and not problem.head.quadratic
         ):
             first = _start_from_sample(problem, theta)
-        plain = None if first is theta and given is None else theta if given is None else attempt.null_start
+        plain = None if first is theta and start is None else theta if start is None else attempt.null_start
         order = elimination_order(problem)
         objective = CachedHessian(problem)
         points = [first if isinstance(first, Point) else objective.at(first, curvature=True)]  # popped below, as
@@ -298,7 +298,7 @@ class NewtonInBasis(Solver):
     last = True
 
     def suits(self, attempt: Attempt) -> bool:
-        """Return whether columns are aliased or nearly so, as far as finding out takes less time than L-BFGS."""
+        """Return whether columns are aliased or nearly so, if that can be determined in less time than L-BFGS takes."""
         return _has_weak_columns(attempt)
 
     def solve(self, attempt: Attempt) -> Solution | None:
@@ -308,7 +308,7 @@ class NewtonInBasis(Solver):
 
 
 def _aliasing_by_sums(problem: Problem, solution: Solution) -> Aliasing | None:
-    """The aliased columns that a factor of the Hessian has left out, but for first levels and constant columns."""
+    """Return the aliased columns that the factorisation has left out, except for first levels and constant columns."""
     k, columns = problem.outputs, problem.columns
     aliased = np.asarray(solution.aliased.reshape(-1, k)[:-1].all(axis=1))
     left_out = aliased.copy()
@@ -319,8 +319,8 @@ def _aliasing_by_sums(problem: Problem, solution: Solution) -> Aliasing | None:
     hessian = problem.at(solution.theta, curvature=True).curvature
     assert hessian is not None
     output = 0 if problem.fixed is None else int(np.flatnonzero(~problem.fixed)[0])
-    of_one = hessian[output::k, output::k]
-    squares, to_bias, weight = np.diagonal(of_one)[:-1], of_one[-1, :-1], float(of_one[-1, -1])
+    block = hessian[output::k, output::k]
+    squares, to_bias, weight = np.diagonal(block)[:-1], block[-1, :-1], float(block[-1, -1])
     left_out &= squares - (to_bias**2 / weight if weight else 0) > ALIASED_PIVOT * squares
     return Aliasing(int((~aliased).sum()), left_out, np.zeros_like(left_out)) if left_out.any() else None
 
@@ -354,15 +354,15 @@ def _has_weak_columns(attempt: Attempt) -> bool:
     products[np.diag_indices(size)] += problem.ridge.reshape(-1, k)[:, output]
     if not problem.intercept:
         products[-1], products[:, -1] = 0, 0
-    one = replace(problem, outputs=1, fixed=None, l2=None, l1=None)
-    return is_weak(one, products, factor(products, elimination_order(one)))
+    single = replace(problem, outputs=1, fixed=None, l2=None, l1=None)
+    return is_weak(single, products, factor(products, elimination_order(single)))
 
 
 def _in_basis(basis: Basis, attempt: Attempt) -> Solution:
     """Run Newton's method in the columns of a basis, and return its solution in the columns of the problem."""
-    problem, inner, given = basis.outer, basis.problem, attempt.given
-    first = starting_point(inner) if given is None else basis.inside(given)
-    plain = None if given is None else starting_point(inner)
+    problem, inner, start = basis.outer, basis.problem, attempt.initial
+    first = starting_point(inner) if start is None else basis.inside(start)
+    plain = None if start is None else starting_point(inner)
     order, exact = elimination_order(inner), problem.head.convex
     found = newton(basis, first, order, max_iter=attempt.max_iter, plain=plain, exact=exact, watch=attempt.watch)
     aliased = np.repeat(np.append(basis.aliased, False), problem.outputs)

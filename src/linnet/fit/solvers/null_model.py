@@ -1,4 +1,4 @@
-"""The model without columns, of biases and offsets only: where fits start, and with what they are compared."""
+"""The null model, with biases and offsets but no columns: the start of fits, and their baseline."""
 
 from dataclasses import replace
 
@@ -46,11 +46,11 @@ def null_biases(problem: Problem) -> Floats:
     if totals.offset is not None and head.log_link and problem.has_rows:
         return _with_exposure(problem)
     mean = head.link(totals.target / totals.weight)
-    if totals.offset is None or totals.least_offset is None:
+    if totals.offset is None or totals.min_offset is None:
         return mean
     biases = np.asarray(mean - totals.offset / totals.weight)
     if head.positive_mean:  # whatever the offsets, no mean is 0 or less
-        biases = np.maximum(biases, _MIN_RELATIVE_MEAN * mean - totals.least_offset)
+        biases = np.maximum(biases, _MIN_RELATIVE_MEAN * mean - totals.min_offset)
     return biases
 
 
@@ -63,8 +63,8 @@ def _with_exposure(problem: Problem) -> Floats:
     assert values is not None
     assert offset is not None
     if weights is not None:  # rows without weight may have any offset
-        kept = weights > 0
-        values, weights, offset = values[kept], weights[kept], offset[kept]
+        has_weight = weights > 0
+        values, weights, offset = values[has_weight], weights[has_weight], offset[has_weight]
     q = problem.head.variance_power
     above = values if problem.sums.targets.target.any() else np.broadcast_to(1e-10, values.shape)
     below = np.broadcast_to(1.0, values.shape)

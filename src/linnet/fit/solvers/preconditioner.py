@@ -149,7 +149,7 @@ def _heaviest(weights: Floats, count: int) -> Floats:
     for first in range(0, len(weights), _ROWS_PER_BLOCK):
         block = weights[first : first + _ROWS_PER_BLOCK]
         sums = before + np.cumsum(np.minimum(block / each, 1.0))
-        kept = np.diff(np.floor(sums), prepend=np.floor(before)) > 0
-        out[first : first + _ROWS_PER_BLOCK] = np.where(kept, np.maximum(block, each), 0.0)
+        is_sampled = np.diff(np.floor(sums), prepend=np.floor(before)) > 0
+        out[first : first + _ROWS_PER_BLOCK] = np.where(is_sampled, np.maximum(block, each), 0.0)
         before = float(sums[-1])
     return out

@@ -3,8 +3,8 @@
     objective(θ) = Σ_i w_i loss(z_i, t_i) + ½ Σ_j l2_j θ_j² + Σ_j l1_j |θ_j|        z = x W + b + offset
 
 Sums over rows, not means; biases carry no penalty. Parameters are one vector θ: the weights W, columns x outputs in C
-order, followed by the biases. Dense columns are centered inside, so that a column's mean costs no digits: θ belongs to
-the centered columns, and `Problem.to_user` and `Problem.from_user` convert it from and to the user's columns.
+order, followed by the biases. Dense columns are centered internally, so that large means cost no precision: θ belongs
+to the centered columns, and `Problem.to_user` and `Problem.from_user` convert between them and the user's columns.
 """
 
 from dataclasses import dataclass, replace
@@ -210,7 +210,7 @@ class Problem:
     # ---- the objective ----
 
     def at(self, theta: Floats, *, gradient: bool = True, curvature: bool = False, row_stride: int = 1) -> Point:
-        """Return the objective without the l1 penalty and, if asked, its gradient and Hessian.
+        """Return the objective without the l1 penalty and, on request, its gradient and Hessian.
 
         Entries of parameters that are not fitted are zero. `row_stride`: estimate from about one row in `row_stride`.
         """

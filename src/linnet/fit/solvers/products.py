@@ -1,6 +1,6 @@
 """Products of tables and matrices with a fixed order of summation.
 
-The order of a BLAS depends on its threads and on the processor. Everything that enters a result uses these products.
+The order in a BLAS depends on its threads and on the processor, so every result is computed with these products.
 """
 
 from typing import Any

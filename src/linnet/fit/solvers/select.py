@@ -2,8 +2,8 @@
 
 A solver that does not converge passes the point it has reached to the next. Newton's method is used while the Hessian
 is affordable, L-BFGS beyond. With more columns than rows the dual is solved; where columns are aliased, squared error
-gives the minimum-norm solution. `tolerance` is that of L-BFGS and of coordinate descent: Newton's method continues to
-the last digit.
+gives the minimum-norm solution. `tolerance` is for L-BFGS and coordinate descent: Newton's method continues to full
+precision.
 
 scikit-learn's names of solvers state a preference, as all lead to the same optimum. Where solvers of the requested name
 cannot reach it, the others are used: coordinate descent for an objective with corners, and for squared error without a
@@ -23,7 +23,7 @@ from linnet.fit.solvers.min_norm import ConjugateGradients, DualLeastSquares
 from linnet.fit.solvers.newton import Newton, NewtonInBasis
 from linnet.fit.solvers.null_model import constant_loss
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.fit.solvers.solution import Solution, Watch, unwatched
+from linnet.fit.solvers.solution import Solution, Watch, ignore_progress
 from linnet.fit.solvers.solver import Attempt, Solver
 from linnet.fit.solvers.start import starting_point
 
@@ -35,7 +35,7 @@ def solve(
     max_iter: int = 1000,
     start: Floats | None = None,
     tolerance: float = 1e-12,
-    watch: Watch = unwatched,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Minimise the problem from `start`, or from the model without columns where that is better."""
     check_name(solver, "solver", SOLVERS)
@@ -49,7 +49,7 @@ def solve(
         if solution is not None and (each.last or solution.converged):
             return solution
         if solution is not None:
-            if not _better_than_none(problem, solution.theta):  # lost in overflow
+            if not _better_than_none(problem, solution.theta):  # after an overflow
                 solution = replace(solution, theta=attempt.null_start)
             attempt = replace(attempt, before=solution)
     raise ConfigError(
@@ -59,7 +59,7 @@ def solve(
 
 
 def _better_than_none(problem: Problem, theta: Floats) -> bool:
-    """Return whether a start is better than the model without columns: from far off, gains look like rounding."""
+    """Return whether a start is better than the null model: from very far away, gains look like rounding."""
     null = starting_point(problem)[-problem.outputs :]
     return problem.at(theta, gradient=False).value <= constant_loss(problem, null)
 

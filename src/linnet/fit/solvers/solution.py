@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Watch = Callable[[int, float, float], None]  # called with iteration, objective and estimated suboptimality
 
 
-def unwatched(iteration: int, value: float, gap: float) -> None:
+def ignore_progress(iteration: int, value: float, gap: float) -> None:
     """Ignore progress."""
 
 

@@ -17,7 +17,7 @@ class Attempt:
     problem: Problem
     solver: str
     max_iter: int
-    given: Floats | None  # the requested start
+    initial: Floats | None  # the requested start
     tolerance: float
     watch: Watch
     before: Solution | None = None  # by a solver that has not converged
@@ -25,8 +25,8 @@ class Attempt:
     @property
     def start(self) -> Floats:
         """The initial theta: the end of earlier solvers, the requested start, or the null model."""
-        known = self.given if self.before is None else self.before.theta
-        return self.null_start if known is None else known
+        theta = self.initial if self.before is None else self.before.theta
+        return self.null_start if theta is None else theta
 
     @cached_property
     def null_start(self) -> Floats:

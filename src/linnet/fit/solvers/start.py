@@ -44,20 +44,20 @@ def _interior(problem: Problem) -> Floats:
     assert values is not None
     counts = np.ones(problem.columns.rows, np.bool_) if weights is None else weights > 0
     sizes = np.abs(values[counts]).mean(axis=0)
-    enough = np.broadcast_to(np.where(sizes > 0, sizes, 1.0), values.shape).copy()
+    margin = np.broadcast_to(np.where(sizes > 0, sizes, 1.0), values.shape).copy()
     order = elimination_order(problem)
 
     def shortfall(z: Floats) -> float:
-        return float(0.5 * np.square(np.maximum(enough - z, 0.0)[counts]).sum())
+        return float(0.5 * np.square(np.maximum(margin - z, 0.0)[counts]).sum())
 
     theta = np.zeros(problem.size)
     z = problem.z(theta)
     for _ in range(_MAX_STEPS):
         if (z[counts] > 0).all():
             return theta
-        short = ((z < enough).any(axis=1) & counts).astype(np.float64)
+        short = ((z < margin).any(axis=1) & counts).astype(np.float64)
         gradient, products = np.empty(problem.size), np.empty((problem.size, problem.size))
-        missing = replace(problem.with_rows(values=enough, weights=short), head=Normal())
+        missing = replace(problem.with_rows(values=margin, weights=short), head=Normal())
         missing.sums.at(theta, gradient, products)
         held = ~problem.free
         gradient[held], products[held], products[:, held] = 0, 0, 0
@@ -71,6 +71,6 @@ def _interior(problem: Problem) -> Floats:
             break
     worst = int(np.where(counts, z.min(axis=1), np.inf).argmin())
     raise FitError(
-        "no coefficients were found that give every row a mean above 0, as link='identity' requires without an "
-        f"intercept: row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
+        "found no coefficients that give every row a positive mean, as link='identity' without an intercept requires: "
+        f"row {worst} stays at {z[worst].min():.3g}; use fit_intercept=True or link='log'"
     )

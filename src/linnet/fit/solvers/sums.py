@@ -1,8 +1,8 @@
 """Sums over rows at a theta: the interface between solvers and data.
 
-Newton's method and L-BFGS need only `RowSource` and `Sums` of the data, wherever the rows are: in memory (`InMemory`),
-in pages of a file, or on several machines. Everything is a sum, so that a source in several parts adds the sums of its
-parts; the order of the parts must be fixed, or results differ in their last digits from run to run.
+Newton's method and L-BFGS need only a `RowSource` and its `Sums`, wherever the rows are: in memory (`InMemory`), in
+pages of a file, or on several machines. Everything is a sum, so that a source in several parts adds the sums of its
+parts; the order of the parts must be fixed, or results differ by rounding from run to run.
 
 Other solvers, and inference, need single rows, or products of the table with vectors. They require a source that has
 `rows`, which `suits` checks (see `select`).
@@ -61,25 +61,25 @@ class TargetSums:
         Σ_i w_i; without weights, the number of rows.
     target : array of shape (outputs,)
         Σ_i w_i t_i; for heads of classes, Σ w_i over the rows of each class.
-    offset, least_offset : arrays of shape (outputs,), or None
+    offset, min_offset : arrays of shape (outputs,), or None
         Σ_i w_i offset_i, and the smallest offset of a row with a weight; None if there are no offsets.
-    least_weight : float
+    min_weight : float
         The smallest weight above 0, 1 if the rows have no weights.
     """
 
     weight: float
     target: Floats
     offset: Floats | None = None
-    least_offset: Floats | None = None
-    least_weight: float = 1.0
+    min_offset: Floats | None = None
+    min_weight: float = 1.0
 
     def __add__(self, other: "TargetSums") -> "TargetSums":
         weight, target = self.weight + other.weight, self.target + other.target
-        lightest = min(self.least_weight, other.least_weight)
-        if self.offset is None or other.offset is None or self.least_offset is None or other.least_offset is None:
-            return TargetSums(weight, target, least_weight=lightest)
-        least = np.minimum(self.least_offset, other.least_offset)
-        return TargetSums(weight, target, self.offset + other.offset, least, lightest)
+        lightest = min(self.min_weight, other.min_weight)
+        if self.offset is None or other.offset is None or self.min_offset is None or other.min_offset is None:
+            return TargetSums(weight, target, min_weight=lightest)
+        min_offset = np.minimum(self.min_offset, other.min_offset)
+        return TargetSums(weight, target, self.offset + other.offset, min_offset, lightest)
 
 
 class Sums(Protocol):
@@ -105,9 +105,9 @@ class Sums(Protocol):
         curvature : array of shape (size, size), or None
             Where to write the Hessian.
         expected : bool
-            Take the Hessian's mean over the head's distribution.
+            Whether the Hessian is averaged over the head's distribution.
         row_stride : int
-            Estimates from about one row in `row_stride`, scaled up, are enough.
+            The sums may be estimated from about one row in `row_stride`, scaled up.
         """
 
     def curvature_diagonal(self, theta: Floats) -> Floats:
@@ -117,7 +117,7 @@ class Sums(Protocol):
         """
 
     def totals_at(self, theta: Floats) -> Total:
-        """Return a function that sums over all rows at theta: `total(each)` adds `each` of parts of them."""
+        """Return a function `total` for theta: `total(f)` is the sum of `f` over all rows, added up over its parts."""
 
     @property
     def targets(self) -> TargetSums:
@@ -247,7 +247,7 @@ class InMemorySums(TableProducts):
         return self.weighted_squares(self.curvature(self.z(theta)))
 
     def totals_at(self, theta: Floats) -> Total:
-        """A function that sums over the rows at theta: see `Sums.totals_at`."""
+        """Return a function that sums over the rows at theta: see `Sums.totals_at`."""
         mean, rows = self._head.mean(self.z(theta)), self._rows
         weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         return lambda each: each(mean, rows.targets(), weights)
@@ -257,9 +257,9 @@ class InMemorySums(TableProducts):
         """Sums over the targets; rows without weight do not count, whatever their targets and offsets."""
         values, weights, offset = self._rows.values, self._rows.weights, self._rows.offset
         if weights is not None:
-            kept = weights > 0
-            weights = weights[kept]
-            values, offset = (None if each is None else each[kept] for each in (values, offset))
+            has_weight = weights > 0
+            weights = weights[has_weight]
+            values, offset = (None if each is None else each[has_weight] for each in (values, offset))
 
         def total(each: Floats) -> Floats:
             return np.asarray((each if weights is None else each * weights[:, None]).sum(axis=0))
@@ -268,7 +268,7 @@ class InMemorySums(TableProducts):
         lightest = 1.0 if weights is None else float(weights.min(initial=np.inf))
         target = self._class_weights() if values is None else total(values)
         if offset is None:
-            return TargetSums(weight, target, least_weight=lightest)
+            return TargetSums(weight, target, min_weight=lightest)
         return TargetSums(weight, target, total(offset), offset.min(axis=0, initial=np.inf), lightest)
 
     def _class_weights(self) -> Floats:

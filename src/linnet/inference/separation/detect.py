@@ -1,13 +1,14 @@
 """Detection of separation: a direction along which the likelihood rises without end.
 
 Where a hyperplane separates the classes (completely, or up to rows that lie on it), the likelihood has no maximum.
-Newton's steps then do not become small but tend to such a direction d, and d proves it: the linear predictor of no
-row's own class falls, and that of some rises. Any theta that separates the classes proves it as well. Where neither
-does and yet the fit has not converged, `recession` searches for d. Separation by a single column (`one_column`) is
-found directly.
+Newton's steps then do not become small but tend to such a direction d, and d proves it: along it, the linear predictor
+of no row's own class falls, and that of some rises. Any theta that separates the classes proves it as well. Where
+neither does and yet the fit has not converged, `recession` searches for d. Separation by a single column (`one_column`)
+is found directly.
 
-That there is no such direction can be proved as well. Let d be one, scaled so that the largest of its gains u (by how
-much it moves a row's own class away from another) is 1, and let r be the probability of that other class. Then
+The absence of such a direction can be proved as well. Let d be one, scaled so that the largest of its gains u (the
+amount by which it moves a row's own class away from another) is 1, and let r be the probability of that other class.
+Then
 
     -g'd = Σ w r u,    d'Hd <= Σ w r u² <= -g'd    and    (g'd)² <= g'H⁻¹g · d'Hd,    so    -g'd <= g'H⁻¹g
 
@@ -30,18 +31,18 @@ from linnet.fit.solvers.products import product
 from linnet.fit.solvers.solution import Solution
 from linnet.fit.solvers.start import starting_point
 from linnet.inference.separation.one_column import intercept_alone, one_column_each
-from linnet.inference.separation.recession import FAR, beyond, by_program, ways
+from linnet.inference.separation.recession import FAR, beyond, by_linear_program, ways
 
 _MIN_SEPARATING_STEP = 1e-3  # in z: the last steps to an optimum are smaller
 _DIVERGING_STEP = 0.1  # in z: under separation each Newton step moves rows by 1 or more
-_MIN_PROBABILITY = 1e-9  # of any outcome, for a Hessian with enough digits
+_MIN_PROBABILITY = 1e-9  # of any outcome, for a Hessian that is precise enough
 _MAX_PROGRAM_ENTRIES = 2_000_000  # of a linear program
 _MAX_NEWTON_PRODUCTS, _MAX_NEWTON_STEPS = 2e10, 10  # of a check of L-BFGS's solution, which takes some seconds
 _RELATIVE_SLACK = 1e-6  # of the largest gain
-_ROUNDED_SHARE = 1e-12  # of the rows' weight: what is left of two sums that should be equal
+_ROUNDED_SHARE = 1e-12  # of the sum of weights: the difference of two sums that should be equal
 _RELATIVE_TRACE = 1e-6  # relative move of a column without a standard error: rounding moves others by less
 _FAR_OUT = 1e9  # in z: the rows that gain least no longer contribute there
-_MAX_COLUMNS_ONE_BY_ONE = 8  # up to this number, the fewest separating columns are sought one by one
+_MAX_COLUMNS_ONE_BY_ONE = 8  # up to this number, columns are added one by one, beyond it in doubled numbers
 _MIN_RELATIVE_MOVE = 0.05  # of z, compared with the column that moves it most, to count as separating
 
 
@@ -57,20 +58,20 @@ class Separation:
 
 
 def separation(problem: Problem, solution: Solution) -> Separation | None:
-    """Return the separation that keeps a problem from having a solution, or None; `solution`: where a solver ended."""
+    """Return the separation that keeps a problem from having a solution, or None. `solution`: the end of a solver."""
     free = _unpenalised(problem)
     if not free.any() or _has_optimum(problem, solution):
         return None
-    alone = intercept_alone(problem)
-    if alone is not None:
-        return _proof(problem, alone, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
+    by_intercept = intercept_alone(problem)
+    if by_intercept is not None:
+        return _proof(problem, by_intercept, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
     step, z = solution.step, None
     if free[: -problem.outputs].any():
         theta = np.where(free, solution.theta, 0.0)
         z = _moved(problem, theta)
-        found = _proof_by_few(problem, theta, 0.0, 0.0) or _by_one_column(problem, free)
-        if found is not None:
-            return found
+        result = _sparse_proof(problem, theta, 0.0, 0.0) or _by_one_column(problem, free)
+        if result is not None:
+            return result
         if step is None and np.abs(z).max() > FAR:
             solution = _by_newton(problem, solution)
             step = solution.step
@@ -80,43 +81,43 @@ def separation(problem: Problem, solution: Solution) -> Separation | None:
     if step is not None:
         step = np.where(free, step, 0.0)
         moved = np.ptp(_moved(problem, step))
-        found = (
-            _proof_by_few(problem, step, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
+        result = (
+            _sparse_proof(problem, step, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
             if moved > _MIN_SEPARATING_STEP
             else None
         )
-        if found is not None:
-            return found
+        if result is not None:
+            return result
     if z is None or np.abs(z).max() <= FAR:
         return None
     if moved > _DIVERGING_STEP or not solution.converged:  # L-BFGS has no step, and rounding may spoil Newton's
-        found = _proof_by_few(problem, beyond(problem, solution, free), _MIN_SEPARATING_STEP, _RELATIVE_TRACE)
-        if found is not None:
-            return found
+        result = _sparse_proof(problem, beyond(problem, solution, free), _MIN_SEPARATING_STEP, _RELATIVE_TRACE)
+        if result is not None:
+            return result
     if solution.converged or problem.columns.rows * problem.size > _MAX_PROGRAM_ENTRIES:
         return None
-    d = by_program(problem, free, _spread(problem))
-    return None if d is None else _proof_by_few(problem, d, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
+    d = by_linear_program(problem, free, _spread(problem))
+    return None if d is None else _sparse_proof(problem, d, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
 
 
 def ruled_out_by_sums(problem: Problem, solution: Solution) -> bool:
-    """Whether sums over the rows are enough to tell that there is no separation; to find one takes single rows."""
+    """Return whether sums over the rows are enough to rule out a separation; finding one requires single rows."""
     free = _unpenalised(problem)
     if not free.any() or _has_optimum(problem, solution):
         return True
     if not free[: -problem.outputs].any():
-        # then by the intercept alone: where a class has no rows, or all counts are 0
+        # then only the intercept can separate: if a class has no rows, or all counts are 0
         totals = problem.sums.targets
-        few = totals.target
+        smaller = totals.target
         if problem.head.has_probabilities:
-            few = np.minimum(few, totals.weight - few)
-        return bool((few > _ROUNDED_SHARE * totals.weight).all())
+            smaller = np.minimum(smaller, totals.weight - smaller)
+        return bool((smaller > _ROUNDED_SHARE * totals.weight).all())
     low, high = problem.at(solution.theta, gradient=False).z_range
-    return _least_likely(problem, low, high) > np.exp(-FAR) or _has_optimum(problem, _by_newton(problem, solution))
+    return _min_probability(problem, low, high) > np.exp(-FAR) or _has_optimum(problem, _by_newton(problem, solution))
 
 
 def _unpenalised(problem: Problem) -> NDArray[np.bool_]:
-    """Which parameters a separation can move: none under heads that have no separation."""
+    """Return which parameters a separation can move: none with heads that allow no separation."""
     free = problem.free & (problem.ridge == 0)
     if problem.l1 is not None:
         free[: -problem.outputs] &= problem.l1.ravel() == 0
@@ -136,16 +137,16 @@ def endless(
     step = -bread.solve(point.gradient)
     gap = -0.5 * core.dot(point.gradient, step)
     solution = Solution(point.theta, np.nan, np.nan, 0, True, gap, aliased, step, point.z_range)
-    found = None if _has_optimum(problem, solution) else separation(problem, replace(solution, step=None))
-    if found is None:
+    result = None if _has_optimum(problem, solution) else separation(problem, replace(solution, step=None))
+    if result is None:
         return np.zeros(outer.size, np.bool_)
-    worst, best = _counted(problem, _gains(problem, _moved(problem, found.direction)))
+    worst, best = _counted(problem, _gains(problem, _moved(problem, result.direction)))
     length = min(_FAR_OUT / float(best.max()), 0.1 / max(-float(worst.min()), 1e-300))  # rounding may move z by 0.1
-    far_curvature = problem.at(point.theta + length * found.direction, curvature=True).curvature
+    far_curvature = problem.at(point.theta + length * result.direction, curvature=True).curvature
     assert far_curvature is not None
     factored = factor(far_curvature, elimination_order(problem), aliased)
     ways = null_space(factored, far_curvature, factored.aliased & ~aliased)
-    spread, outer_spread = (np.repeat(_spread(one), one.outputs)[:, None] for one in (problem, outer))
+    spread, outer_spread = (np.repeat(_spread(each), each.outputs)[:, None] for each in (problem, outer))
     largest = (spread * np.abs(ways)).max(axis=0)
     return np.asarray((outer_spread * np.abs(product(move, ways)) > _RELATIVE_TRACE * largest).any(axis=1))
 
@@ -153,10 +154,10 @@ def endless(
 def _by_one_column(problem: Problem, free: NDArray[np.bool_]) -> Separation | None:
     """Return the separation by columns each of which separates by itself, or None."""
     unpenalised = (free | ~problem.free).reshape(-1, problem.outputs)[:-1]
-    found = one_column_each(problem, np.asarray(unpenalised.all(axis=1)))
-    if found is None:
+    directions = one_column_each(problem, np.asarray(unpenalised.all(axis=1)))
+    if directions is None:
         return None
-    direction, ways = found
+    direction, ways = directions
     proof = _proof(problem, direction, _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
     if proof is None:
         return None
@@ -170,13 +171,13 @@ def _has_optimum(problem: Problem, solution: Solution) -> bool:
     low, high = solution.z_range
     if solution.step is None or not solution.converged:
         return False
-    least = _least_likely(problem, low, high) * problem.sums.targets.least_weight
+    min_likelihood = _min_probability(problem, low, high) * problem.sums.targets.min_weight
     # twice the suboptimality, and twice that for rounding
-    return bool(least > _MIN_PROBABILITY and 4 * solution.gap < least)
+    return bool(min_likelihood > _MIN_PROBABILITY and 4 * solution.gap < min_likelihood)
 
 
-def _least_likely(problem: Problem, low: float, high: float) -> float:
-    """What the probability of an outcome, or the mean of a count, is at least where z is from low to high."""
+def _min_probability(problem: Problem, low: float, high: float) -> float:
+    """Return a lower bound on the probability of an outcome, or on the mean of a count, for z from low to high."""
     if problem.head.coupled:
         return float(np.exp(low - high) / problem.outputs)
     if problem.head.decay_power:
@@ -194,23 +195,23 @@ def _by_newton(problem: Problem, solution: Solution) -> Solution:
 
 
 def _moved(problem: Problem, d: Floats) -> Floats:
-    """Return by how much a direction moves each row's z, rows x outputs."""
+    """Return the amounts by which a direction moves each row's z, rows x outputs."""
     z = np.empty((problem.columns.rows, problem.outputs))
     problem.row_sums.predict(d, z)
     return z
 
 
-def _proof_by_few(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
+def _sparse_proof(problem: Problem, d: Floats, least: float, slack: float) -> Separation | None:
     """Return the separation that a direction proves, by the biases alone if they suffice: a class may have no rows."""
     biases = np.where(np.arange(problem.size) < problem.size - problem.outputs, 0.0, d)
-    for way in (biases, d):
-        found = _proof(problem, way, least, slack)
-        if found is not None:
-            return _by_fewer(problem, found)
+    for direction in (biases, d):
+        proof = _proof(problem, direction, least, slack)
+        if proof is not None:
+            return _with_fewer_columns(problem, proof)
     return None
 
 
-def _by_fewer(problem: Problem, found: Separation) -> Separation:
+def _with_fewer_columns(problem: Problem, found: Separation) -> Separation:
     """Return the separation with the fewest columns that prove the same.
 
     Columns are added by how much they move z, first one by one, then in doubled numbers.
@@ -219,11 +220,11 @@ def _by_fewer(problem: Problem, found: Separation) -> Separation:
     moved = (np.abs(by_output[:-1]) * _spread(problem)[:-1, None]).max(axis=1)
     order, count = np.argsort(-moved, kind="stable"), 1
     while count < len(found.columns):
-        few = np.zeros_like(by_output)
-        few[order[:count]], few[-1] = by_output[order[:count]], by_output[-1]
+        sparse = np.zeros_like(by_output)
+        sparse[order[:count]], sparse[-1] = by_output[order[:count]], by_output[-1]
         if problem.intercept:
-            few[-1] += _middle_biases(problem, _moved(problem, few.ravel()))
-        proof = _proof(problem, few.ravel(), _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
+            sparse[-1] += _middle_biases(problem, _moved(problem, sparse.ravel()))
+        proof = _proof(problem, sparse.ravel(), _MIN_SEPARATING_STEP, _RELATIVE_SLACK)
         if proof is not None and proof.complete == found.complete and proof.rows >= found.rows:
             return replace(found, columns=proof.columns, outputs=proof.outputs)
         count += 1 if count < _MAX_COLUMNS_ONE_BY_ONE else count

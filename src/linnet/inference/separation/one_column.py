@@ -69,8 +69,8 @@ def _classes(problem: Problem) -> tuple[Ends, Ends]:
 
 
 def _least_of_others(low: Floats) -> Floats:
-    least = np.partition(low, 1, axis=0)[:2]
-    return np.asarray(np.where(low == least[0], least[1], least[0]))
+    two_smallest = np.partition(low, 1, axis=0)[:2]
+    return np.asarray(np.where(low == two_smallest[0], two_smallest[1], two_smallest[0]))
 
 
 def _values(problem: Problem) -> tuple[Ends, Ends]:
@@ -79,15 +79,17 @@ def _values(problem: Problem) -> tuple[Ends, Ends]:
     Each is outputs x columns.
     """
     assert problem.rows.values is not None
-    found: list[list[Floats]] = [[], [], [], []]
+    extremes: list[list[Floats]] = [[], [], [], []]
     ways = problem.head.recession_directions(problem.rows.values)
     assert ways is not None
-    for way in ways.T:
-        group = np.where(way == -1, 0, np.where(way == 1, 1, 2))  # 2: must not move
+    for direction in ways.T:
+        group = np.where(direction == -1, 0, np.where(direction == 1, 1, 2))  # 2: must not move
         if problem.rows.weights is not None:
             group[problem.rows.weights == 0] = -1
         low, high = problem.table.ends(group, 3)
-        for ends, end in zip(found, (low[1:].min(0), high[1:].max(0), low[::2].min(0), high[::2].max(0)), strict=True):
+        for ends, end in zip(
+            extremes, (low[1:].min(0), high[1:].max(0), low[::2].min(0), high[::2].max(0)), strict=True
+        ):
             ends.append(end)
-    low, high, low_other, high_other = (np.stack(ends) for ends in found)
+    low, high, low_other, high_other = (np.stack(ends) for ends in extremes)
     return (low, high), (low_other, high_other)

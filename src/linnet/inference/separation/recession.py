@@ -1,8 +1,8 @@
 """The search for a direction of separation.
 
-Let g be the gains of a direction d: by how much it moves a row's own class away from each other class, or z in the
-direction in which it may grow (`ways`). A separation is a d with g >= 0 throughout and g > 0 somewhere. `by_program`
-decides whether there is one, for tables small enough for a linear program.
+Let g be the gains of a direction d: the amounts by which it moves a row's own class away from each other class, or z in
+the direction in which it may grow (`ways`). A separation is a d with g >= 0 throughout and g > 0 somewhere.
+`by_linear_program` decides whether there is one, for tables small enough for a linear program.
 
 `beyond` looks at the point that a fit has reached. Some outcomes are almost impossible there, and those that gain by a
 separation are among them; all others are as likely as they will ever be, and gain nothing. So d should be a zero of
@@ -29,7 +29,7 @@ from linnet.fit.solvers.solution import Solution
 
 FAR = 10.0  # in z: beyond it an outcome is almost impossible
 _LIKELY, _GAINS, _OWN = 0, 1, 2  # kinds of outcomes; _OWN: the row's own class, or any of a row without weight
-_MIN_STEPS = 300  # or the number that the fit took
+_MIN_STEPS = 300  # at least this number, or that of the fit if it is larger
 _RELATIVE_TOLERANCE = 1e-3  # of F, where it has no zero
 _ZERO_PER_OUTCOME = 1e-13  # F of a direction by which no outcome loses more than rounding
 _MIN_RELATIVE_SHORTFALL = 0.1  # of the largest: less may be rounding
@@ -37,11 +37,11 @@ _INACTIVE_CURVATURE = 0.1  # of an outcome that does not fall short of 1, but ma
 
 
 def ways(problem: Problem) -> Floats:
-    """Return how z must move for the likelihood to rise without end, rows x outputs: 1 up, -1 down, else neither."""
+    """Return the direction of z in which the likelihood rises without end, rows x outputs: 1 up, -1 down, else none."""
     assert problem.rows.values is not None
-    found = problem.head.recession_directions(problem.rows.values)
-    assert found is not None  # `separation` excludes other heads
-    return found
+    directions = problem.head.recession_directions(problem.rows.values)
+    assert directions is not None  # `separation` excludes other heads
+    return directions
 
 
 def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Floats:
@@ -52,22 +52,22 @@ def beyond(problem: Problem, solution: Solution, free: NDArray[np.bool_]) -> Flo
     shortfall = _Shortfall(problem, solution.theta, free)
     precondition = Preconditioner(problem, shortfall.curvature, free)
     point = shortfall.at(precondition.reachable(np.where(free, solution.theta, 0.0)) / FAR)
-    steps, done, most = precondition.at(point.theta), 0, max(_MIN_STEPS, solution.iterations)
+    steps, done, max_steps = precondition.at(point.theta), 0, max(_MIN_STEPS, solution.iterations)
     while gaining := shortfall.gaining():
-        found = lbfgs(
+        result = lbfgs(
             shortfall,
             point,
             steps,
             tolerance=_RELATIVE_TOLERANCE,
-            max_iter=most - done,
+            max_iter=max_steps - done,
             refresh=lambda point, iteration: precondition.refresh(point, done + iteration),  # noqa: B023
         )
-        done += found.iterations
-        if found.value <= _ZERO_PER_OUTCOME * gaining or done >= most:
-            return found.theta
-        if not shortfall.demote(found.theta) and not found.iterations:
-            return found.theta
-        point = shortfall.at(found.theta)
+        done += result.iterations
+        if result.value <= _ZERO_PER_OUTCOME * gaining or done >= max_steps:
+            return result.theta
+        if not shortfall.demote(result.theta) and not result.iterations:
+            return result.theta
+        point = shortfall.at(result.theta)
     return point.theta
 
 
@@ -146,7 +146,7 @@ class _Shortfall(SmoothObjective):
         return np.multiply(z, self._ways, out=z) if self._own is None else np.subtract(z[self._own][:, None], z, out=z)
 
 
-def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Floats | None:
+def by_linear_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Floats | None:
     """Return the direction with the largest sum of gains, by a linear program. `spread`: the range of each column."""
     from scipy import optimize  # slow to load
 
@@ -173,15 +173,15 @@ def by_program(problem: Problem, free: NDArray[np.bool_], spread: Floats) -> Flo
         own = moves(t[row])
         gains = scipy.sparse.vstack([(own - moves(other))[t != other] for other in range(k)])
     else:
-        one = ways(problem)[counts]
-        gains = scipy.sparse.vstack([(moves(j) * one[:, [j]])[np.abs(one[:, j]) == 1] for j in range(k)])
-        still = scipy.sparse.vstack([moves(j)[np.abs(one[:, j]) != 1] for j in range(k)])
-    found = linprog(
+        sign = ways(problem)[counts]
+        gains = scipy.sparse.vstack([(moves(j) * sign[:, [j]])[np.abs(sign[:, j]) == 1] for j in range(k)])
+        still = scipy.sparse.vstack([moves(j)[np.abs(sign[:, j]) != 1] for j in range(k)])
+    result = linprog(
         -gains.sum(axis=0),
         A_ub=-gains,
         b_ub=np.zeros(gains.shape[0]),
         A_eq=still,
         b_eq=np.zeros(still.shape[0]),
-        bounds=[(-1, 1) if one else (0, 0) for one in free],
+        bounds=[(-1, 1) if is_free else (0, 0) for is_free in free],
     )
-    return found.x / np.repeat(spread, k) if found.status == 0 else None
+    return result.x / np.repeat(spread, k) if result.status == 0 else None

@@ -24,7 +24,7 @@ class Learners(ABC):
 
     @abstractmethod
     def read(self, X: Any) -> Any:
-        """A table in the representation that the other methods take."""
+        """Return a table in the representation that the other methods take."""
 
     @abstractmethod
     def take(self, table: Any, rows: Any) -> Any:

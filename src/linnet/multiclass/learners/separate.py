@@ -30,17 +30,17 @@ class SeparateLearners(Learners):
     """Binary classifiers of any kind, fitted one by one."""
 
     each: list[Any]  # per problem: a fitted classifier, or the log-odds if it has rows of one class only
-    reliable: list[Any]  # for classifiers without scores: the log-odds of rows predicted 0 and of rows predicted 1
+    reliable: list[Any]  # for classifiers without scores: the log-odds of rows predicted as 0, and as 1
     usual: Floats  # per problem: the log-odds of all training rows
 
     def _check_file(self) -> None:
         need(len(self.each) == len(self.reliable) and self.usual.shape == (len(self.each),), self, "each")
-        need(all(isinstance(one, float | Classifier) for one in self.each), self, "each")
-        need(all(fits(one, list[float] | None) for one in self.reliable), self, "reliable")
+        need(all(isinstance(model, float | Classifier) for model in self.each), self, "each")
+        need(all(fits(log_odds, list[float] | None) for log_odds in self.reliable), self, "reliable")
 
     def input_encoder(self) -> Encoder | None:
-        """The encoder of the first classifier that has one."""
-        return next((encoder_of(one) for one in self.each if not isinstance(one, float)), None)
+        """Return the encoder of the first classifier that has one."""
+        return next((encoder_of(model) for model in self.each if not isinstance(model, float)), None)
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -55,8 +55,9 @@ class SeparateLearners(Learners):
         solvable = np.flatnonzero((data.codes.side_weights(data.weights) > 0).all(axis=1))
         constant = constant_log_odds(data.codes, data.weights)
         jobs = (delayed(_train)(estimator, data, int(problem)) for problem in solvable)
-        most = max(1, len(solvable))
-        done = Parallel(n_jobs=data.n_jobs and max(-most, min(data.n_jobs, most)), verbose=data.verbose)(jobs)
+        max_jobs = max(1, len(solvable))
+        n_jobs = data.n_jobs and max(-max_jobs, min(data.n_jobs, max_jobs))
+        done = Parallel(n_jobs=n_jobs, verbose=data.verbose)(jobs)
         each: list[Any] = [float(z) for z in constant]
         reliable: list[Any] = [None] * len(each)
         for problem, (model, shares) in zip(solvable, done, strict=True):
@@ -64,17 +65,17 @@ class SeparateLearners(Learners):
         return SeparateLearners(each, reliable, constant)
 
     def read(self, X: Any) -> Any:
-        """The table as it is."""
+        """Return the table as it is."""
         return X
 
     def take(self, table: Any, rows: Any) -> Any:
-        """The given rows."""
+        """Return the given rows."""
         from sklearn.utils import _safe_indexing
 
         return _safe_indexing(table, np.arange(self.size(table))[rows])
 
     def size(self, table: Any) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return int(table.shape[0] if hasattr(table, "shape") else len(table))
 
     def outputs(self, table: Any, problems: slice = slice(None)) -> tuple[Floats, Floats]:
@@ -87,7 +88,7 @@ class SeparateLearners(Learners):
         return log_odds, scores
 
     def log_odds_of_pairs(self, table: Any, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
-        """The log-odds for (row, problem) pairs."""
+        """Return the log-odds for (row, problem) pairs."""
         z = np.empty(len(row))
         order = np.argsort(problem, kind="stable")
         ends = np.flatnonzero(np.diff(problem[order], append=-1)) + 1
@@ -97,11 +98,11 @@ class SeparateLearners(Learners):
         return z
 
     def models(self) -> list[Any]:
-        """The classifiers."""
+        """Return the classifiers."""
         return list(self.each)
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
-        """The log-odds of linnet's own classifiers in an ONNX graph: their z, or from their probabilities."""
+        """Return the log-odds of linnet's own classifiers in an ONNX graph: their z, or from their probabilities."""
         from linnet.export.onnx.file import outputs_of
         from linnet.export.onnx.network import log_odds
 
@@ -147,7 +148,7 @@ def _finite(scores: Floats, usual: float) -> Floats:
 
 
 def _train(estimator: Any, data: TrainingSet, problem: int) -> tuple[Any, Any]:
-    """A fitted clone and, if it only predicts classes, the log-odds of the training rows with each prediction."""
+    """Return a fitted clone and, if it only predicts classes, the log-odds of the training rows by prediction."""
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
     from sklearn.utils.validation import _check_method_params

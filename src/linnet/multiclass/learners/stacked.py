@@ -48,7 +48,7 @@ class StackedLogistic(Learners):
         need(self.biases.ndim == 1 and self.iterations.shape == self.biases.shape, self, "biases")
 
     def input_encoder(self) -> Encoder:
-        """The encoder of the table."""
+        """Return the encoder of the table."""
         return self.encoder
 
     @property
@@ -58,22 +58,22 @@ class StackedLogistic(Learners):
 
     @staticmethod
     def fitted(estimator: LogisticRegression, data: TrainingSet) -> "StackedLogistic":
-        """Fit one logistic regression per problem, jointly where that pays."""
+        """Fit one logistic regression per problem, jointly where that is faster."""
         fitter = StackFitter.of(estimator, data.X, data.codes, data.weights)
         _warn_of_memory(data.codes.problems, fitter.problems.columns.count)
-        found = fitter.fit()
-        return StackedLogistic(estimator, fitter.encoder, found.intercepts, found.iterations, found.coef)
+        stack = fitter.fit()
+        return StackedLogistic(estimator, fitter.encoder, stack.intercepts, stack.iterations, stack.coef)
 
     def read(self, X: Any) -> Columns:
-        """The table as columns."""
+        """Return the table as columns."""
         return self.encoder.encode(X)
 
     def take(self, table: Columns, rows: Any) -> Columns:
-        """The given rows."""
+        """Return the given rows."""
         return table[rows]
 
     def size(self, table: Columns) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return table.rows
 
     @property
@@ -91,7 +91,7 @@ class StackedLogistic(Learners):
         return as_parameters(coef, biases, self.encoder, len(biases))
 
     def log_odds_of_pairs(self, table: Columns, row: NDArray[np.int64], problem: NDArray[np.int32]) -> Floats:
-        """The log-odds for (row, problem) pairs."""
+        """Return the log-odds for (row, problem) pairs."""
         z = np.empty(len(row))
         theta = np.empty((self.count, table.count + 1))
         theta[:, self.encoder.order()], theta[:, -1] = self.coef, self.biases
@@ -99,16 +99,16 @@ class StackedLogistic(Learners):
         return z
 
     def models(self) -> list[LogisticRegression]:
-        """One LogisticRegression per problem; their `coef_` and `intercept_` are views of `coef` and `biases`."""
+        """Return one LogisticRegression per problem, with `coef_` and `intercept_` as views of `coef` and `biases`."""
         params = self.estimator.get_params(deep=False)
         slices = [slice(problem, problem + 1) for problem in range(self.count)]  # views, not copies
         return [
-            StackMember.of(params, self.encoder, self.coef[one], self.biases[one], iterations)
-            for one, iterations in zip(slices, self.iterations.tolist(), strict=True)
+            StackMember.of(params, self.encoder, self.coef[row], self.biases[row], iterations)
+            for row, iterations in zip(slices, self.iterations.tolist(), strict=True)
         ]
 
     def z_graph(self, inputs: "Inputs") -> "Tensor":
-        """The log-odds in an ONNX graph."""
+        """Return the log-odds in an ONNX graph."""
         from linnet.export.onnx.columns import features
         from linnet.export.onnx.network import linear
 

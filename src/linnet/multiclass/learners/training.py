@@ -33,5 +33,5 @@ class TrainingSet:
     verbose: int = 0
 
     def with_codes(self, codes: CodeMatrix) -> "TrainingSet":
-        """The same training data with another code matrix."""
+        """Return the same training data with another code matrix."""
         return replace(self, codes=codes)
