@@ -1,0 +1,1 @@
+"""A course of programming assignments that check themselves: `linnet learn`."""

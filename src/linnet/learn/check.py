@@ -1,0 +1,59 @@
+"""Check a file of a student's."""
+
+import hashlib
+from pathlib import Path
+
+from linnet.errors import ConfigError, FormatError
+from linnet.learn import sandbox
+from linnet.learn.assignment import Assignment
+from linnet.learn.course import find
+from linnet.learn.judge import Report, judge
+from linnet.learn.notebook import from_notebook
+from linnet.learn.program import Source
+
+_MAX_BYTES = 1 << 20
+
+
+def read(path: Path) -> str:
+    """Return the program in a file or notebook."""
+    if path.stat().st_size > _MAX_BYTES:
+        raise FormatError(f"{path} is no program of a student: it has more than a megabyte")
+    try:
+        content = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is no program: it is not text in UTF-8") from error
+    return from_notebook(content, path.name) if path.suffix == ".ipynb" else content
+
+
+def digest(text: str) -> str:
+    """Return a few letters that change with the text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def check(path: str | Path, assignment: Assignment | str | None = None) -> Report:
+    """Run a student's program in a process of its own and compare it part by part with the plain one.
+
+    Parameters
+    ----------
+    path
+        A .py file or a notebook.
+    assignment
+        Which one it is; by default the one that the file is named after.
+
+    Returns
+    -------
+    Report
+        What is right, what differs first, and what that mistake usually is.
+    """
+    path = Path(path)
+    if not isinstance(assignment, Assignment):
+        assignment = find(assignment or path.name)
+    if not path.exists():
+        raise ConfigError(f"there is no file {path}: linnet learn start {assignment.name} writes one")
+    text = read(path)
+    try:
+        source = Source.of(text)
+    except (SyntaxError, ValueError):  # the process that runs it says where
+        source = Source.of("")
+    outcome = sandbox.run(assignment.name, text, path.name, path.parent)
+    return judge(assignment, source, outcome)
